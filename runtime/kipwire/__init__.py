@@ -18,7 +18,7 @@ from kipwire.errors import (
     UnsupportedVersionError,
 )
 from kipwire.messages import FlexibleMessage, Message
-from kipwire.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Rows, Struct, slots_of
+from kipwire.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Struct, slots_of
 
 __all__ = [
     "DEFAULT",
@@ -39,7 +39,6 @@ __all__ = [
     "Message",
     "MissingExtraError",
     "PackageError",
-    "Rows",
     "Struct",
     "UnknownApiKeyError",
     "UnknownVersionError",

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
 
 Role: TypeAlias = 'Literal["value", "size", "checksum", "constant", "bits", "presence"]'
-FEW = 4
-"""Elements from which on it may pay to look for rows of equal shape."""
-Rows: TypeAlias = "Iterable[Any]"
-"""What neighbours have of some of their fields, as unpacked: a tuple for each of them."""
 
 
 class _DeclaredTags:
@@ -289,24 +285,16 @@ class Struct:
         """The tags that only other versions have fields for; they are errors here, not unknown tags."""
         _plan: ClassVar[Any]
         """The `kipwire.description.plan` of the class, once somebody asked for it."""
-        _equal_elements: ClassVar[Any]
-        """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
-        _least_alike: ClassVar[int]
-        """The shortest array whose elements are looked at for equal ones: not any, where a class has no `_fill`."""
         _unknown_tagged_fields: dict[int, bytes] | None
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""
         _write: ClassVar[Callable[..., None]]
         """Appends the bytes to a list, part by part."""
-        _fill: ClassVar[Callable[..., None]]
-        """Sets every slot of new instances from rows: those of a run of fixed fields, or of one text or array."""
 
     FLEXIBLE = False
     OTHER_TAGS = frozenset()
     DECLARED_TAGS = _DeclaredTags()
     """The tags that any version has fields for."""
-    _equal_elements = None
-    _least_alike = 2**31
 
     def __init_subclass__(cls) -> None:
         """Give a generated class its attributes, with their types for `typing.get_type_hints`."""
@@ -316,8 +304,6 @@ class Struct:
         cls.ATTRIBUTES = tuple([field for field in fields if field.role == "value"])
         for field in fields:
             field.owner = cls
-        if "_fill" in vars(cls):
-            cls._least_alike = FEW
         if "__init__" in vars(cls):
             types = vars(cls)["__init__"].__annotations__
             cls.__annotations__ = {name: types[name] for name in types if name != "return"}

@@ -69,13 +69,6 @@ class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AddPartitionsToTxnTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,), partitions in zip(items, *rows):
-            item.name = name.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to

@@ -69,13 +69,6 @@ class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AddPartitionsToTxnTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,), partitions in zip(items, *rows):
-            item.name = name.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class AddPartitionsToTxnTransaction(kipwire.FlexibleStruct):
     """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a single

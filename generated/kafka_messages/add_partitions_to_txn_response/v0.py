@@ -49,11 +49,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ih(self.partition_index, self.partition_error_code))
 
-    @staticmethod
-    def _fill(items: list[AddPartitionsToTxnPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.partition_error_code) in zip(items, *rows):
-            pass
-
 
 class AddPartitionsToTxnTopicResult(kipwire.Struct):
     """The results for the partitions of one topic.

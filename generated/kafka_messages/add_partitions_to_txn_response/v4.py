@@ -57,11 +57,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.partition_error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AddPartitionsToTxnPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.partition_error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
     """The results for the partitions of one topic.

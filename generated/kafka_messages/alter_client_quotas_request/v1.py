@@ -78,13 +78,6 @@ class EntityData(kipwire.FlexibleStruct):
             parts.append(entity_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[EntityData], *rows: kipwire.Rows) -> None:
-        for item, (entity_type,), (entity_name,) in zip(items, *rows):
-            item.entity_type = entity_type.decode()
-            item.entity_name = entity_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class OpData(kipwire.FlexibleStruct):
     """Quota settings to write or delete for this entity.
@@ -128,13 +121,6 @@ class OpData(kipwire.FlexibleStruct):
         parts.append(key)
         packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[OpData], *rows: kipwire.Rows) -> None:
-        for item, (key,), (item.value, remove) in zip(items, *rows):
-            item.key = key.decode()
-            item.remove = FALSE_TRUE[remove]
-            item._unknown_tagged_fields = None
 
 
 class EntryData(kipwire.FlexibleStruct):

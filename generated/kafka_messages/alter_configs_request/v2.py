@@ -76,13 +76,6 @@ class AlterableConfig(kipwire.FlexibleStruct):
             parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterableConfig], *rows: kipwire.Rows) -> None:
-        for item, (name,), (value,) in zip(items, *rows):
-            item.name = name.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class AlterConfigsResource(kipwire.FlexibleStruct):
     """The resources to reconfigure, each with its complete new set of dynamic settings.

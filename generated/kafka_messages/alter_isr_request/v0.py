@@ -81,12 +81,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ix(self.current_isr_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.leader_epoch), new_isr, (item.current_isr_version,) in zip(items, *rows):
-            item.new_isr = [*new_isr]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The topics with partitions whose in-sync replicas shall change.

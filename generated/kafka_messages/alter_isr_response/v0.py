@@ -88,17 +88,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ix(self.current_isr_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.error_code, item.leader_id, item.leader_epoch),
-            isr,
-            (item.current_isr_version,),
-        ) in zip(items, *rows):
-            item.isr = [*isr]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """Results grouped by topic.

@@ -68,12 +68,6 @@ class ReassignablePartition(kipwire.FlexibleStruct):
             parts.append(PACK_INT32[len(replicas)](*replicas))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ReassignablePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index,), replicas in zip(items, *rows):
-            item.replicas = [*replicas]
-            item._unknown_tagged_fields = None
-
 
 class ReassignableTopic(kipwire.FlexibleStruct):
     """Topics with partitions to reassign.

@@ -71,12 +71,6 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ReassignablePartitionResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code), (error_message,) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class ReassignableTopicResponse(kipwire.FlexibleStruct):
     """Results grouped by topic.

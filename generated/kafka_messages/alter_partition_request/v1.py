@@ -88,17 +88,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.leader_epoch),
-            new_isr,
-            (item.leader_recovery_state, item.partition_epoch),
-        ) in zip(items, *rows):
-            item.new_isr = [*new_isr]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The topics with partitions whose state shall change.

@@ -62,11 +62,6 @@ class BrokerState(kipwire.FlexibleStruct):
         packed = pack_iqx(self.broker_id, self.broker_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[BrokerState], *rows: kipwire.Rows) -> None:
-        for item, (item.broker_id, item.broker_epoch) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """The changes proposed for single partitions of the topic.

@@ -89,17 +89,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ix(self.partition_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.error_code, item.leader_id, item.leader_epoch),
-            isr,
-            (item.partition_epoch,),
-        ) in zip(items, *rows):
-            item.isr = [*isr]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """Results grouped by topic.

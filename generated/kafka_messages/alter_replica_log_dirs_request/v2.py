@@ -64,13 +64,6 @@ class AlterReplicaLogDirTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterReplicaLogDirTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,), partitions in zip(items, *rows):
-            item.name = name.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class AlterReplicaLogDir(kipwire.FlexibleStruct):
     """The target log directories, each with the replicas that should live in it.

@@ -49,11 +49,6 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ih(self.partition_index, self.error_code))
 
-    @staticmethod
-    def _fill(items: list[AlterReplicaLogDirPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            pass
-
 
 class AlterReplicaLogDirTopicResult(kipwire.Struct):
     """The outcomes, grouped by topic.

@@ -53,11 +53,6 @@ class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AlterReplicaLogDirPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class AlterReplicaLogDirTopicResult(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.

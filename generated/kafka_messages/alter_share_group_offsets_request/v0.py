@@ -55,11 +55,6 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.FlexibleStruct):
         packed = pack_iqx(self.partition_index, self.start_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AlterShareGroupOffsetsRequestPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.start_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class AlterShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
     """The topics with partitions whose start offset is to be set.

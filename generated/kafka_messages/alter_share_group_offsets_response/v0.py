@@ -76,12 +76,6 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterShareGroupOffsetsResponsePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code), (error_message,) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class AlterShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.

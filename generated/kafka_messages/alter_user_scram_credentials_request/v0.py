@@ -64,12 +64,6 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
         packed = pack_bx(self.mechanism)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ScramCredentialDeletion], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.mechanism,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ScramCredentialUpsertion(kipwire.FlexibleStruct):
     """Credentials to create, or to overwrite where the user already has one for that mechanism.

@@ -79,13 +79,6 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterUserScramCredentialsResult], *rows: kipwire.Rows) -> None:
-        for item, (user,), (item.error_code,), (error_message,) in zip(items, *rows):
-            item.user = user.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class AlterUserScramCredentialsResponse(kipwire.FlexibleMessage):
     """Answer to AlterUserScramCredentials with one result per user named in the request (KIP-554).

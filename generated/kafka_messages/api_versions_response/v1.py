@@ -52,11 +52,6 @@ class ApiVersion(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_hhh(self.api_key, self.min_version, self.max_version))
 
-    @staticmethod
-    def _fill(items: list[ApiVersion], *rows: kipwire.Rows) -> None:
-        for item, (item.api_key, item.min_version, item.max_version) in zip(items, *rows):
-            pass
-
 
 class ApiVersionsResponse(kipwire.Message):
     """Answer of a broker or controller listing the API versions it accepts and its feature levels. Always sent with

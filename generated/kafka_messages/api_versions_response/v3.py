@@ -60,11 +60,6 @@ class ApiVersion(kipwire.FlexibleStruct):
         packed = pack_hhhx(self.api_key, self.min_version, self.max_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ApiVersion], *rows: kipwire.Rows) -> None:
-        for item, (item.api_key, item.min_version, item.max_version) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class SupportedFeatureKey(kipwire.FlexibleStruct):
     """Feature level ranges this node's software is able to run with (KIP-584).
@@ -109,12 +104,6 @@ class SupportedFeatureKey(kipwire.FlexibleStruct):
         packed = pack_hhx(self.min_version, self.max_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[SupportedFeatureKey], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.min_version, item.max_version) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class FinalizedFeatureKey(kipwire.FlexibleStruct):
     """Feature levels in force for the whole cluster; only meaningful if finalized_features_epoch is not negative
@@ -158,12 +147,6 @@ class FinalizedFeatureKey(kipwire.FlexibleStruct):
         parts.append(name)
         packed = pack_hhx(self.max_version_level, self.min_version_level)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[FinalizedFeatureKey], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.max_version_level, item.min_version_level) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
 
 
 class ApiVersionsResponse(kipwire.FlexibleMessage):

@@ -52,11 +52,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ix(self.partition_index)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index,) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The topics with replicas in this directory.

@@ -56,11 +56,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The topics with replicas assigned to this directory.

@@ -51,11 +51,6 @@ class PartitionData(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iii(self.partition_index, self.leader_id, self.leader_epoch))
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.leader_id, item.leader_epoch) in zip(items, *rows):
-            pass
-
 
 class TopicData(kipwire.Struct):
     """Replicated logs concerned; in practice the metadata log alone.

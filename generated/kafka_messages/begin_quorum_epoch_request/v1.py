@@ -71,12 +71,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_i16siix(self.partition_index, self.voter_directory_id.bytes, self.leader_id, self.leader_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, voter_directory_id, item.leader_id, item.leader_epoch) in zip(items, *rows):
-            item.voter_directory_id = uuid_from(voter_directory_id)
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """Replicated logs concerned; in practice the metadata log alone.
@@ -170,13 +164,6 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
         parts.append(host)
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[LeaderEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port,) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
 
 
 class BeginQuorumEpochRequest(kipwire.FlexibleMessage):

@@ -64,11 +64,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ihiix(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """Results grouped by topic; in practice the metadata log alone.
@@ -153,12 +148,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(host)
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,) in zip(items, *rows):
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
 
 
 class BeginQuorumEpochResponse(kipwire.FlexibleMessage):

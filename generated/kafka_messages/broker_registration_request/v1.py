@@ -87,13 +87,6 @@ class Listener(kipwire.FlexibleStruct):
         packed = pack_Hhx(self.port, self.security_protocol)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port, item.security_protocol) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class Feature(kipwire.FlexibleStruct):
     """The features that the broker supports, with version ranges; they must cover the levels finalized in the cluster
@@ -137,12 +130,6 @@ class Feature(kipwire.FlexibleStruct):
         parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[Feature], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.min_supported_version, item.max_supported_version) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
 
 
 class BrokerRegistrationRequest(kipwire.FlexibleMessage):

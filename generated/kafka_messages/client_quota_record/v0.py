@@ -74,13 +74,6 @@ class EntityData(kipwire.FlexibleStruct):
             parts.append(entity_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[EntityData], *rows: kipwire.Rows) -> None:
-        for item, (entity_type,), (entity_name,) in zip(items, *rows):
-            item.entity_type = entity_type.decode()
-            item.entity_name = entity_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ClientQuotaRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that sets or removes one quota of a user, client id, IP address or combination of

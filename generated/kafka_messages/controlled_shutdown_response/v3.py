@@ -63,12 +63,6 @@ class RemainingPartition(kipwire.FlexibleStruct):
         packed = pack_ix(self.partition_index)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[RemainingPartition], *rows: kipwire.Rows) -> None:
-        for item, (topic_name,), (item.partition_index,) in zip(items, *rows):
-            item.topic_name = topic_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ControlledShutdownResponse(kipwire.FlexibleMessage):
     """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told a stopping broker with it which partitions still

@@ -84,13 +84,6 @@ class Listener(kipwire.FlexibleStruct):
         packed = pack_Hhx(self.port, self.security_protocol)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port, item.security_protocol) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class Feature(kipwire.FlexibleStruct):
     """The features this controller supports, with the range of levels it can handle (KIP-584).
@@ -133,12 +126,6 @@ class Feature(kipwire.FlexibleStruct):
         parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[Feature], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.min_supported_version, item.max_supported_version) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
 
 
 class ControllerRegistrationRequest(kipwire.FlexibleMessage):

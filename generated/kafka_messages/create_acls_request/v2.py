@@ -116,22 +116,6 @@ class AclCreation(kipwire.FlexibleStruct):
         packed = pack_bbx(self.operation, self.permission_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AclCreation], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.resource_type,),
-            (resource_name,),
-            (item.resource_pattern_type,),
-            (principal,),
-            (host,),
-            (item.operation, item.permission_type),
-        ) in zip(items, *rows):
-            item.resource_name = resource_name.decode()
-            item.principal = principal.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class CreateAclsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to add access control entries to the cluster's authorizer (KIP-140).

@@ -66,12 +66,6 @@ class AclCreationResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AclCreationResult], *rows: kipwire.Rows) -> None:
-        for item, (item.error_code,), (error_message,) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class CreateAclsResponse(kipwire.FlexibleMessage):
     """Tells the admin client for each requested access control entry whether it was added (KIP-140).

@@ -68,13 +68,6 @@ class CreatableRenewers(kipwire.FlexibleStruct):
         parts.append(principal_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[CreatableRenewers], *rows: kipwire.Rows) -> None:
-        for item, (principal_type,), (principal_name,) in zip(items, *rows):
-            item.principal_type = principal_type.decode()
-            item.principal_name = principal_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class CreateDelegationTokenRequest(kipwire.FlexibleMessage):
     """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM as

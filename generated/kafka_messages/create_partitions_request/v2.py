@@ -55,12 +55,6 @@ class CreatePartitionsAssignment(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[CreatePartitionsAssignment], *rows: kipwire.Rows) -> None:
-        for item, broker_ids in zip(items, *rows):
-            item.broker_ids = [*broker_ids]
-            item._unknown_tagged_fields = None
-
 
 class CreatePartitionsTopic(kipwire.FlexibleStruct):
     """Topics to enlarge.

@@ -79,13 +79,6 @@ class CreatePartitionsTopicResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[CreatePartitionsTopicResult], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.error_code,), (error_message,) in zip(items, *rows):
-            item.name = name.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class CreatePartitionsResponse(kipwire.FlexibleMessage):
     """Answer to CreatePartitions with one result per topic (KIP-195).

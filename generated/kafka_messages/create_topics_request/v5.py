@@ -63,12 +63,6 @@ class CreatableReplicaAssignment(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[CreatableReplicaAssignment], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index,), broker_ids in zip(items, *rows):
-            item.broker_ids = [*broker_ids]
-            item._unknown_tagged_fields = None
-
 
 class CreatableTopicConfig(kipwire.FlexibleStruct):
     """Topic configs to set explicitly; anything not listed follows the defaults.
@@ -121,13 +115,6 @@ class CreatableTopicConfig(kipwire.FlexibleStruct):
             parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
             parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[CreatableTopicConfig], *rows: kipwire.Rows) -> None:
-        for item, (name,), (value,) in zip(items, *rows):
-            item.name = name.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
 
 
 class CreatableTopic(kipwire.FlexibleStruct):

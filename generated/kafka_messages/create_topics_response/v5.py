@@ -102,15 +102,6 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
         packed = pack_BbBx(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive])
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[CreatableTopicConfigs], *rows: kipwire.Rows) -> None:
-        for item, (name,), (value,), (read_only, item.config_source, is_sensitive) in zip(items, *rows):
-            item.name = name.decode()
-            item.value = value.decode()
-            item.read_only = FALSE_TRUE[read_only]
-            item.is_sensitive = FALSE_TRUE[is_sensitive]
-            item._unknown_tagged_fields = None
-
 
 class CreatableTopicResult(kipwire.FlexibleStruct):
     """Results, one per topic of the request.

@@ -133,22 +133,6 @@ class DeleteAclsFilter(kipwire.FlexibleStruct):
         packed = pack_bbx(self.operation, self.permission_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeleteAclsFilter], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.resource_type_filter,),
-            (resource_name_filter,),
-            (item.pattern_type_filter,),
-            (principal_filter,),
-            (host_filter,),
-            (item.operation, item.permission_type),
-        ) in zip(items, *rows):
-            item.resource_name_filter = resource_name_filter.decode()
-            item.principal_filter = principal_filter.decode()
-            item.host_filter = host_filter.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteAclsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to remove all access control entries that match any of the given filters (KIP-140).

@@ -141,25 +141,6 @@ class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):
         packed = pack_bbx(self.operation, self.permission_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeleteAclsMatchingAcl], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.error_code,),
-            (error_message,),
-            (item.resource_type,),
-            (resource_name,),
-            (item.pattern_type,),
-            (principal,),
-            (host,),
-            (item.operation, item.permission_type),
-        ) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item.resource_name = resource_name.decode()
-            item.principal = principal.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteAclsFilterResult(kipwire.FlexibleStruct):
     """One result per filter, in the order of the request.

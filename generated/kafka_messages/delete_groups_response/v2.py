@@ -64,12 +64,6 @@ class DeletableGroupResult(kipwire.FlexibleStruct):
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeletableGroupResult], *rows: kipwire.Rows) -> None:
-        for item, (group_id,), (item.error_code,) in zip(items, *rows):
-            item.group_id = group_id.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteGroupsResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to DeleteGroupsRequest, with one result per group.

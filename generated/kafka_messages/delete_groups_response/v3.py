@@ -81,13 +81,6 @@ class DeletableGroupResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DeletableGroupResult], *rows: kipwire.Rows) -> None:
-        for item, (group_id,), (item.error_code,), (error_message,) in zip(items, *rows):
-            item.group_id = group_id.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteGroupsResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to DeleteGroupsRequest, with one result per group.

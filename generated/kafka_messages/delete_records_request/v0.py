@@ -48,11 +48,6 @@ class DeleteRecordsPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iq(self.partition_index, self.offset))
 
-    @staticmethod
-    def _fill(items: list[DeleteRecordsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.offset) in zip(items, *rows):
-            pass
-
 
 class DeleteRecordsTopic(kipwire.Struct):
     """Topics with partitions to truncate at the old end.

@@ -53,11 +53,6 @@ class DeleteRecordsPartition(kipwire.FlexibleStruct):
         packed = pack_iqx(self.partition_index, self.offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeleteRecordsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class DeleteRecordsTopic(kipwire.FlexibleStruct):
     """Topics with partitions to truncate at the old end.

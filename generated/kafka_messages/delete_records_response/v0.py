@@ -53,11 +53,6 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iqh(self.partition_index, self.low_watermark, self.error_code))
 
-    @staticmethod
-    def _fill(items: list[DeleteRecordsPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, *rows):
-            pass
-
 
 class DeleteRecordsTopicResult(kipwire.Struct):
     """Results grouped by topic.

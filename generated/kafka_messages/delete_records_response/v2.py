@@ -57,11 +57,6 @@ class DeleteRecordsPartitionResult(kipwire.FlexibleStruct):
         packed = pack_iqhx(self.partition_index, self.low_watermark, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeleteRecordsPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class DeleteRecordsTopicResult(kipwire.FlexibleStruct):
     """Results grouped by topic.

@@ -48,12 +48,6 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         parts.append(topic_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DeleteShareGroupOffsetsRequestTopic], *rows: kipwire.Rows) -> None:
-        for item, (topic_name,) in zip(items, *rows):
-            item.topic_name = topic_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """An admin client asks the group coordinator to remove a share group's offsets, and so its state, for whole topics.

@@ -50,11 +50,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_ix(self.partition)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition,) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class DeleteStateData(kipwire.FlexibleStruct):
     """Topics for which the group's state is to be removed.

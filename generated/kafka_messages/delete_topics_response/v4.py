@@ -64,12 +64,6 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DeletableTopicResult], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.error_code,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteTopicsResponse(kipwire.FlexibleMessage):
     """Tells an admin client for each topic whether its deletion was accepted.

@@ -81,13 +81,6 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DeletableTopicResult], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.error_code,), (error_message,) in zip(items, *rows):
-            item.name = name.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class DeleteTopicsResponse(kipwire.FlexibleMessage):
     """Tells an admin client for each topic whether its deletion was accepted.

@@ -83,13 +83,6 @@ class AclDescription(kipwire.FlexibleStruct):
         packed = pack_bbx(self.operation, self.permission_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AclDescription], *rows: kipwire.Rows) -> None:
-        for item, (principal,), (host,), (item.operation, item.permission_type) in zip(items, *rows):
-            item.principal = principal.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeAclsResource(kipwire.FlexibleStruct):
     """Resource patterns that have matching entries.

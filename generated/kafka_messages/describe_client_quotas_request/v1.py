@@ -81,13 +81,6 @@ class ComponentData(kipwire.FlexibleStruct):
             parts.append(match)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ComponentData], *rows: kipwire.Rows) -> None:
-        for item, (entity_type,), (item.match_type,), (match,) in zip(items, *rows):
-            item.entity_type = entity_type.decode()
-            item.match = match.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeClientQuotasRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker for the quotas configured for the client entities that pass a filter (users, client

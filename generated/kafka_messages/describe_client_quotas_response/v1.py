@@ -77,13 +77,6 @@ class EntityData(kipwire.FlexibleStruct):
             parts.append(entity_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[EntityData], *rows: kipwire.Rows) -> None:
-        for item, (entity_type,), (entity_name,) in zip(items, *rows):
-            item.entity_type = entity_type.decode()
-            item.entity_name = entity_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ValueData(kipwire.FlexibleStruct):
     """Quota settings configured for the entity.
@@ -124,12 +117,6 @@ class ValueData(kipwire.FlexibleStruct):
         parts.append(key)
         packed = pack_dx(self.value)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[ValueData], *rows: kipwire.Rows) -> None:
-        for item, (key,), (item.value,) in zip(items, *rows):
-            item.key = key.decode()
-            item._unknown_tagged_fields = None
 
 
 class EntryData(kipwire.FlexibleStruct):

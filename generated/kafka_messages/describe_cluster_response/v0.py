@@ -85,13 +85,6 @@ class DescribeClusterBroker(kipwire.FlexibleStruct):
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribeClusterBroker], *rows: kipwire.Rows) -> None:
-        for item, (item.broker_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeClusterResponse(kipwire.FlexibleMessage):
     """Describes the cluster: its id, its controller and the endpoints of its brokers or controllers (KIP-700).

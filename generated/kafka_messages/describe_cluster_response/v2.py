@@ -98,14 +98,6 @@ class DescribeClusterBroker(kipwire.FlexibleStruct):
         packed = pack_Bx(BOOL_BYTE[self.is_fenced])
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DescribeClusterBroker], *rows: kipwire.Rows) -> None:
-        for item, (item.broker_id,), (host,), (item.port,), (rack,), (is_fenced,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item.is_fenced = FALSE_TRUE[is_fenced]
-            item._unknown_tagged_fields = None
-
 
 class DescribeClusterResponse(kipwire.FlexibleMessage):
     """Describes the cluster: its id, its controller and the endpoints of its brokers or controllers (KIP-700).

@@ -92,13 +92,6 @@ class DescribeConfigsSynonym(kipwire.FlexibleStruct):
         packed = pack_bx(self.source)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DescribeConfigsSynonym], *rows: kipwire.Rows) -> None:
-        for item, (name,), (value,), (item.source,) in zip(items, *rows):
-            item.name = name.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
     """The settings of this resource.

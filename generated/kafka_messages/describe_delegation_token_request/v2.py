@@ -63,13 +63,6 @@ class DescribeDelegationTokenOwner(kipwire.FlexibleStruct):
         parts.append(principal_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribeDelegationTokenOwner], *rows: kipwire.Rows) -> None:
-        for item, (principal_type,), (principal_name,) in zip(items, *rows):
-            item.principal_type = principal_type.decode()
-            item.principal_name = principal_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
     """A client lists the delegation tokens it is allowed to see, optionally only those of certain owners (KIP-48).

@@ -64,13 +64,6 @@ class DescribableLogDirTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribableLogDirTopic], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partitions in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class DescribeLogDirsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the log directories it has and for the size of the partition replicas in them; sent by admin

@@ -64,11 +64,6 @@ class DescribeLogDirsPartition(kipwire.Struct):
             pack_iqqB(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key])
         )
 
-    @staticmethod
-    def _fill(items: list[DescribeLogDirsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.partition_size, item.offset_lag, is_future_key) in zip(items, *rows):
-            item.is_future_key = FALSE_TRUE[is_future_key]
-
 
 class DescribeLogDirsTopic(kipwire.Struct):
     """The replicas found in this directory, grouped by topic.

@@ -66,12 +66,6 @@ class DescribeLogDirsPartition(kipwire.FlexibleStruct):
         packed = pack_iqqBx(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key])
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[DescribeLogDirsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.partition_size, item.offset_lag, is_future_key) in zip(items, *rows):
-            item.is_future_key = FALSE_TRUE[is_future_key]
-            item._unknown_tagged_fields = None
-
 
 class DescribeLogDirsTopic(kipwire.FlexibleStruct):
     """The replicas found in this directory, grouped by topic.

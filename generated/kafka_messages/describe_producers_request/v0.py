@@ -68,13 +68,6 @@ class TopicRequest(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TopicRequest], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class DescribeProducersRequest(kipwire.FlexibleMessage):
     """Asks the leaders of partitions which producers have state there, to find out about hanging transactions; sent by

@@ -94,18 +94,6 @@ class ProducerState(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ProducerState], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.producer_id,
-            item.producer_epoch,
-            item.last_sequence,
-            item.last_timestamp,
-            item.coordinator_epoch,
-            item.current_txn_start_offset,
-        ) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionResponse(kipwire.FlexibleStruct):
     """Results for the single partitions of this topic.

@@ -55,11 +55,6 @@ class ReplicaState(kipwire.FlexibleStruct):
         packed = pack_iqx(self.replica_id, self.log_end_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ReplicaState], *rows: kipwire.Rows) -> None:
-        for item, (item.replica_id, item.log_end_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """The described partitions of the topic.

@@ -74,16 +74,6 @@ class ReplicaState(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ReplicaState], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.replica_id,
-            item.log_end_offset,
-            item.last_fetch_timestamp,
-            item.last_caught_up_timestamp,
-        ) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """The described partitions of the topic.

@@ -96,18 +96,6 @@ class ReplicaState(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ReplicaState], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.replica_id,
-            replica_directory_id,
-            item.log_end_offset,
-            item.last_fetch_timestamp,
-            item.last_caught_up_timestamp,
-        ) in zip(items, *rows):
-            item.replica_directory_id = uuid_from(replica_directory_id)
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """The described partitions of the topic.
@@ -285,13 +273,6 @@ class Listener(kipwire.FlexibleStruct):
         parts.append(host)
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port,) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
 
 
 class Node(kipwire.FlexibleStruct):

@@ -68,13 +68,6 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], *rows: kipwire.Rows) -> None:
-        for item, (topic_name,), partitions in zip(items, *rows):
-            item.topic_name = topic_name.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class DescribeShareGroupOffsetsRequestGroup(kipwire.FlexibleStruct):
     """Share groups to describe, each with the topics of interest.

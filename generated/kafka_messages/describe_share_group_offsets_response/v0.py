@@ -96,16 +96,6 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribeShareGroupOffsetsResponsePartition], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.start_offset, item.leader_epoch, item.error_code),
-            (error_message,),
-        ) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """Offsets of the group, grouped by topic.

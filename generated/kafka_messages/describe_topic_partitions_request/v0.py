@@ -54,12 +54,6 @@ class TopicRequest(kipwire.FlexibleStruct):
         parts.append(name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TopicRequest], *rows: kipwire.Rows) -> None:
-        for item, (name,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class Cursor(kipwire.FlexibleStruct):
     """Where to resume, usually NextCursor of the previous answer; null starts from the beginning.

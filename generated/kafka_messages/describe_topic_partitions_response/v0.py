@@ -176,24 +176,6 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(offline_replicas)](*offline_replicas))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[DescribeTopicPartitionsResponsePartition], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.error_code, item.partition_index, item.leader_id, item.leader_epoch),
-            replica_nodes,
-            isr_nodes,
-            eligible_leader_replicas,
-            last_known_elr,
-            offline_replicas,
-        ) in zip(items, *rows):
-            item.replica_nodes = [*replica_nodes]
-            item.isr_nodes = [*isr_nodes]
-            item.eligible_leader_replicas = [*eligible_leader_replicas]
-            item.last_known_elr = [*last_known_elr]
-            item.offline_replicas = [*offline_replicas]
-            item._unknown_tagged_fields = None
-
 
 class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
     """Descriptions of the topics on this page.

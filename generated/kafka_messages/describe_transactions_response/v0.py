@@ -71,13 +71,6 @@ class TopicData(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TopicData], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partitions in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class TransactionState(kipwire.FlexibleStruct):
     """One description per requested transactional id.

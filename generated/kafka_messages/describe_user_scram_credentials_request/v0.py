@@ -48,12 +48,6 @@ class UserName(kipwire.FlexibleStruct):
         parts.append(name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[UserName], *rows: kipwire.Rows) -> None:
-        for item, (name,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class DescribeUserScramCredentialsRequest(kipwire.FlexibleMessage):
     """An admin client asks which SCRAM credentials users have (KIP-554); no secrets are returned.

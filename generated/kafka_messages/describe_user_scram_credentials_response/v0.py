@@ -55,11 +55,6 @@ class CredentialInfo(kipwire.FlexibleStruct):
         packed = pack_bix(self.mechanism, self.iterations)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[CredentialInfo], *rows: kipwire.Rows) -> None:
-        for item, (item.mechanism, item.iterations) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
     """One result per user.

@@ -70,13 +70,6 @@ class TopicPartitions(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TopicPartitions], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partitions in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class ElectLeadersRequest(kipwire.FlexibleMessage):
     """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders by

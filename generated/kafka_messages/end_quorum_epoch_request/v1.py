@@ -59,12 +59,6 @@ class ReplicaInfo(kipwire.FlexibleStruct):
         packed = pack_i16sx(self.candidate_id, self.candidate_directory_id.bytes)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ReplicaInfo], *rows: kipwire.Rows) -> None:
-        for item, (item.candidate_id, candidate_directory_id) in zip(items, *rows):
-            item.candidate_directory_id = uuid_from(candidate_directory_id)
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """The partitions of this topic whose leader resigns.
@@ -206,13 +200,6 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
         parts.append(host)
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[LeaderEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port,) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
 
 
 class EndQuorumEpochRequest(kipwire.FlexibleMessage):

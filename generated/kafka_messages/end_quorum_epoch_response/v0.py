@@ -57,11 +57,6 @@ class PartitionData(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, *rows):
-            pass
-
 
 class TopicData(kipwire.Struct):
     """The outcomes, grouped by Raft-replicated topic.

@@ -84,17 +84,6 @@ class FetchPartition(kipwire.Struct):
             )
         )
 
-    @staticmethod
-    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.partition,
-            item.current_leader_epoch,
-            item.fetch_offset,
-            item.log_start_offset,
-            item.partition_max_bytes,
-        ) in zip(items, *rows):
-            pass
-
 
 class FetchTopic(kipwire.Struct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.

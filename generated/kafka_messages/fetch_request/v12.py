@@ -95,18 +95,6 @@ class FetchPartition(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.partition,
-            item.current_leader_epoch,
-            item.fetch_offset,
-            item.last_fetched_epoch,
-            item.log_start_offset,
-            item.partition_max_bytes,
-        ) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class FetchTopic(kipwire.FlexibleStruct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.
@@ -194,13 +182,6 @@ class ForgottenTopic(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[ForgottenTopic], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partitions in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
 
 
 class FetchRequest(kipwire.FlexibleMessage):

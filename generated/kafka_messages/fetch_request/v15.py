@@ -132,18 +132,6 @@ class FetchPartition(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.partition,
-            item.current_leader_epoch,
-            item.fetch_offset,
-            item.last_fetched_epoch,
-            item.log_start_offset,
-            item.partition_max_bytes,
-        ) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class FetchTopic(kipwire.FlexibleStruct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.

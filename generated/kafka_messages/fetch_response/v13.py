@@ -171,11 +171,6 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         packed = pack_qqx(self.producer_id, self.first_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
-        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """Fetched data of the topic's partitions.

@@ -173,11 +173,6 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         packed = pack_qqx(self.producer_id, self.first_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
-        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """Fetched data of the topic's partitions.
@@ -439,13 +434,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
             parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
 
 
 class FetchResponse(kipwire.FlexibleMessage):

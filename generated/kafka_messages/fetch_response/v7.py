@@ -53,11 +53,6 @@ class AbortedTransaction(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_qq(self.producer_id, self.first_offset))
 
-    @staticmethod
-    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
-        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
-            pass
-
 
 class PartitionData(kipwire.Struct):
     """Fetched data of the topic's partitions.

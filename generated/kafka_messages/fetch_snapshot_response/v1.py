@@ -282,12 +282,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,) in zip(items, *rows):
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class FetchSnapshotResponse(kipwire.FlexibleMessage):
     """The quorum leader returns a piece of a metadata snapshot to the replica that asked for it (KIP-630).

@@ -109,14 +109,6 @@ class Coordinator(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[Coordinator], *rows: kipwire.Rows) -> None:
-        for item, (key,), (item.node_id,), (host,), (item.port, item.error_code), (error_message,) in zip(items, *rows):
-            item.key = key.decode()
-            item.host = host.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class FindCoordinatorResponse(kipwire.FlexibleMessage):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from

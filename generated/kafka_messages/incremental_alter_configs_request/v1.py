@@ -82,13 +82,6 @@ class AlterableConfig(kipwire.FlexibleStruct):
             parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterableConfig], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.config_operation,), (value,) in zip(items, *rows):
-            item.name = name.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class AlterConfigsResource(kipwire.FlexibleStruct):
     """The resources to reconfigure.

@@ -86,13 +86,6 @@ class AlterConfigsResourceResponse(kipwire.FlexibleStruct):
         parts.append(resource_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AlterConfigsResourceResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.error_code,), (error_message,), (item.resource_type,), (resource_name,) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item.resource_name = resource_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class IncrementalAlterConfigsResponse(kipwire.FlexibleMessage):
     """The outcome of an IncrementalAlterConfigs request for each resource (KIP-339).

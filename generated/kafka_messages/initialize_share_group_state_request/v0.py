@@ -60,11 +60,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_iiqx(self.partition, self.state_epoch, self.start_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.state_epoch, item.start_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class InitializeStateData(kipwire.FlexibleStruct):
     """Topics for which state is to be initialized.

@@ -7,10 +7,10 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_i, read_size
-from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i
+from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -27,9 +27,10 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiiiB = struct.Struct(">iiiiB").unpack_from
 unpack_iiqbB = struct.Struct(">iiqbB").unpack_from
 pack_16s = struct.Struct(">16s").pack
+pack_Bbx = struct.Struct(">Bbx").pack
+pack_iiii = struct.Struct(">iiii").pack
 pack_iiqb = struct.Struct(">iiqb").pack
 pack_ix = struct.Struct(">ix").pack
-pack_LeaderAndIsrPartitionState = ElementPackers("i", "i", "i", "i", "*i", "i", "*i", "*i", "*i", "bool", "b")
 
 
 class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
@@ -126,56 +127,31 @@ class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         isr = isr if type(isr := self.isr) is list else as_list(isr)
-        size1 = len(isr) + 1
+        size = len(isr) + 1
+        parts.append(pack_iiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr)](*isr))
         replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
-        size2 = len(replicas) + 1
+        size = len(replicas) + 1
+        parts.append(pack_i(self.partition_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
         adding_replicas = (
             adding_replicas if type(adding_replicas := self.adding_replicas) is list else as_list(adding_replicas)
         )
-        size3 = len(adding_replicas) + 1
+        size = len(adding_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(adding_replicas)](*adding_replicas))
         removing_replicas = (
             removing_replicas
             if type(removing_replicas := self.removing_replicas) is list
             else as_list(removing_replicas)
         )
-        size4 = len(removing_replicas) + 1
-        packed = pack_LeaderAndIsrPartitionState[size1, size2, size3, size4](
-            self.partition_index,
-            self.controller_epoch,
-            self.leader,
-            self.leader_epoch,
-            size1,
-            *isr,
-            self.partition_epoch,
-            size2,
-            *replicas,
-            size3,
-            *adding_replicas,
-            size4,
-            *removing_replicas,
-            BOOL_BYTE[self.is_new],
-            self.leader_recovery_state,
-        )
+        size = len(removing_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(removing_replicas)](*removing_replicas))
+        packed = pack_Bbx(BOOL_BYTE[self.is_new], self.leader_recovery_state)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionState], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.controller_epoch, item.leader, item.leader_epoch),
-            isr,
-            (item.partition_epoch,),
-            replicas,
-            adding_replicas,
-            removing_replicas,
-            (is_new, item.leader_recovery_state),
-        ) in zip(items, *rows):
-            item.isr = [*isr]
-            item.replicas = [*replicas]
-            item.adding_replicas = [*adding_replicas]
-            item.removing_replicas = [*removing_replicas]
-            item.is_new = FALSE_TRUE[is_new]
-            item._unknown_tagged_fields = None
 
 
 class LeaderAndIsrTopicState(kipwire.FlexibleStruct):
@@ -274,12 +250,6 @@ class LeaderAndIsrLiveLeader(kipwire.FlexibleStruct):
         parts.append(host_name)
         packed = pack_ix(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[LeaderAndIsrLiveLeader], *rows: kipwire.Rows) -> None:
-        for item, (item.broker_id,), (host_name,), (item.port,) in zip(items, *rows):
-            item.host_name = host_name.decode()
-            item._unknown_tagged_fields = None
 
 
 class LeaderAndIsrRequest(kipwire.FlexibleMessage):

@@ -66,12 +66,6 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionError], *rows: kipwire.Rows) -> None:
-        for item, (topic_name,), (item.partition_index, item.error_code) in zip(items, *rows):
-            item.topic_name = topic_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class LeaderAndIsrResponse(kipwire.FlexibleMessage):
     """A broker's answer to LeaderAndIsr, by which the controller of a ZooKeeper-based cluster handed out partition

@@ -46,11 +46,6 @@ class Voter(kipwire.FlexibleStruct):
         packed = pack_ix(self.voter_id)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[Voter], *rows: kipwire.Rows) -> None:
-        for item, (item.voter_id,) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class LeaderChangeMessage(kipwire.FlexibleMessage):
     """Control record a newly elected KRaft leader writes to the metadata log at the start of its epoch, recording who

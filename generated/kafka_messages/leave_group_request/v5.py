@@ -90,14 +90,6 @@ class MemberIdentity(kipwire.FlexibleStruct):
             parts.append(reason)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[MemberIdentity], *rows: kipwire.Rows) -> None:
-        for item, (member_id,), (group_instance_id,), (reason,) in zip(items, *rows):
-            item.member_id = member_id.decode()
-            item.group_instance_id = group_instance_id.decode()
-            item.reason = reason.decode()
-            item._unknown_tagged_fields = None
-
 
 class LeaveGroupRequest(kipwire.FlexibleMessage):
     """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for their

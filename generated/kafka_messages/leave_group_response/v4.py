@@ -82,13 +82,6 @@ class MemberResponse(kipwire.FlexibleStruct):
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[MemberResponse], *rows: kipwire.Rows) -> None:
-        for item, (member_id,), (group_instance_id,), (item.error_code,) in zip(items, *rows):
-            item.member_id = member_id.decode()
-            item.group_instance_id = group_instance_id.decode()
-            item._unknown_tagged_fields = None
-
 
 class LeaveGroupResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to members leaving a classic group.

@@ -53,12 +53,6 @@ class ClientMetricsResource(kipwire.FlexibleStruct):
         parts.append(name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ClientMetricsResource], *rows: kipwire.Rows) -> None:
-        for item, (name,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ListClientMetricsResourcesResponse(kipwire.FlexibleMessage):
     """The name of ListConfigResources version 0 from Kafka 3.7 to 4.0: the same bytes, other names of fields. The client

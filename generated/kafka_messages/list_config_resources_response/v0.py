@@ -53,12 +53,6 @@ class ConfigResource(kipwire.FlexibleStruct):
         parts.append(resource_name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ConfigResource], *rows: kipwire.Rows) -> None:
-        for item, (resource_name,) in zip(items, *rows):
-            item.resource_name = resource_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     """A broker's list of configuration resources of the types asked for.

@@ -64,12 +64,6 @@ class ConfigResource(kipwire.FlexibleStruct):
         packed = pack_bx(self.resource_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ConfigResource], *rows: kipwire.Rows) -> None:
-        for item, (resource_name,), (item.resource_type,) in zip(items, *rows):
-            item.resource_name = resource_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     """A broker's list of configuration resources of the types asked for.

@@ -99,15 +99,6 @@ class ListedGroup(kipwire.FlexibleStruct):
         parts.append(group_type)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ListedGroup], *rows: kipwire.Rows) -> None:
-        for item, (group_id,), (protocol_type,), (group_state,), (group_type,) in zip(items, *rows):
-            item.group_id = group_id.decode()
-            item.protocol_type = protocol_type.decode()
-            item.group_state = group_state.decode()
-            item.group_type = group_type.decode()
-            item._unknown_tagged_fields = None
-
 
 class ListGroupsResponse(kipwire.FlexibleMessage):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the

@@ -55,11 +55,6 @@ class ListOffsetsPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iqi(self.partition_index, self.timestamp, self.max_num_offsets))
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.timestamp, item.max_num_offsets) in zip(items, *rows):
-            pass
-
 
 class ListOffsetsTopic(kipwire.Struct):
     """The topics to look up.

@@ -51,11 +51,6 @@ class ListOffsetsPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iq(self.partition_index, self.timestamp))
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.timestamp) in zip(items, *rows):
-            pass
-
 
 class ListOffsetsTopic(kipwire.Struct):
     """The topics to look up.

@@ -61,11 +61,6 @@ class ListOffsetsPartition(kipwire.FlexibleStruct):
         packed = pack_iiqx(self.partition_index, self.current_leader_epoch, self.timestamp)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class ListOffsetsTopic(kipwire.FlexibleStruct):
     """The topics to look up.

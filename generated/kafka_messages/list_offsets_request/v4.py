@@ -56,11 +56,6 @@ class ListOffsetsPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iiq(self.partition_index, self.current_leader_epoch, self.timestamp))
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, *rows):
-            pass
-
 
 class ListOffsetsTopic(kipwire.Struct):
     """The topics to look up.

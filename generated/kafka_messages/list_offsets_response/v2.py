@@ -56,11 +56,6 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ihqq(self.partition_index, self.error_code, self.timestamp, self.offset))
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartitionResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code, item.timestamp, item.offset) in zip(items, *rows):
-            pass
-
 
 class ListOffsetsTopicResponse(kipwire.Struct):
     """The topics looked up.

@@ -74,13 +74,6 @@ class ListOffsetsPartitionResponse(kipwire.FlexibleStruct):
         packed = pack_ihqqix(self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ListOffsetsPartitionResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch) in zip(
-            items, *rows
-        ):
-            item._unknown_tagged_fields = None
-
 
 class ListOffsetsTopicResponse(kipwire.FlexibleStruct):
     """The topics looked up.

@@ -72,13 +72,6 @@ class ListPartitionReassignmentsTopics(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[ListPartitionReassignmentsTopics], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class ListPartitionReassignmentsRequest(kipwire.FlexibleMessage):
     """An admin client asks for the partition reassignments now in progress. Introduced by KIP-455.

@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPart
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_OngoingPartitionReassignment = ElementPackers("i", "*i", "*i", "*i")
 
 
 class OngoingPartitionReassignment(kipwire.FlexibleStruct):
@@ -81,29 +80,25 @@ class OngoingPartitionReassignment(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
-        size1 = len(replicas) + 1
+        size = len(replicas) + 1
+        parts.append(pack_i(self.partition_index))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
         adding_replicas = (
             adding_replicas if type(adding_replicas := self.adding_replicas) is list else as_list(adding_replicas)
         )
-        size2 = len(adding_replicas) + 1
+        size = len(adding_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(adding_replicas)](*adding_replicas))
         removing_replicas = (
             removing_replicas
             if type(removing_replicas := self.removing_replicas) is list
             else as_list(removing_replicas)
         )
-        size3 = len(removing_replicas) + 1
-        packed = pack_OngoingPartitionReassignment[size1, size2, size3](
-            self.partition_index, size1, *replicas, size2, *adding_replicas, size3, *removing_replicas
-        )
-        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[OngoingPartitionReassignment], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index,), replicas, adding_replicas, removing_replicas in zip(items, *rows):
-            item.replicas = [*replicas]
-            item.adding_replicas = [*adding_replicas]
-            item.removing_replicas = [*removing_replicas]
-            item._unknown_tagged_fields = None
+        size = len(removing_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(removing_replicas)](*removing_replicas))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class OngoingTopicReassignment(kipwire.FlexibleStruct):

@@ -75,13 +75,6 @@ class TransactionState(kipwire.FlexibleStruct):
         parts.append(transaction_state)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TransactionState], *rows: kipwire.Rows) -> None:
-        for item, (transactional_id,), (item.producer_id,), (transaction_state,) in zip(items, *rows):
-            item.transactional_id = transactional_id.decode()
-            item.transaction_state = transaction_state.decode()
-            item._unknown_tagged_fields = None
-
 
 class ListTransactionsResponse(kipwire.FlexibleMessage):
     """A transaction coordinator's answer to ListTransactionsRequest: those of its transactions that match the filters.

@@ -55,12 +55,6 @@ class MetadataRequestTopic(kipwire.FlexibleStruct):
         parts.append(name)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[MetadataRequestTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
-
 
 class MetadataRequest(kipwire.FlexibleMessage):
     """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know

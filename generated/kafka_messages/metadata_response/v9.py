@@ -6,9 +6,10 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_B, pack_h
-from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_B
+from kipwire.codec.wire import pack_h, pack_i, read_size, read_string_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ unpack_BB = struct.Struct(">BB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
+pack_hiii = struct.Struct(">hiii").pack
 pack_ix = struct.Struct(">ix").pack
-pack_MetadataResponsePartition = ElementPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class MetadataResponseBroker(kipwire.FlexibleStruct):
@@ -86,13 +87,6 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
             parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[MetadataResponseBroker], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
 
 
 class MetadataResponsePartition(kipwire.FlexibleStruct):
@@ -164,40 +158,21 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
-        size1 = len(replica_nodes) + 1
+        size = len(replica_nodes) + 1
+        parts.append(pack_hiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replica_nodes)](*replica_nodes))
         isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
-        size2 = len(isr_nodes) + 1
+        size = len(isr_nodes) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr_nodes)](*isr_nodes))
         offline_replicas = (
             offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
-        size3 = len(offline_replicas) + 1
-        packed = pack_MetadataResponsePartition[size1, size2, size3](
-            self.error_code,
-            self.partition_index,
-            self.leader_id,
-            self.leader_epoch,
-            size1,
-            *replica_nodes,
-            size2,
-            *isr_nodes,
-            size3,
-            *offline_replicas,
-        )
-        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[MetadataResponsePartition], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.error_code, item.partition_index, item.leader_id, item.leader_epoch),
-            replica_nodes,
-            isr_nodes,
-            offline_replicas,
-        ) in zip(items, *rows):
-            item.replica_nodes = [*replica_nodes]
-            item.isr_nodes = [*isr_nodes]
-            item.offline_replicas = [*offline_replicas]
-            item._unknown_tagged_fields = None
+        size = len(offline_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(offline_replicas)](*offline_replicas))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class MetadataResponseTopic(kipwire.FlexibleStruct):

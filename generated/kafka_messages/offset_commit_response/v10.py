@@ -57,11 +57,6 @@ class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[OffsetCommitResponsePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class OffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """The topics of the commit.

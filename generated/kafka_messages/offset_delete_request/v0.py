@@ -38,11 +38,6 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_i(self.partition_index))
 
-    @staticmethod
-    def _fill(items: list[OffsetDeleteRequestPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index,) in zip(items, *rows):
-            pass
-
 
 class OffsetDeleteRequestTopic(kipwire.Struct):
     """Topics with partitions whose committed offsets shall go.

@@ -51,11 +51,6 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ih(self.partition_index, self.error_code))
 
-    @staticmethod
-    def _fill(items: list[OffsetDeleteResponsePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            pass
-
 
 class OffsetDeleteResponseTopic(kipwire.Struct):
     """Results grouped by topic.

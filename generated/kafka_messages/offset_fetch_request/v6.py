@@ -68,13 +68,6 @@ class OffsetFetchRequestTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[OffsetFetchRequestTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class OffsetFetchRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin

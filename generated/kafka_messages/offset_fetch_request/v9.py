@@ -74,13 +74,6 @@ class OffsetFetchRequestTopics(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[OffsetFetchRequestTopics], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class OffsetFetchRequestGroup(kipwire.FlexibleStruct):
     """The groups whose offsets are wanted. Since version 8.

@@ -100,17 +100,6 @@ class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[OffsetFetchResponsePartitions], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.committed_offset, item.committed_leader_epoch),
-            (metadata,),
-            (item.error_code,),
-        ) in zip(items, *rows):
-            item.metadata = metadata.decode()
-            item._unknown_tagged_fields = None
-
 
 class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
     """Committed offsets of this group, by topic.

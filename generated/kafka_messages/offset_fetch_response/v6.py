@@ -91,17 +91,6 @@ class OffsetFetchResponsePartition(kipwire.FlexibleStruct):
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[OffsetFetchResponsePartition], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.committed_offset, item.committed_leader_epoch),
-            (metadata,),
-            (item.error_code,),
-        ) in zip(items, *rows):
-            item.metadata = metadata.decode()
-            item._unknown_tagged_fields = None
-
 
 class OffsetFetchResponseTopic(kipwire.FlexibleStruct):
     """Committed offsets of the group, by topic. Only up to version 7; later see Groups.

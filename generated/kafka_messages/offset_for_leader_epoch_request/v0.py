@@ -48,11 +48,6 @@ class OffsetForLeaderPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ii(self.partition, self.leader_epoch))
 
-    @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.leader_epoch) in zip(items, *rows):
-            pass
-
 
 class OffsetForLeaderTopic(kipwire.Struct):
     """Topics to look up.

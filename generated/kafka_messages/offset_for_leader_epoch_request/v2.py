@@ -52,11 +52,6 @@ class OffsetForLeaderPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iii(self.partition, self.current_leader_epoch, self.leader_epoch))
 
-    @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, *rows):
-            pass
-
 
 class OffsetForLeaderTopic(kipwire.Struct):
     """Topics to look up.

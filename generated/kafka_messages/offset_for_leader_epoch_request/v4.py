@@ -57,11 +57,6 @@ class OffsetForLeaderPartition(kipwire.FlexibleStruct):
         packed = pack_iiix(self.partition, self.current_leader_epoch, self.leader_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class OffsetForLeaderTopic(kipwire.FlexibleStruct):
     """Topics to look up.

@@ -51,11 +51,6 @@ class EpochEndOffset(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_hiq(self.error_code, self.partition, self.end_offset))
 
-    @staticmethod
-    def _fill(items: list[EpochEndOffset], *rows: kipwire.Rows) -> None:
-        for item, (item.error_code, item.partition, item.end_offset) in zip(items, *rows):
-            pass
-
 
 class OffsetForLeaderTopicResult(kipwire.Struct):
     """Results, grouped by topic.

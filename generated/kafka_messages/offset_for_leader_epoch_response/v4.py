@@ -62,11 +62,6 @@ class EpochEndOffset(kipwire.FlexibleStruct):
         packed = pack_hiiqx(self.error_code, self.partition, self.leader_epoch, self.end_offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[EpochEndOffset], *rows: kipwire.Rows) -> None:
-        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class OffsetForLeaderTopicResult(kipwire.FlexibleStruct):
     """Results, grouped by topic.

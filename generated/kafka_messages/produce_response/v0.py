@@ -51,11 +51,6 @@ class PartitionProduceResponse(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ihq(self.index, self.error_code, self.base_offset))
 
-    @staticmethod
-    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.index, item.error_code, item.base_offset) in zip(items, *rows):
-            pass
-
 
 class TopicProduceResponse(kipwire.Struct):
     """The outcomes, grouped by topic.

@@ -82,12 +82,6 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
             parts.append(batch_index_error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[BatchIndexAndErrorMessage], *rows: kipwire.Rows) -> None:
-        for item, (item.batch_index,), (batch_index_error_message,) in zip(items, *rows):
-            item.batch_index_error_message = batch_index_error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
@@ -328,13 +322,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
             parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
 
 
 class ProduceResponse(kipwire.FlexibleMessage):

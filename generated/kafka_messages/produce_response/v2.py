@@ -57,11 +57,6 @@ class PartitionProduceResponse(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ihqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms))
 
-    @staticmethod
-    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
-        for item, (item.index, item.error_code, item.base_offset, item.log_append_time_ms) in zip(items, *rows):
-            pass
-
 
 class TopicProduceResponse(kipwire.Struct):
     """The outcomes, grouped by topic.

@@ -71,17 +71,6 @@ class PartitionProduceResponse(kipwire.Struct):
             pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset)
         )
 
-    @staticmethod
-    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.index,
-            item.error_code,
-            item.base_offset,
-            item.log_append_time_ms,
-            item.log_start_offset,
-        ) in zip(items, *rows):
-            pass
-
 
 class TopicProduceResponse(kipwire.Struct):
     """The outcomes, grouped by topic.

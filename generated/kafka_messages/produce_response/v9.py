@@ -69,12 +69,6 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
             parts.append(batch_index_error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[BatchIndexAndErrorMessage], *rows: kipwire.Rows) -> None:
-        for item, (item.batch_index,), (batch_index_error_message,) in zip(items, *rows):
-            item.batch_index_error_message = batch_index_error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class PartitionProduceResponse(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.

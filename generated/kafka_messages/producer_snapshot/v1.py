@@ -99,20 +99,6 @@ class ProducerEntry(kipwire.Struct):
             )
         )
 
-    @staticmethod
-    def _fill(items: list[ProducerEntry], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.producer_id,
-            item.epoch,
-            item.last_sequence,
-            item.last_offset,
-            item.offset_delta,
-            item.timestamp,
-            item.coordinator_epoch,
-            item.current_txn_first_offset,
-        ) in zip(items, *rows):
-            pass
-
 
 class ProducerSnapshot(kipwire.Message):
     """Content of the producer snapshot files that a broker keeps next to a partition's log segments. From them the state

@@ -47,11 +47,6 @@ class Voter(kipwire.FlexibleStruct):
         packed = pack_ix(self.voter_id)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[Voter], *rows: kipwire.Rows) -> None:
-        for item, (item.voter_id,) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class QuorumStateData(kipwire.FlexibleMessage):
     """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it does

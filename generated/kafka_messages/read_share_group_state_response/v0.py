@@ -67,11 +67,6 @@ class StateBatch(kipwire.FlexibleStruct):
         packed = pack_qqbhx(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[StateBatch], *rows: kipwire.Rows) -> None:
-        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionResult(kipwire.FlexibleStruct):
     """State of each partition of the topic.

@@ -55,11 +55,6 @@ class PartitionData(kipwire.FlexibleStruct):
         packed = pack_iix(self.partition, self.leader_epoch)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.leader_epoch) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class ReadStateSummaryData(kipwire.FlexibleStruct):
     """The topics of the share-partitions to be read.

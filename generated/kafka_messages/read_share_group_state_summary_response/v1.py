@@ -104,17 +104,6 @@ class PartitionResult(kipwire.FlexibleStruct):
         packed = pack_iiqix(self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionResult], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition, item.error_code),
-            (error_message,),
-            (item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count),
-        ) in zip(items, *rows):
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class ReadStateSummaryResult(kipwire.FlexibleStruct):
     """The summaries, grouped by topic.

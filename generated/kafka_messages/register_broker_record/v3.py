@@ -84,13 +84,6 @@ class BrokerEndpoint(kipwire.FlexibleStruct):
         packed = pack_Hhx(self.port, self.security_protocol)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[BrokerEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port, item.security_protocol) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class BrokerFeature(kipwire.FlexibleStruct):
     """Features the broker's software supports, each with a range of levels (KIP-584).
@@ -133,12 +126,6 @@ class BrokerFeature(kipwire.FlexibleStruct):
         parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[BrokerFeature], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.min_supported_version, item.max_supported_version) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
 
 
 class RegisterBrokerRecord(kipwire.FlexibleMessage):

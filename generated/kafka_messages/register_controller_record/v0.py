@@ -82,13 +82,6 @@ class ControllerEndpoint(kipwire.FlexibleStruct):
         packed = pack_Hhx(self.port, self.security_protocol)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[ControllerEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port, item.security_protocol) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class ControllerFeature(kipwire.FlexibleStruct):
     """Features the controller supports, each with its range of versions (KIP-584).
@@ -131,12 +124,6 @@ class ControllerFeature(kipwire.FlexibleStruct):
         parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[ControllerFeature], *rows: kipwire.Rows) -> None:
-        for item, (name,), (item.min_supported_version, item.max_supported_version) in zip(items, *rows):
-            item.name = name.decode()
-            item._unknown_tagged_fields = None
 
 
 class RegisterControllerRecord(kipwire.FlexibleMessage):

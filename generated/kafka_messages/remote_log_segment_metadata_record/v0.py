@@ -143,11 +143,6 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
         packed = pack_iqx(self.leader_epoch, self.offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[SegmentLeaderEpochEntry], *rows: kipwire.Rows) -> None:
-        for item, (item.leader_epoch, item.offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
     """Record in the topic __remote_log_metadata that describes a log segment being copied to remote storage (tiered

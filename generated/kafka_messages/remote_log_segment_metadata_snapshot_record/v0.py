@@ -57,11 +57,6 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
         packed = pack_iqx(self.leader_epoch, self.offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[SegmentLeaderEpochEntry], *rows: kipwire.Rows) -> None:
-        for item, (item.leader_epoch, item.offset) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
     """Tiered storage metadata of one remote log segment, in the form used for snapshots of a partition's segments by the

@@ -220,13 +220,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
-
 
 class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
     """The partition leader's answer to acknowledgements of a share consumer (KIP-932).

@@ -76,12 +76,6 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
         parts.append(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[AcknowledgementBatch], *rows: kipwire.Rows) -> None:
-        for item, (item.first_offset, item.last_offset), acknowledge_types in zip(items, *rows):
-            item.acknowledge_types = [*acknowledge_types]
-            item._unknown_tagged_fields = None
-
 
 class FetchPartition(kipwire.FlexibleStruct):
     """The partitions of the topic to fetch from or to acknowledge records of.

@@ -102,11 +102,6 @@ class AcquiredRecords(kipwire.FlexibleStruct):
         packed = pack_qqhx(self.first_offset, self.last_offset, self.delivery_count)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[AcquiredRecords], *rows: kipwire.Rows) -> None:
-        for item, (item.first_offset, item.last_offset, item.delivery_count) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class PartitionData(kipwire.FlexibleStruct):
     """One element per partition of the topic.
@@ -317,13 +312,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
             parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
 
 
 class ShareFetchResponse(kipwire.FlexibleMessage):

@@ -73,13 +73,6 @@ class StopReplicaTopicV1(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[StopReplicaTopicV1], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class StopReplicaRequest(kipwire.FlexibleMessage):
     """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions and,

@@ -59,12 +59,6 @@ class StopReplicaPartitionState(kipwire.FlexibleStruct):
         packed = pack_iiBx(self.partition_index, self.leader_epoch, BOOL_BYTE[self.delete_partition])
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[StopReplicaPartitionState], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.leader_epoch, delete_partition) in zip(items, *rows):
-            item.delete_partition = FALSE_TRUE[delete_partition]
-            item._unknown_tagged_fields = None
-
 
 class StopReplicaTopicState(kipwire.FlexibleStruct):
     """The partitions to stop, grouped by topic, each with what becomes of it. Since version 3 (KIP-570).

@@ -66,12 +66,6 @@ class StopReplicaPartitionError(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[StopReplicaPartitionError], *rows: kipwire.Rows) -> None:
-        for item, (topic_name,), (item.partition_index, item.error_code) in zip(items, *rows):
-            item.topic_name = topic_name.decode()
-            item._unknown_tagged_fields = None
-
 
 class StopReplicaResponse(kipwire.FlexibleMessage):
     """A broker's answer to StopReplica, with the outcome of each partition; spoken in ZooKeeper-based clusters up to Kafka

@@ -98,13 +98,6 @@ class KeyValue(kipwire.FlexibleStruct):
         parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[KeyValue], *rows: kipwire.Rows) -> None:
-        for item, (key,), (value,) in zip(items, *rows):
-            item.key = key.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class TopicInfo(kipwire.FlexibleStruct):
     """What the topology demands of one internal topic.
@@ -355,12 +348,6 @@ class TaskOffset(kipwire.FlexibleStruct):
         packed = pack_iqx(self.partition, self.offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[TaskOffset], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), (item.partition, item.offset) in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item._unknown_tagged_fields = None
-
 
 class TaskIds(kipwire.FlexibleStruct):
     """Tasks of one subtopology, named by their partitions.
@@ -407,13 +394,6 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), partitions in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
 
 
 class Assignment(kipwire.FlexibleStruct):

@@ -6,10 +6,10 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, read_struct
-from kipwire.codec.arrays import write_compact_structs, write_compact_texts, write_struct
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list
-from kipwire.codec.wire import encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.codec.arrays import write_compact_texts, write_struct
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT16, PACK_INT32, UNPACK_INT16, UNPACK_INT32
+from kipwire.codec.wire import as_list, encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -42,7 +42,6 @@ pack_Hx = struct.Struct(">Hx").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack
-pack_CopartitionGroup = ElementPackers("*h", "*h", "*h")
 
 
 class KeyValue(kipwire.FlexibleStruct):
@@ -90,13 +89,6 @@ class KeyValue(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
         parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[KeyValue], *rows: kipwire.Rows) -> None:
-        for item, (key,), (value,) in zip(items, *rows):
-            item.key = key.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
 
 
 class TopicInfo(kipwire.FlexibleStruct):
@@ -208,31 +200,26 @@ class CopartitionGroup(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         source_topics = source_topics if type(source_topics := self.source_topics) is list else as_list(source_topics)
-        size1 = len(source_topics) + 1
+        size = len(source_topics) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(source_topics)](*source_topics))
         source_topic_regex = (
             source_topic_regex
             if type(source_topic_regex := self.source_topic_regex) is list
             else as_list(source_topic_regex)
         )
-        size2 = len(source_topic_regex) + 1
+        size = len(source_topic_regex) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(source_topic_regex)](*source_topic_regex))
         repartition_source_topics = (
             repartition_source_topics
             if type(repartition_source_topics := self.repartition_source_topics) is list
             else as_list(repartition_source_topics)
         )
-        size3 = len(repartition_source_topics) + 1
-        packed = pack_CopartitionGroup[size1, size2, size3](
-            size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
-        )
-        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[CopartitionGroup], *rows: kipwire.Rows) -> None:
-        for item, source_topics, source_topic_regex, repartition_source_topics in zip(items, *rows):
-            item.source_topics = [*source_topics]
-            item.source_topic_regex = [*source_topic_regex]
-            item.repartition_source_topics = [*repartition_source_topics]
-            item._unknown_tagged_fields = None
+        size = len(repartition_source_topics) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(repartition_source_topics)](*repartition_source_topics))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Subtopology(kipwire.FlexibleStruct):
@@ -401,13 +388,6 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), partitions in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class Endpoint(kipwire.FlexibleStruct):
     """Network address under which an application instance can be reached.
@@ -490,12 +470,6 @@ class TaskOffset(kipwire.FlexibleStruct):
         parts.append(subtopology_id)
         packed = pack_iqx(self.partition, self.offset)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[TaskOffset], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), (item.partition, item.offset) in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item._unknown_tagged_fields = None
 
 
 class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):

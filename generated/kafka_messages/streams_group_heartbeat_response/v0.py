@@ -68,12 +68,6 @@ class Status(kipwire.FlexibleStruct):
         parts.append(status_detail)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[Status], *rows: kipwire.Rows) -> None:
-        for item, (item.status_code,), (status_detail,) in zip(items, *rows):
-            item.status_detail = status_detail.decode()
-            item._unknown_tagged_fields = None
-
 
 class TaskIds(kipwire.FlexibleStruct):
     """A set of tasks of the same subtopology.
@@ -120,13 +114,6 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), partitions in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
 
 
 class Endpoint(kipwire.FlexibleStruct):
@@ -214,13 +201,6 @@ class TopicPartition(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[TopicPartition], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partitions in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
 
 
 class EndpointToPartitions(kipwire.FlexibleStruct):

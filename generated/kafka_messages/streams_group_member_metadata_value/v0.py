@@ -108,13 +108,6 @@ class KeyValue(kipwire.FlexibleStruct):
         parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[KeyValue], *rows: kipwire.Rows) -> None:
-        for item, (key,), (value,) in zip(items, *rows):
-            item.key = key.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class StreamsGroupMemberMetadataValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a streams group member's identity, process, endpoint and tags, written

@@ -67,13 +67,6 @@ class LastAssignmentConfig(kipwire.FlexibleStruct):
         parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[LastAssignmentConfig], *rows: kipwire.Rows) -> None:
-        for item, (key,), (value,) in zip(items, *rows):
-            item.key = key.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
-
 
 class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets with a streams group's epoch and what its assignment was last based on

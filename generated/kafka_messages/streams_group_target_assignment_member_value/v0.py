@@ -62,13 +62,6 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partitions)](*partitions))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
-        for item, (subtopology_id,), partitions in zip(items, *rows):
-            item.subtopology_id = subtopology_id.decode()
-            item.partitions = [*partitions]
-            item._unknown_tagged_fields = None
-
 
 class StreamsGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a streams group member's target assignment: the tasks it is to run once

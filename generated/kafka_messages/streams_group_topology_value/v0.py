@@ -6,10 +6,9 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, write_compact_structs
-from kipwire.codec.arrays import write_compact_texts
-from kipwire.codec.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, pack_i, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
+from kipwire.codec.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
+from kipwire.codec.wire import ONE_BYTE, PACK_INT16, UNPACK_INT16, as_list, encode_text, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -21,7 +20,6 @@ __all__ = ["TopicConfig", "TopicInfo", "CopartitionGroup", "Subtopology", "Strea
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_CopartitionGroup = ElementPackers("*h", "*h", "*h")
 
 
 class TopicConfig(kipwire.FlexibleStruct):
@@ -69,13 +67,6 @@ class TopicConfig(kipwire.FlexibleStruct):
         parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
         parts.append(value)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    @staticmethod
-    def _fill(items: list[TopicConfig], *rows: kipwire.Rows) -> None:
-        for item, (key,), (value,) in zip(items, *rows):
-            item.key = key.decode()
-            item.value = value.decode()
-            item._unknown_tagged_fields = None
 
 
 class TopicInfo(kipwire.FlexibleStruct):
@@ -188,31 +179,26 @@ class CopartitionGroup(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         source_topics = source_topics if type(source_topics := self.source_topics) is list else as_list(source_topics)
-        size1 = len(source_topics) + 1
+        size = len(source_topics) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(source_topics)](*source_topics))
         source_topic_regex = (
             source_topic_regex
             if type(source_topic_regex := self.source_topic_regex) is list
             else as_list(source_topic_regex)
         )
-        size2 = len(source_topic_regex) + 1
+        size = len(source_topic_regex) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(source_topic_regex)](*source_topic_regex))
         repartition_source_topics = (
             repartition_source_topics
             if type(repartition_source_topics := self.repartition_source_topics) is list
             else as_list(repartition_source_topics)
         )
-        size3 = len(repartition_source_topics) + 1
-        packed = pack_CopartitionGroup[size1, size2, size3](
-            size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
-        )
-        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[CopartitionGroup], *rows: kipwire.Rows) -> None:
-        for item, source_topics, source_topic_regex, repartition_source_topics in zip(items, *rows):
-            item.source_topics = [*source_topics]
-            item.source_topic_regex = [*source_topic_regex]
-            item.repartition_source_topics = [*repartition_source_topics]
-            item._unknown_tagged_fields = None
+        size = len(repartition_source_topics) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(repartition_source_topics)](*repartition_source_topics))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Subtopology(kipwire.FlexibleStruct):

@@ -50,11 +50,6 @@ class TaskId(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ii(self.topic_group_id, self.partition))
 
-    @staticmethod
-    def _fill(items: list[TaskId], *rows: kipwire.Rows) -> None:
-        for item, (item.topic_group_id, item.partition) in zip(items, *rows):
-            pass
-
 
 class SubscriptionInfoData(kipwire.Message):
     """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and its

@@ -52,11 +52,6 @@ class PartitionToOffsetSum(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iq(self.partition, self.offset_sum))
 
-    @staticmethod
-    def _fill(items: list[PartitionToOffsetSum], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.offset_sum) in zip(items, *rows):
-            pass
-
 
 class TaskOffsetSum(kipwire.Struct):
     """Progress of the local state of one task (from version 10 on) or of the tasks of one subtopology (versions 7 to 9).

@@ -70,13 +70,6 @@ class PartitionsSchema(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_ids)](*partition_ids))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[PartitionsSchema], *rows: kipwire.Rows) -> None:
-        for item, (topic,), partition_ids in zip(items, *rows):
-            item.topic = topic.decode()
-            item.partition_ids = [*partition_ids]
-            item._unknown_tagged_fields = None
-
 
 class TransactionLogValue(kipwire.FlexibleMessage):
     """Value of a __transaction_state record: all the transaction coordinator needs to go on with a transactional id after

@@ -85,16 +85,6 @@ class TxnOffsetCommitRequestPartition(kipwire.FlexibleStruct):
             parts.append(committed_metadata)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[TxnOffsetCommitRequestPartition], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.committed_offset, item.committed_leader_epoch),
-            (committed_metadata,),
-        ) in zip(items, *rows):
-            item.committed_metadata = committed_metadata.decode()
-            item._unknown_tagged_fields = None
-
 
 class TxnOffsetCommitRequestTopic(kipwire.FlexibleStruct):
     """Topics with offsets to commit.

@@ -50,11 +50,6 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ih(self.partition_index, self.error_code))
 
-    @staticmethod
-    def _fill(items: list[TxnOffsetCommitResponsePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            pass
-
 
 class TxnOffsetCommitResponseTopic(kipwire.Struct):
     """Results grouped by topic.

@@ -54,11 +54,6 @@ class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[TxnOffsetCommitResponsePartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TxnOffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """Results grouped by topic.

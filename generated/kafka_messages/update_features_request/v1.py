@@ -70,12 +70,6 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
         packed = pack_hbx(self.max_version_level, self.upgrade_type)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[FeatureUpdateKey], *rows: kipwire.Rows) -> None:
-        for item, (feature,), (item.max_version_level, item.upgrade_type) in zip(items, *rows):
-            item.feature = feature.decode()
-            item._unknown_tagged_fields = None
-
 
 class UpdateFeaturesRequest(kipwire.FlexibleMessage):
     """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by

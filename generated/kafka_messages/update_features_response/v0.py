@@ -80,13 +80,6 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
             parts.append(error_message)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[UpdatableFeatureResult], *rows: kipwire.Rows) -> None:
-        for item, (feature,), (item.error_code,), (error_message,) in zip(items, *rows):
-            item.feature = feature.decode()
-            item.error_message = error_message.decode()
-            item._unknown_tagged_fields = None
-
 
 class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per

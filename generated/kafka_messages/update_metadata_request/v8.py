@@ -7,10 +7,11 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_b, pack_i
-from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, unpack_b, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_b
+from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, unpack_b, write_size
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ unpack_iiiiB = struct.Struct(">iiiiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_hx = struct.Struct(">hx").pack
 pack_iBiq = struct.Struct(">iBiq").pack
-pack_UpdateMetadataPartitionState = ElementPackers("i", "i", "i", "i", "*i", "i", "*i", "*i")
+pack_iiii = struct.Struct(">iiii").pack
 
 
 class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
@@ -111,42 +112,22 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
 
     def _write(self, parts: list[bytes]) -> None:
         isr = isr if type(isr := self.isr) is list else as_list(isr)
-        size1 = len(isr) + 1
+        size = len(isr) + 1
+        parts.append(pack_iiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr)](*isr))
         replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
-        size2 = len(replicas) + 1
+        size = len(replicas) + 1
+        parts.append(pack_i(self.zk_version))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
         offline_replicas = (
             offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
-        size3 = len(offline_replicas) + 1
-        packed = pack_UpdateMetadataPartitionState[size1, size2, size3](
-            self.partition_index,
-            self.controller_epoch,
-            self.leader,
-            self.leader_epoch,
-            size1,
-            *isr,
-            self.zk_version,
-            size2,
-            *replicas,
-            size3,
-            *offline_replicas,
-        )
-        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[UpdateMetadataPartitionState], *rows: kipwire.Rows) -> None:
-        for (
-            item,
-            (item.partition_index, item.controller_epoch, item.leader, item.leader_epoch),
-            isr,
-            (item.zk_version,),
-            replicas,
-            offline_replicas,
-        ) in zip(items, *rows):
-            item.isr = [*isr]
-            item.replicas = [*replicas]
-            item.offline_replicas = [*offline_replicas]
-            item._unknown_tagged_fields = None
+        size = len(offline_replicas) + 1
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(offline_replicas)](*offline_replicas))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class UpdateMetadataTopicState(kipwire.FlexibleStruct):
@@ -258,13 +239,6 @@ class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
         parts.append(listener)
         packed = pack_hx(self.security_protocol)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[UpdateMetadataEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.port,), (host,), (listener,), (item.security_protocol,) in zip(items, *rows):
-            item.host = host.decode()
-            item.listener = listener.decode()
-            item._unknown_tagged_fields = None
 
 
 class UpdateMetadataBroker(kipwire.FlexibleStruct):

@@ -80,13 +80,6 @@ class Listener(kipwire.FlexibleStruct):
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
-        for item, (name,), (host,), (item.port,) in zip(items, *rows):
-            item.name = name.decode()
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
-
 
 class KRaftVersionFeature(kipwire.FlexibleStruct):
     """Range of kraft.version feature levels the voter's software can handle.

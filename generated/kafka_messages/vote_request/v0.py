@@ -73,17 +73,6 @@ class PartitionData(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.partition_index,
-            item.replica_epoch,
-            item.replica_id,
-            item.last_offset_epoch,
-            item.last_offset,
-        ) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The replicated logs an election is held for; in practice just __cluster_metadata.

@@ -108,23 +108,6 @@ class PartitionData(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (
-            item.partition_index,
-            item.replica_epoch,
-            item.replica_id,
-            replica_directory_id,
-            voter_directory_id,
-            item.last_offset_epoch,
-            item.last_offset,
-            pre_vote,
-        ) in zip(items, *rows):
-            item.replica_directory_id = uuid_from(replica_directory_id)
-            item.voter_directory_id = uuid_from(voter_directory_id)
-            item.pre_vote = FALSE_TRUE[pre_vote]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The replicated logs an election is held for; in practice just __cluster_metadata.

@@ -78,14 +78,6 @@ class PartitionData(kipwire.FlexibleStruct):
         )
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch, vote_granted) in zip(
-            items, *rows
-        ):
-            item.vote_granted = FALSE_TRUE[vote_granted]
-            item._unknown_tagged_fields = None
-
 
 class TopicData(kipwire.FlexibleStruct):
     """The replicated logs voted on.
@@ -170,12 +162,6 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(host)
         packed = pack_Hx(self.port)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,) in zip(items, *rows):
-            item.host = host.decode()
-            item._unknown_tagged_fields = None
 
 
 class VoteResponse(kipwire.FlexibleMessage):

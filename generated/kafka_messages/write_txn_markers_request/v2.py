@@ -75,13 +75,6 @@ class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
         parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[WritableTxnMarkerTopic], *rows: kipwire.Rows) -> None:
-        for item, (name,), partition_indexes in zip(items, *rows):
-            item.name = name.decode()
-            item.partition_indexes = [*partition_indexes]
-            item._unknown_tagged_fields = None
-
 
 class WritableTxnMarker(kipwire.FlexibleStruct):
     """The markers to write, one entry per finished transaction.

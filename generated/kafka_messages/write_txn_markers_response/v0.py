@@ -54,11 +54,6 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_ih(self.partition_index, self.error_code))
 
-    @staticmethod
-    def _fill(items: list[WritableTxnMarkerPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            pass
-
 
 class WritableTxnMarkerTopicResult(kipwire.Struct):
     """Results for this marker, grouped by topic.

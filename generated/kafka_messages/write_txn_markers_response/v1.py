@@ -58,11 +58,6 @@ class WritableTxnMarkerPartitionResult(kipwire.FlexibleStruct):
         packed = pack_ihx(self.partition_index, self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[WritableTxnMarkerPartitionResult], *rows: kipwire.Rows) -> None:
-        for item, (item.partition_index, item.error_code) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class WritableTxnMarkerTopicResult(kipwire.FlexibleStruct):
     """Results for this marker, grouped by topic.

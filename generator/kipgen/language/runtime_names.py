@@ -11,7 +11,7 @@ _OF_NUMBERS = {f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK"
 
 RUNTIME_NAMES = {
     "kipwire.codec.arrays": frozenset("""
-        ElementPackers read_struct read_structs read_compact_structs read_texts read_compact_texts read_blobs
+        read_struct read_structs read_compact_structs read_texts read_compact_texts read_blobs
         read_compact_blobs read_bools write_struct write_structs write_compact_structs write_elements write_texts
         write_compact_texts write_blobs write_compact_blobs write_bools write_sized_texts write_sized_blobs
         read_bounded_struct read_bounded_structs section

@@ -12,7 +12,6 @@ from kipgen.code import Code
 from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
 from kipgen.python.metadata import computed_fields, fields_metadata
-from kipgen.python.rows import has_rows, row_codes, row_runs
 from kipgen.python.steps import FixedFields, Step, read_formats, read_steps, write_formats, write_steps
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
@@ -54,17 +53,8 @@ class PyStruct:
     """The steps that read the positional fields and the tag section."""
     write: tuple[Step, ...]
     """The steps that write the positional fields and the tag section."""
-    has_rows: bool
-    """Whether it is an element of arrays whose neighbours can have equal shape."""
-    packed: tuple[str, ...]
-    """What each field is to `kipwire.codec.arrays.ElementPackers`, if one call writes the whole struct; else empty."""
     has_empty_elements: bool
     """Whether it has arrays of structs that can take no byte, at any depth."""
-
-    @property
-    def row_runs(self) -> tuple[tuple[WireField, ...], ...]:
-        """Its fields as rows of it have them."""
-        return row_runs(self.fields)
 
     @property
     def lazy(self) -> tuple[WireField, ...]:
@@ -104,22 +94,20 @@ class PyStruct:
 
     @property
     def all_written(self) -> tuple[Step, ...]:
-        """The steps that write it, those of tagged fields among them; one call replaces the others."""
-        return (() if self.packed else self.write) + tuple(step for tagged in self.tagged for step in tagged.write)
+        """The steps that write it, those of tagged fields among them."""
+        return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
 def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
-    elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
     attributes = attribute_names(message)
     holding: set[str | None] = set()  # the classes with arrays of structs in them that can take no byte
     classes = []
     for struct in structs:
         if any(field.elements_may_be_empty or field.struct in holding for field in struct.fields):
             holding.add(struct.class_name)
-        is_element = struct.class_name in elements
-        classes.append(_struct(struct, attributes, is_element=is_element, holds_empty=struct.class_name in holding))
+        classes.append(_struct(struct, attributes, holds_empty=struct.class_name in holding))
     return tuple(classes)
 
 
@@ -130,7 +118,7 @@ def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     return sorted(read), sorted(write)
 
 
-def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool, holds_empty: bool) -> PyStruct:
+def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool) -> PyStruct:
     items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
@@ -149,8 +137,6 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool,
         ),
         read=read_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
         write=write_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
-        has_rows=is_element and not struct.is_bounded and has_rows(fields, flexible=struct.flexible),
-        packed=row_codes(fields) if is_element and struct.flexible else (),
         has_empty_elements=holds_empty,
     )
 

@@ -190,10 +190,7 @@ def _module(message: WireMessage, source: str) -> str:
         message=message,
         partner=partner,
         structs=structs,
-        imports=_imports(
-            "\n".join((*classes, "ElementPackers" * any(struct.packed for struct in structs))),
-            has_formats=bool(read_formats or write_formats),
-        ),
+        imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
         read_formats=read_formats,
         write_formats=write_formats,
     )

@@ -5,15 +5,13 @@ The caller reads the count before an array; `size` is the first byte of a compac
 
 from __future__ import annotations
 
-from itertools import islice, repeat
+from itertools import repeat
 from struct import Struct as Packer
 
 from kipwire.codec.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
-    KEPT,
     ONE_BYTE,
-    PLAIN_CODES,
     as_bytes,
     as_list,
     encode_text,
@@ -30,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
-
-    from kipwire.codec.equal_elements import EqualElements
 
     Unpack = Callable[[bytes, int], tuple[int, ...]]
     T = TypeVar("T", bound=Struct)
@@ -63,10 +59,6 @@ def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[
     """`count` structs side by side: (they, position after them)."""
     if count < 0:
         raise Malformed
-    if count >= cls._least_alike:
-        reader: EqualElements = cls._equal_elements or prepared_reader(cls)
-        if count >= reader.least:
-            return _read_alike(reader, cls, data, pos, count)
     items: list[T] = []
     read = cls._read
     while count:
@@ -85,43 +77,13 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     elif size == 2:  # one topic or one coordinator is what most messages are about
         item = new(cls)
         return [item], item._read(data, pos)
-    elif size <= cls._least_alike:  # mostly: this saves a call
+    elif size <= MOST_MADE:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read
         for item in items:
             pos = read(item, data, pos)
         return items, pos
     return read_structs(cls, data, pos, size - 1)
-
-
-def prepared_reader(cls: type[Struct]) -> EqualElements:
-    """The reader of equal elements of a class, made from its fields and kept."""
-    from kipwire.codec.equal_elements import equal_elements_of  # most programs have no use for it
-
-    reader = cls._equal_elements = equal_elements_of(cls)
-    cls._least_alike = reader.least
-    return reader
-
-
-def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """Structs, read many at once if neighbours are equal, else one by one."""
-    items: list[T] = []
-    read = cls._read
-    patience = reader.least
-    while count:
-        alike = reader.read(data, pos, count) if count >= reader.least else None
-        if alike:
-            rows, taken, pos = alike
-            made = [*map(new, repeat(cls, taken))]
-            cls._fill(made, *rows)
-        else:
-            made = [*map(new, repeat(cls, min(count, patience)))]
-            patience *= 2
-            for item in made:
-                pos = read(item, data, pos)
-        items += made
-        count -= len(made)
-    return items, pos
 
 
 def write_elements(cls: type[Struct], items: Sequence[Struct], parts: list[bytes]) -> None:
@@ -300,45 +262,3 @@ def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
 def write_bools(items: list[bool]) -> bytes:
     """Flags side by side."""
     return bytes([BOOL_BYTE[item] for item in items])
-
-
-# Structs of numbers and arrays of numbers.
-
-
-class ElementPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
-    """The function that writes an element, by the sizes of its arrays on the wire.
-
-    It takes the values in order, with the size of an array before its elements, and ends with an empty tag section.
-    """
-
-    __slots__ = ("_codes",)
-
-    def __init__(self, *codes: str) -> None:
-        self._codes = codes
-
-    def __missing__(self, sizes: tuple[int, ...]) -> Callable[..., bytes]:
-        if max(sizes) > 127:
-            return lambda *values: _pack_long(self._codes, values)
-        if len(self) == KEPT:
-            self.clear()
-        size = iter(sizes)
-        parts = [
-            f"B{next(size) - 1}{code[1]}" if code[0] == "*" else PLAIN_CODES.get(code, code) for code in self._codes
-        ]
-        pack = self[sizes] = Packer(f">{''.join(parts)}x").pack
-        return pack
-
-
-def _pack_long(codes: tuple[str, ...], values: tuple[Any, ...]) -> bytes:
-    """An element in which a size has several bytes."""
-    parts = []
-    left = iter(values)
-    for code in codes:
-        if code[0] == "*":
-            size = next(left)
-            parts.append(write_size(size))
-            parts.append(Packer(f">{size - 1}{code[1]}").pack(*islice(left, size - 1)))
-        else:
-            parts.append(Packer(f">{PLAIN_CODES.get(code, code)}").pack(next(left)))
-    parts.append(b"\0")
-    return b"".join(parts)

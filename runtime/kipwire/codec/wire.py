@@ -33,11 +33,6 @@ else:
 encode_text = str.encode
 """UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
 
-KEPT = 256
-"""Formats kept for a struct; lengths vary without end."""
-PLAIN_CODES = {"bool": "B", "uuid": "16s"}
-"""Codes of types that the `struct` module has under another name."""
-
 MAX_STRING = 32767
 """Bytes that a string may have, in classic and in compact form alike."""
 MAX_LENGTH = 2**31 - 2

@@ -85,13 +85,6 @@ class EncodedMetadataBroker(kipwire.FlexibleStruct):
             parts.append(rack)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _fill(items: list[EncodedMetadataBroker], *rows: kipwire.Rows) -> None:
-        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
-            item.host = host.decode()
-            item.rack = rack.decode()
-            item._unknown_tagged_fields = None
-
 
 class EncodedMetadataPartition(kipwire.FlexibleStruct):
     """Partitions of the topic.

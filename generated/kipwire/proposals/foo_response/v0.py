@@ -38,11 +38,6 @@ class Foo(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_h(self.baz))
 
-    @staticmethod
-    def _fill(items: list[Foo], *rows: kipwire.Rows) -> None:
-        for item, (item.baz,) in zip(items, *rows):
-            pass
-
 
 class FooResponse(kipwire.Message):
     """The example message of KIP-482: tagged fields at the top level and within the elements of an array, both from

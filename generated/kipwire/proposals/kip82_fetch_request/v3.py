@@ -54,11 +54,6 @@ class FetchPartition(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_iqi(self.partition, self.fetch_offset, self.partition_max_bytes))
 
-    @staticmethod
-    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
-        for item, (item.partition, item.fetch_offset, item.partition_max_bytes) in zip(items, *rows):
-            pass
-
 
 class FetchTopic(kipwire.Struct):
     """Topics to fetch.

@@ -167,11 +167,6 @@ class FixedRow(kipwire.Struct):
     def _write(self, parts: list[bytes]) -> None:
         parts.append(pack_qd(self.number, self.ratio))
 
-    @staticmethod
-    def _fill(items: list[FixedRow], *rows: kipwire.Rows) -> None:
-        for item, (item.number, item.ratio) in zip(items, *rows):
-            pass
-
 
 class EmptyRow(kipwire.Struct):
     """EmptyRow."""

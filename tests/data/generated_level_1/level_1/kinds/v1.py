@@ -210,11 +210,6 @@ class FixedRow(kipwire.FlexibleStruct):
         packed = pack_qdx(self.number, self.ratio)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _fill(items: list[FixedRow], *rows: kipwire.Rows) -> None:
-        for item, (item.number, item.ratio) in zip(items, *rows):
-            item._unknown_tagged_fields = None
-
 
 class TaggedStruct(kipwire.FlexibleStruct):
     """TaggedStruct.
@@ -264,11 +259,6 @@ class TaggedRow(kipwire.FlexibleStruct):
     def _write(self, parts: list[bytes]) -> None:
         packed = pack_dx(self.ratio)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    @staticmethod
-    def _fill(items: list[TaggedRow], *rows: kipwire.Rows) -> None:
-        for item, (item.ratio,) in zip(items, *rows):
-            item._unknown_tagged_fields = None
 
 
 class Kinds(kipwire.FlexibleMessage):
@@ -594,39 +584,21 @@ class Kinds(kipwire.FlexibleMessage):
             parts.append(maybe_text)
         blob = blob if type(blob := self.blob) is bytes else as_bytes(blob)
         size = len(blob) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(blob)
         if self.maybe_blob is None:
             parts.append(b"\0")
         else:
             maybe_blob = maybe_blob if type(maybe_blob := self.maybe_blob) is bytes else as_bytes(maybe_blob)
             size = len(maybe_blob) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(maybe_blob)
         if self.records is None:
             parts.append(b"\0")
         else:
             records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(records)
         number = (self.packed << 1) ^ (self.packed >> 31)
         parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))

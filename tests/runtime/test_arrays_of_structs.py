@@ -1,4 +1,4 @@
-"""That elements read or written many at a time are what they are one at a time, wherever likeness begins and ends."""
+"""Elements of arrays are what they are alone, at any count; a wrong count costs neither time nor memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import random
 import struct
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -24,8 +23,7 @@ from kafka_messages.offset_commit_request.v8 import OffsetCommitRequestPartition
 from kafka_messages.vote_request.v2 import PartitionData as Vote
 from kafka_messages.vote_response.v0 import PartitionData as Voted
 from kipwire import DecodeError, Malformed, Struct
-from kipwire.codec.arrays import ElementPackers, read_structs, write_elements
-from kipwire.codec.equal_elements import MANY, EqualElements
+from kipwire.codec.arrays import MOST_MADE, read_compact_structs, read_structs, write_compact_structs, write_elements
 from kipwire.codec.uuids import read_uuids
 from kipwire.codec.wire import new
 from tests.support.cost import cost_of
@@ -46,11 +44,6 @@ def broker(index: int, host: str = "host", rack: str | None = None) -> MetadataR
     return MetadataResponseBroker(node_id=index, host=host, port=9092, rack=rack)
 
 
-def with_unknown_tag(item: Struct) -> Struct:
-    item._unknown_tagged_fields = {77: b"kept"}
-    return item
-
-
 def one_by_one(items: list[Struct]) -> bytes:
     parts: list[bytes] = []
     for item in items:
@@ -68,7 +61,7 @@ def read_one_by_one(cls: type[Struct], data: bytes, count: int) -> list[Struct]:
     return items
 
 
-ALIKE: dict[str, Callable[[int], Struct]] = {
+KINDS: dict[str, Callable[[int], Struct]] = {
     "numbers alone": lambda i: ApiVersion(api_key=i, max_version=i % 7),
     "numbers alone, without a tag section": lambda i: ClassicApiVersion(api_key=i, max_version=i % 7),
     "numbers alone, with a flag": lambda i: Voted(partition_index=i, leader_epoch=-i, vote_granted=i % 3 == 0),
@@ -86,11 +79,11 @@ ALIKE: dict[str, Callable[[int], Struct]] = {
     "texts and flags": lambda i: OpData(key="quota", value=i / 3, remove=i % 2 == 0),
     "classic lengths": lambda i: ClassicBroker(node_id=i, host="host", port=i),
 }
-COUNTS = (0, 1, 3, 4, MANY - 1, MANY, MANY + 1, 100, 255, 256, 257, 300)
+COUNTS = (0, 1, 2, 3, MOST_MADE - 2, MOST_MADE - 1, MOST_MADE, MOST_MADE + 1, 2 * MOST_MADE, 300)
 
 
-@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
-def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: Callable[[int], Struct]) -> None:
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_elements_are_read_and_written_as_they_are_alone(make: Callable[[int], Struct]) -> None:
     cls = type(make(0))
     for count in COUNTS:
         items = [make(i) for i in range(count)]
@@ -101,43 +94,10 @@ def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: 
         read, end = read_structs(cls, b"before" + data + b"after", 6, count)
         assert (read, end) == (items, 6 + len(data))
         assert read == read_one_by_one(cls, data, count)
-
-
-STRANGERS: dict[str, Struct] = {
-    "an array shorter": partition(5, 3, 2, 0),
-    "an array longer by one in place of another": partition(5, 2, 3, 1),
-    "no array empty": partition(5, 1, 1, 1),
-    "a long array": partition(5, 200, 3, 0),
-    "an unknown tagged field": with_unknown_tag(partition(5)),
-}
-
-
-@pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS)
-@pytest.mark.parametrize("at", [0, 1, MANY - 1, MANY, 60, 98, 99])
-def test_one_element_that_is_unlike_its_neighbours_keeps_its_values_and_its_place(stranger: Struct, at: int) -> None:
-    items: list[Struct] = [partition(i) for i in range(100)]
-    items[at] = stranger
-    data = one_by_one(items)
-    assert read_structs(MetadataResponsePartition, data, 0, 100) == (items, len(data))
-
-
-@pytest.mark.parametrize("at", [0, 1, MANY - 1, MANY, 60, 98, 99])
-def test_a_tagged_field_among_numbers_alone_keeps_its_place(at: int) -> None:
-    items: list[Struct] = [ApiVersion(api_key=i, max_version=i % 7) for i in range(100)]
-    with_unknown_tag(items[at])
-    data = one_by_one(items)
-    assert read_structs(ApiVersion, data, 0, 100) == (items, len(data))
-
-
-def test_elements_of_all_shapes_in_runs_of_all_lengths_come_back() -> None:
-    chance = random.Random(7)
-    for _ in range(30):
-        items: list[Struct] = []
-        while len(items) < 300:
-            shape = [chance.randrange(4) for _ in range(3)]
-            items += [partition(len(items), *shape) for _ in range(chance.choice((1, 2, 30, 60)))]
-        data = one_by_one(items)
-        assert read_structs(MetadataResponsePartition, data, 0, len(items)) == (items, len(data))
+        parts = []
+        write_compact_structs(cls, items, parts)
+        compact = b"".join(parts)
+        assert read_compact_structs(cls, compact, 1, compact[0]) == (items, len(compact))
 
 
 def cluster() -> bytes:
@@ -145,14 +105,14 @@ def cluster() -> bytes:
     return MetadataResponse(brokers=[broker(i) for i in range(40)], topics=[topic]).encode()
 
 
-def test_rows_that_end_early_are_an_error_at_every_length() -> None:
+def test_elements_that_end_early_are_an_error_at_every_length() -> None:
     data = cluster()
     for length in range(len(data)):
         with pytest.raises(DecodeError):
             MetadataResponse.decode(data[:length])
 
 
-def test_a_changed_byte_among_rows_is_an_error_or_another_value() -> None:
+def test_a_changed_byte_among_elements_is_an_error_or_another_value() -> None:
     data = cluster()
     chance = random.Random(11)
     for at in range(len(data)):
@@ -164,8 +124,8 @@ def test_a_changed_byte_among_rows_is_an_error_or_another_value() -> None:
         assert message.encode() == changed
 
 
-@pytest.mark.parametrize("make", [ALIKE["texts and flags"], ALIKE["numbers alone, with a flag"]])
-def test_a_flag_among_rows_must_be_0_or_1(make: Callable[[int], Struct]) -> None:
+@pytest.mark.parametrize("make", [KINDS["texts and flags"], KINDS["numbers alone, with a flag"]])
+def test_a_flag_among_elements_must_be_0_or_1(make: Callable[[int], Struct]) -> None:
     items = [make(i) for i in range(50)]
     size = len(one_by_one(items[:1]))
     data = bytearray(one_by_one(items))
@@ -174,7 +134,7 @@ def test_a_flag_among_rows_must_be_0_or_1(make: Callable[[int], Struct]) -> None
         read_structs(type(items[0]), bytes(data), 0, 50)
 
 
-@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_a_count_beyond_the_bytes_costs_neither_time_nor_memory(make: Callable[[int], Struct]) -> None:
     data = one_by_one([make(i) for i in range(50)])
 
@@ -193,35 +153,3 @@ def test_a_count_of_uuids_beyond_the_bytes_is_refused_before_any_is_made(count: 
     assert read_uuids(data, 6, 10) == ([uuid.UUID(bytes=data[at : at + 16]) for at in range(6, 166, 16)], 166)
     with pytest.raises(Malformed):
         read_uuids(data, 6, count)
-
-
-class Counting(bytes):
-    """Bytes that know how many of them were taken out."""
-
-    taken = 0
-
-    def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        self.taken += len(found) if isinstance(found, bytes) else 1
-        return found
-
-
-def test_likeness_that_fails_late_costs_no_more_than_a_few_reads_of_the_bytes() -> None:
-    """Every try finds the first array alike to the end, and only the second one not."""
-    items: list[Struct] = [partition(i, 3, 2 + i % 2) for i in range(16_000)]
-    data = Counting(one_by_one(items))
-    assert read_structs(MetadataResponsePartition, data, 0, len(items)) == (items, len(data))
-    assert 0 < data.taken < len(data) // 5
-
-
-def test_formats_do_not_gather_without_end() -> None:
-    reader, packers = EqualElements(("i", "text", "*i"), flexible=True), ElementPackers("i", "*i", "*i")
-    for first in range(1, 40):
-        for second in range(1, 40):
-            element = b"\0\0\0\0" + bytes((first,)) + b"a" * (first - 1) + bytes((second,)) + b"\0" * 4 * (second - 1)
-            rows = reader.read((element + b"\0") * MANY, 0, MANY)
-            assert rows is not None and rows[1] == MANY
-            numbers = [first, *range(first - 1), second, *range(second - 1)]
-            assert len(packers[first, second](5, *numbers)) == 4 + 4 * (first + second - 2) + 3
-    assert len(reader._formats) <= 256
-    assert len(packers) <= 256
