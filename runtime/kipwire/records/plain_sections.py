@@ -20,12 +20,7 @@ def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
             size = data[pos]
             pos += 1
             if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
+                size, pos = read_varint(data, pos, 32)
             limit = pos + (size >> 1)
             if size & 1 or limit > bound:
                 return None
@@ -34,32 +29,17 @@ def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
             number = data[pos]
             pos += 1
             if number > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    number += (byte - 1) << 7
-                    pos += 1
-                else:
-                    number, pos = read_varint(data, pos, 64)
+                number, pos = read_varint(data, pos, 64)
             record.timestamp = base_timestamp + ((number >> 1) ^ -(number & 1))
             number = data[pos]
             pos += 1
             if number > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    number += (byte - 1) << 7
-                    pos += 1
-                else:
-                    number, pos = read_varint(data, pos, 32)
+                number, pos = read_varint(data, pos, 32)
             record.offset = base_offset + ((number >> 1) ^ -(number & 1))
             size = data[pos]
             pos += 1
             if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
+                size, pos = read_varint(data, pos, 32)
             if size & 1:
                 if size != 1:
                     return None
@@ -70,12 +50,7 @@ def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
             size = data[pos]
             pos += 1
             if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
+                size, pos = read_varint(data, pos, 32)
             if size & 1:
                 if size != 1:
                     return None
