@@ -20,9 +20,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks import beside, cold_start, everything, growth, memory, own_spec
+import kafka_messages
+from benchmarks import beside, cold_start, everything, floor, growth, memory, own_spec
 from benchmarks.bodies import ALIKE, SAMPLES, SIX
-from benchmarks.peers import FLOOR, OURS, PEERS, WrongBytesError, checked_codec, floor_of
+from benchmarks.peers import FLOOR, OURS, PEERS, WrongBytesError, checked_codec
 from benchmarks.reporting import plots, report
 from benchmarks.reporting.results import Comparison, Results
 from benchmarks.reporting.tables import tables
@@ -141,7 +142,8 @@ def _compare(effort: Effort, workers: Sequence[Worker]) -> Iterator[Comparison]:
                 name: partial(sample, getattr(codec, operation)) for name, codec in codecs.items()
             }
             if operation == "decode" and native.in_use:
-                samplers[FLOOR] = partial(sample, floor_of(body))
+                message = kafka_messages.message(body.name, body.version).decode(body.golden)
+                samplers[FLOOR] = partial(sample, floor.maker(message))
             for worker in workers:
                 samplers[worker.language.name] = partial(worker.sample, operation, body)
                 _warm(samplers[worker.language.name], effort.warm_seconds)

@@ -112,17 +112,7 @@ MSGPACK = Peer("msgspec", "msgspec", _msgpack, same_bytes=False)
 PEERS = (INTERPRETED, *([NATIVE] if native.in_use else []), KIO, KAFKA_PYTHON, MSGPACK)
 """Ours, compiled only where the kernel is built, and the others."""
 FLOOR = "floor"
-"""Not a codec: the kernel copies the decoded message object by object, which native decode cannot be faster than."""
-
-
-def floor_of(sample: Sample) -> Callable[[], object]:
-    """What makes all objects of the decoded sample, from no bytes.
-
-    Raises:
-        AttributeError: the kernel is not in use.
-    """
-    copy_of: Callable[[object], object] = native.kernel.copy_of  # type: ignore[union-attr]
-    return partial(copy_of, kafka_messages.message(sample.name, sample.version).decode(sample.golden))
+"""Not a codec: benchmarks/floor copies the decoded message, which native decode cannot be faster than."""
 
 
 def checked_codec(peer: Peer, sample: Sample) -> Codec:

@@ -1,6 +1,6 @@
 """Build the compiled kernel, kipwire._kernel, for the Python that runs this.
 
-    python scripts/build_native.py [--into FOLDER] [--sanitize [address|thread]]
+    python scripts/build_native.py [--into FOLDER] [--sanitize [address|thread]] [--floor]
 
 It needs Cython, setuptools and a C compiler; without them it says what is missing and exits with 1. The path of the
 built file is the last line of the output. Nothing is done if the file is newer than its sources.
@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "runtime" / "kernel"
 PACKAGE = ROOT / "runtime" / "kipwire"
+FLOOR = ROOT / "benchmarks" / "floor"
 
 # Reading is recursive, and then compilers do not inline the functions that read most values, unless forced to.
 ALWAYS_INLINE = "-DCYTHON_INLINE=inline __attribute__((always_inline))"
@@ -34,18 +35,18 @@ class BuildError(Exception):
     """The kernel cannot be built here."""
 
 
-def target(folder: Path) -> Path:
+def target(folder: Path, source: Path) -> Path:
     """The file that a build puts into a folder."""
-    return folder / f"_kernel{EXTENSION_SUFFIXES[0]}"
+    return folder / f"{source.stem}{EXTENSION_SUFFIXES[0]}"
 
 
-def is_fresh(built: Path) -> bool:
+def is_fresh(built: Path, source: Path) -> bool:
     """Whether a built file is newer than what it is made of."""
-    sources = [*SOURCES.iterdir(), Path(__file__)]
+    sources = [*SOURCES.iterdir(), *source.parent.iterdir(), Path(__file__)]
     return built.exists() and all(built.stat().st_mtime > source.stat().st_mtime for source in sources)
 
 
-def build(folder: Path, flags: list[str], work: Path) -> None:
+def build(folder: Path, flags: list[str], work: Path, source: Path) -> None:
     """Translate to C and compile; C and object files go to the folder `work`.
 
     Raises:
@@ -63,13 +64,14 @@ def build(folder: Path, flags: list[str], work: Path) -> None:
         raise BuildError("the header files of this Python are missing (Debian: apt-get install python3-dev)")
     os.chdir(ROOT)  # the tools keep paths relative to it
     extension = Extension(
-        "_kernel",
-        [str((SOURCES / "_kernel.pyx").relative_to(ROOT))],
+        source.stem,
+        [str(source.relative_to(ROOT))],
         extra_compile_args=flags,
         extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
     )
     try:
-        modules = cythonize([extension], build_dir=str(work), include_path=[str(SOURCES)], quiet=True)
+        places = [str(SOURCES), str(source.parent)]
+        modules = cythonize([extension], build_dir=str(work), include_path=places, quiet=True)
         command = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.force = str(folder), str(work), True
         command.ensure_finalized()
@@ -89,15 +91,19 @@ def main() -> int:
         choices=SANITIZED,
         help="for fuzzing: with AddressSanitizer and UBSan (address, the default), or with ThreadSanitizer (thread)",
     )
+    parser.add_argument("--floor", action="store_true", help="with what benchmarks compare decoding with")
     options = parser.parse_args()
     folder = options.into.resolve()
-    if not is_fresh(target(folder)):
+    source = FLOOR / "_floor.pyx" if options.floor else SOURCES / "_kernel.pyx"
+    built = target(folder, source)
+    if not is_fresh(built, source):
+        work = ROOT / "build" / (options.sanitize or "native")
         try:
-            build(folder, SANITIZED.get(options.sanitize, OPTIMIZED), ROOT / "build" / (options.sanitize or "native"))
+            build(folder, SANITIZED.get(options.sanitize, OPTIMIZED), work, source)
         except BuildError as error:
             print(f"the kernel was not built: {error}", file=sys.stderr)
             return 1
-    print(target(folder))
+    print(built)
     return 0
 
 

@@ -82,13 +82,6 @@ def write(shared: Shared, _: random.Random) -> None:
     assert shared.kernel.encoded_size(message) >= 0
 
 
-def copy_message(shared: Shared, _: random.Random) -> None:
-    """Copy what others change."""
-    with suppress(shared.kernel.NotServed):  # it has unknown tagged fields
-        copied = shared.kernel.copy_of(shared.message)
-        assert shared.kernel.encode(copied) == encode_by_python(copied)
-
-
 def write_record_format(shared: Shared, chance: random.Random) -> None:
     """The same of record formats, whose values depend on each other: they may be wrong for a moment."""
     message = shared.record_format
@@ -196,7 +189,6 @@ ACTIONS: tuple[tuple[Callable[[Shared, random.Random], None], int], ...] = (
     (use_its_own, 4),
     (replace, 1),
     (write, 6),
-    (copy_message, 1),
     (write_record_format, 2),
     (write_by_python, 1),
     (change, 4),

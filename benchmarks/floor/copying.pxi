@@ -1,10 +1,10 @@
-# The floor of reading: what the objects of a message cost without its bytes. Benchmarks alone use it.
+# The floor of reading: what the objects of a message cost without its bytes.
 
 def copy_of(message):
     """A copy of a message that was decoded, object by object, with nothing shared that decoding would make anew.
 
-    It takes the time that making these objects takes, with no byte to parse; for benchmarks, which compare decoding
-    with it. Structs, lists and values are made as `decode` makes them.
+    It takes the time that making these objects takes, with no byte to parse. Structs, lists and values are made as
+    `decode` makes them.
 
     Raises:
         NotServed: a value is not of a type that decoding gives, there are unknown tagged fields, or its class is not
