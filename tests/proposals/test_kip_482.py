@@ -18,6 +18,7 @@ from kipwire import DecodeError, EncodeError, native, proposals
 from kipwire.codec import wire
 from kipwire.proposals.foo_request import v9 as foo_request
 from kipwire.proposals.foo_response import v9 as foo_response
+from tests.support.hex_tables import raw
 from tests.support.places import ROOT
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import compare_texts, write_revisions
@@ -42,10 +43,6 @@ TAGS = spec(
     valid="0-1",
     flexible="1+",
 )
-
-
-def raw(text: str) -> bytes:
-    return bytes.fromhex(text)
 
 
 @pytest.fixture(scope="module")

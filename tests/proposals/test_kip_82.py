@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import zlib
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from kafka_records.message_and_offset import v1 as format_1
 from kipwire import DecodeError, EncodeError
 from kipwire.header_keys import HIGHEST_KEY, KEY_SPACES, key_space
 from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from tests.support.hex_tables import octets
+from tests.support.hex_tables import octets, with_crc
 
 PLAIN = octets("""
     0000000000000000 00000018  # Offset 0, MessageSize 24
@@ -35,11 +34,6 @@ WITH_HEADERS = octets("""
 
 def message(**values: Any) -> MessageAndOffset:
     return MessageAndOffset(**{"timestamp": 1, "key": b"k", "value": b"v", **values})
-
-
-def with_crc(data: bytes) -> bytes:
-    """The same bytes with a CRC that is right."""
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 def patched(data: bytes, at: int, hexadecimal: str) -> bytes:

@@ -19,7 +19,7 @@ from kipwire.proposals.message_set import v2 as message_set
 from kipwire.proposals.messages.v2 import Message, Messages
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.kip_98 import read_head, read_set
-from tests.support.hex_tables import octets
+from tests.support.hex_tables import octets, with_crc
 
 KEY_AND_VALUE = octets("""
     11 00                # Length 17, Attributes
@@ -71,20 +71,15 @@ def a_set(**values: Any) -> message_set.MessageSet:
     return message_set.MessageSet(**{"offset_delta": 1, "max_timestamp": 1, "pid": 9, "messages": messages, **values})
 
 
-def with_crc(message: bytes) -> bytes:
+def message_with_crc(message: bytes) -> bytes:
     """The same message with a CRC that is right; its Length takes one byte."""
     return message[:-4] + zlib.crc32(message[1:-4]).to_bytes(4, "big")
-
-
-def set_with_crc(data: bytes) -> bytes:
-    """The same set with a CRC that is right."""
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_messages_have_the_bytes_of_the_text(name: str) -> None:
     message, data = MESSAGES[name]
-    assert with_crc(data) == data, "the table itself is wrong"
+    assert message_with_crc(data) == data, "the table itself is wrong"
     messages = Messages(messages=[message])
     assert messages.encode().hex(" ") == data.hex(" ")
     assert messages.encoded_size() == len(data)
@@ -93,7 +88,7 @@ def test_messages_have_the_bytes_of_the_text(name: str) -> None:
 
 
 def test_a_set_has_the_bytes_of_the_text() -> None:
-    assert set_with_crc(SET) == SET, "the table itself is wrong"
+    assert with_crc(SET) == SET, "the table itself is wrong"
     assert a_set().encode().hex(" ") == SET.hex(" ")
     assert a_set().encoded_size() == len(SET)
     assert message_set.MessageSet.decode(SET) == a_set()
@@ -146,7 +141,7 @@ def test_attributes_of_a_set_are_named_bits(values: dict[str, Any], attributes: 
 @pytest.mark.parametrize("codec", range(1, 8))
 def test_plain_messages_under_a_compression_type_are_refused(codec: int) -> None:
     with pytest.raises(DecodeError, match=f"bits 0x{codec:x} are set") as caught:
-        message_set.MessageSet.decode(set_with_crc(SET[:18] + bytes([codec]) + SET[19:]))
+        message_set.MessageSet.decode(with_crc(SET[:18] + bytes([codec]) + SET[19:]))
     assert (caught.value.path, caught.value.offset) == ("attributes", 17)
     with pytest.raises(TypeError, match="compression_type"):
         a_set(compression_type=codec)
@@ -190,7 +185,7 @@ def test_a_control_message_without_a_key_is_refused(value: bytes | None) -> None
         "is null, but is_control is set; give a value",
     )
     with pytest.raises(DecodeError) as unread:
-        Messages.decode(with_crc(bytes.fromhex(table[value]) + bytes(4)))
+        Messages.decode(message_with_crc(bytes.fromhex(table[value]) + bytes(4)))
     assert (unread.value.path, unread.value.offset) == ("messages[0].key", 11)
     assert unread.value.reason == "is null, but is_control is set"
 
@@ -205,11 +200,19 @@ def test_a_negative_delta_is_left_to_what_reads_and_writes_whole_sets() -> None:
 
 WRONG_MESSAGES = {
     "a wrong CRC": (KEY_AND_VALUE[:-1] + b"\x61", "messages[0].crc", 14),
-    "a bit without a meaning": (with_crc(b"\x11\x08" + KEY_AND_VALUE[2:]), "messages[0].attributes", 1),
-    "a key beyond the message": (with_crc(KEY_AND_VALUE[:11] + b"\x7f" + KEY_AND_VALUE[12:]), "messages[0].key", 12),
-    "a key into the CRC": (with_crc(KEY_AND_VALUE[:11] + b"\x03" + KEY_AND_VALUE[12:]), "messages[0].value", 15),
+    "a bit without a meaning": (message_with_crc(b"\x11\x08" + KEY_AND_VALUE[2:]), "messages[0].attributes", 1),
+    "a key beyond the message": (
+        message_with_crc(KEY_AND_VALUE[:11] + b"\x7f" + KEY_AND_VALUE[12:]),
+        "messages[0].key",
+        12,
+    ),
+    "a key into the CRC": (
+        message_with_crc(KEY_AND_VALUE[:11] + b"\x03" + KEY_AND_VALUE[12:]),
+        "messages[0].value",
+        15,
+    ),
     "a length that is too long": (b"\x12" + KEY_AND_VALUE[1:], "messages[0].length", 0),
-    "a length without room for the message": (with_crc(b"\x09" + bytes(9)), "messages[0].offset_delta", 10),
+    "a length without room for the message": (message_with_crc(b"\x09" + bytes(9)), "messages[0].offset_delta", 10),
     "a length longer than needed": (b"\x91\x00" + KEY_AND_VALUE[1:], "messages[0].length", 0),
     "a second message cut short": (KEY_AND_VALUE + b"\x11\x00", "messages[1].length", 18),
 }
@@ -222,15 +225,15 @@ def test_wrong_messages_are_refused_with_their_place(name: str) -> None:
         Messages.decode(data)
     assert (caught.value.path, caught.value.offset) == (path, offset), caught.value
     with pytest.raises(DecodeError) as caught:
-        message_set.MessageSet.decode(set_with_crc(SET[:8] + (33 + len(data)).to_bytes(4, "big") + SET[12:45] + data))
+        message_set.MessageSet.decode(with_crc(SET[:8] + (33 + len(data)).to_bytes(4, "big") + SET[12:45] + data))
     assert (caught.value.path, caught.value.offset) == (path, 45 + offset), caught.value
 
 
 WRONG_SETS = {
-    "another magic byte": (set_with_crc(SET[:16] + b"\x01" + SET[17:]), "magic", 16),
-    "a bit without a meaning": (set_with_crc(SET[:18] + b"\x20" + SET[19:]), "attributes", 17),
+    "another magic byte": (with_crc(SET[:16] + b"\x01" + SET[17:]), "magic", 16),
+    "a bit without a meaning": (with_crc(SET[:18] + b"\x20" + SET[19:]), "attributes", 17),
     "a wrong CRC": (SET[:15] + b"\xb6" + SET[16:], "crc", 12),
-    "a length without room for the header": (set_with_crc(SET[:8] + b"\0\0\0\x20" + SET[12:44]), "sequence", 41),
+    "a length without room for the header": (with_crc(SET[:8] + b"\0\0\0\x20" + SET[12:44]), "sequence", 41),
     "a length below nothing": (SET[:8] + b"\xff" + SET[9:], "length", 8),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,7 @@ from kipwire.records.kip_82 import (
 )
 from kipwire.testing import damaged
 from tests.support.cost import cost_of
-from tests.support.hex_tables import octets
+from tests.support.hex_tables import octets, with_crc
 
 MESSAGE = octets("""
     0000000000000000 0000002f  # Offset 0, MessageSize 47
@@ -63,10 +62,6 @@ def encoded(draw: st.DrawFn) -> bytes:
 def patched(at: int, hexadecimal: str, data: bytes = MESSAGE) -> bytes:
     wrong = bytes.fromhex(hexadecimal)
     return data[:at] + wrong + data[at + len(wrong) :]
-
-
-def with_crc(data: bytes) -> bytes:
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 def test_a_header_is_found_by_its_key() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import zlib
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from kipwire.records.kip_82 import (
     to_magic_2,
     write_records,
 )
-from tests.support.hex_tables import octets
+from tests.support.hex_tables import octets, with_crc
 
 OF_MAGIC_0 = octets("""
     0000000000000001 00000010   # Offset 1, MessageSize 16
@@ -58,10 +57,6 @@ TOMBSTONE = octets("""
     00000001 00000007 64656c65746564  # 1: "deleted"
     ffffffff                    # Value null
 """)
-
-
-def with_crc(data: bytes) -> bytes:
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 OF_MAGIC_0, OF_MAGIC_1, TOMBSTONE = with_crc(OF_MAGIC_0), with_crc(OF_MAGIC_1), with_crc(TOMBSTONE)

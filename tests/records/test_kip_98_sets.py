@@ -28,7 +28,7 @@ from kipwire.records.kip_98 import (
     write_set,
 )
 from tests.support.cost import cost_of
-from tests.support.hex_tables import octets
+from tests.support.hex_tables import octets, with_crc
 from tests.support.subjects.batch_bytes import with_bytes
 
 FIRST = octets("""
@@ -121,11 +121,6 @@ COMPRESSED = {
     """),
 }
 """The two messages, in frames that were made by hand."""
-
-
-def with_crc(data: bytes) -> bytes:
-    """The same set with a CRC that is right."""
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 def changed(data: bytes, at: int, patch: str) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from kafka_records.records.v2 import Record, RecordHeader, Records
 from kipwire import DecodeError, EncodeError, proposals
 from kipwire.codec import checksums
 from tests.support import golden_data
-from tests.support.hex_tables import expect_fault, octets
+from tests.support.hex_tables import expect_fault, octets, with_crc
 from tests.support.places import ROOT
 
 FORMAT_0 = octets("""
@@ -127,11 +126,11 @@ def test_every_changed_bit_but_those_that_the_broker_sets_is_noticed(name: str, 
                     type(message).decode(bytes(damaged))
 
 
-def with_crc(data: bytes) -> bytes:
-    """The same entry of a message set, or the same batch, with a CRC that is right."""
+def with_right_crc(data: bytes) -> bytes:
+    """The same entry of a message set, or the same batch, with a checksum that is right."""
     if data[16] == 2:
         return data[:17] + checksums.crc32c(data[21:]).to_bytes(4, "big") + data[21:]
-    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
+    return with_crc(data)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_bits_that_kafka_does_not_look_at_are_kept(cls: Any, data: bytes, at: in
     for bit in unused:
         changed = bytearray(data)
         changed[at] |= 1 << bit
-        unknown = with_crc(bytes(changed))
+        unknown = with_right_crc(bytes(changed))
         message = cls.decode(unknown)
         assert message.unused_bits
         assert message.encode() == unknown

@@ -15,6 +15,7 @@ from kipwire import DecodeError, Message, Struct
 from tests.support import property_checks
 from tests.support.cases import of_each
 from tests.support.cost import cost_of_refusing
+from tests.support.hex_tables import raw
 
 EVERY_LATEST = [(name, versions[-1]) for name in kafka_messages.names() if (versions := kafka_messages.versions(name))]
 EVERY_FIRST = [(name, versions[0]) for name in kafka_messages.names() if (versions := kafka_messages.versions(name))]
@@ -24,10 +25,6 @@ BROKER = "00000001 02 68 00002384 00 00"
 PARTITION = "0000 00000007 00000001 ffffffff 01 01 01 00"
 TOPIC_HEAD = "0000 02 74" + "00" * 16 + "00"
 TOPIC_TAIL = "80000000 00"
-
-
-def raw(text: str) -> bytes:
-    return bytes.fromhex(text.replace("|", " "))
 
 
 def failure(name: str, version: int, data: bytes) -> DecodeError:

@@ -7,8 +7,9 @@ import uuid
 import pytest
 
 from kipwire import DecodeError, EncodeError
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.form_examples import is_written_and_read, raw, uvarint
+from tests.support.subjects.form_examples import is_written_and_read, uvarint
 
 ENCODINGS = [f"{form}{bits}" for form in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
 WIDTHS = {"Int16": 16, "Int32": 32, "Int64": 64}

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kipwire import EncodeError
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.form_examples import is_written_and_read, raw
+from tests.support.subjects.form_examples import is_written_and_read
 
 # Worked examples.
 

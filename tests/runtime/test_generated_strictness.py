@@ -12,9 +12,10 @@ import pytest
 
 from kipwire import DecodeError, EncodeError, UnsupportedVersionError, native
 from tests.support import property_checks
+from tests.support.hex_tables import raw
 from tests.support.places import FORMS
 from tests.support.spec_package import Classes
-from tests.support.subjects.form_examples import is_written_and_read, raw
+from tests.support.subjects.form_examples import is_written_and_read
 
 # Strictness: what Kafka's readers let pass, and what they refuse too.
 

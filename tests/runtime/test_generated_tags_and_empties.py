@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from kipwire import DecodeError, EncodeError, columns
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.form_examples import int32, is_written_and_read, raw, uvarint
+from tests.support.subjects.form_examples import int32, is_written_and_read, uvarint
 
 # Tagged fields.
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 import pytest
 
 from kipwire import DecodeError, Message
+from kipwire.codec.checksums import crc32
 
 
 def octets(table: str) -> bytes:
     """The bytes of a table: hex digits in each line, and after # what they are."""
     return bytes.fromhex("".join(line.partition("#")[0] for line in table.splitlines()))
+
+
+def raw(text: str) -> bytes:
+    """Bytes from hex digits; spaces and bars are for the reader."""
+    return bytes.fromhex(text.replace("|", " "))
+
+
+def with_crc(data: bytes) -> bytes:
+    """The same entry of a message set, or set of the draft of KIP-98, with a checksum that is right."""
+    return data[:12] + crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 def expect_fault(cls: type[Message], data: bytes, at: int, patch: str, path: str, offset: int) -> None:

@@ -21,8 +21,9 @@ from kipwire.description.walk import walk
 from kipwire.errors import Malformed
 from kipwire.testing import damaged, messages
 from tests.support import property_checks
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls, pairs, raw
+from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls, pairs
 
 # What holds for every class.
 

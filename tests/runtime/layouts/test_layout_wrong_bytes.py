@@ -6,8 +6,9 @@ import pytest
 
 from kipwire import DecodeError
 from tests.support.cost import cost_of_refusing
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, raw
+from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS
 
 # Wrong bytes.
 

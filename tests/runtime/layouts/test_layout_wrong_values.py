@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kipwire import ConversionError, EncodeError, JsonError, convert
+from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
-from tests.support.subjects.layout_examples import PAIRS, nulls, pairs, raw
+from tests.support.subjects.layout_examples import PAIRS, nulls, pairs
 
 # Wrong values.
 

@@ -5,11 +5,6 @@ from __future__ import annotations
 from kipwire import Message
 
 
-def raw(text: str) -> bytes:
-    """Bytes from hex digits; spaces and bars are for the reader."""
-    return bytes.fromhex(text.replace("|", " "))
-
-
 def uvarint(value: int) -> bytes:
     """An unsigned varint, made the way KIP-482 explains it."""
     groups = []

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
-def raw(text: str) -> bytes:
-    """Bytes from hex digits; spaces and bars are for the reader."""
-    return bytes.fromhex(text.replace("|", " "))
-
-
 # Worked examples.
 
 NULLABLE = ("text", "text_int16", "text_int32", "text_varint", "blob", "blob_int16", "blob_int32", "blob_varint")
