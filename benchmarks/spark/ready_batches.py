@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kipspark.spark.types import struct_type
+from kipspark.arrow import struct_type
 
 
 class ReadyBatches(DataSource):

@@ -1,8 +1,15 @@
-"""The errors of the pipeline, in addition to those of kipwire itself."""
+"""The errors of the pipeline, in addition to those of kipwire itself, and what to do about broken bytes."""
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from kipwire import KipwireError
+
+Mode = Literal["FAILFAST", "PERMISSIVE"]
+"""What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
+MODES: tuple[Mode, ...] = get_args(Mode)
+FAILFAST, PERMISSIVE = MODES
 
 
 class SourceError(KipwireError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ _MOST_TIMES = 20
 """How often to list a folder whose files are removed meanwhile."""
 _FEW = 64 * 1024
 """Bytes of an object to ask for at once where it is only looked at in some places."""
+
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
+"""What Hadoop reads as a part of a pattern."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads a number of bytes at a position, fewer at the end of the file."""
@@ -61,6 +65,16 @@ def absolute(path: str | os.PathLike[str]) -> str:
     """The path from the root of this machine's files on; a URL is that already."""
     text = os.fspath(path)
     return text if is_url(text) else str(Path(text).absolute())
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """The path as text: a byte of it that is not UTF-8, which no column can hold, becomes U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def read_path(path: str | os.PathLike[str]) -> str:
+    """The path for `spark.read.text` and the like, which take paths for patterns: its characters mean themselves."""
+    return _PATTERN.sub(r"\\\g<0>", os.fspath(path))
 
 
 def open_file(path: str, storage: Storage = HERE) -> io.BufferedReader:

@@ -7,11 +7,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.arrow import struct_type
 from kipspark.errors import JobError
+from kipspark.files.access import read_path
 from kipspark.jobs import conform
 from kipspark.report.report import Report, Table
-from kipspark.sources.paths import read_path
-from kipspark.spark.types import struct_type
 
 _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
 

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from kipspark.arrow import struct_type
 from kipspark.jobs.random_messages import random_message
-from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message, columns
 from kipwire.registry import registry_of
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from kipspark.arrow import struct_type
 from kipspark.messages.selection import KAFKA
-from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, kept_form, merge
 from kipwire.packets.frame_facts import decode_frame

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
+from kipspark.arrow import spark_type
 from kipspark.jobs.lag import last_ends
 from kipspark.jobs.transaction_markers import MARKER_FIELDS, with_markers
-from kipspark.spark.types import spark_type
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
 
 OF_BATCHES = (

@@ -10,11 +10,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
 from kafka_messages.enums import ShareDeliveryState
+from kipspark.arrow import spark_type
 from kipspark.jobs.metadata import TOPIC as METADATA
 from kipspark.jobs.metadata import uuid_text
 from kipspark.jobs.share_batches import STATE_TYPE, final_state
 from kipspark.spark.functions import from_coordinator, from_metadata
-from kipspark.spark.types import spark_type
 
 TOPIC = "__share_group_state"
 GROUPS = "__consumer_offsets"

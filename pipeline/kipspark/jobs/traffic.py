@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from kipspark.arrow import struct_type
 from kipspark.jobs.inspection import FOUND_SCHEMA, INSPECTED, inspect_frames
 from kipspark.sources.frame_rows import FRAMES_SCHEMA
-from kipspark.spark.types import struct_type
 
 _INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA]))
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, get_args
 
 import pyarrow as pa
 
-from kipspark.errors import JobError
+from kipspark.errors import MODES, JobError, Mode
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode
 from kipspark.messages.selection import Selection
-
-Mode = Literal["FAILFAST", "PERMISSIVE"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.errors import BrokenMessageError
 from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
 from kipspark.messages.selection import Selection
-from kipspark.spark.compute import pc
 from kipwire import DecodeError, columns
 from kipwire.tools.words import counted
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.errors import BrokenMessageError, JobError
 from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_lead
 from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
 from kipspark.messages.tag_defaults import with_tag_defaults
-from kipspark.spark.compute import pc
 from kipwire import EncodeError, Message, columns
 
 

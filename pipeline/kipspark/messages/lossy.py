@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.messages.all_versions import VERSION
-from kipspark.spark.compute import pc
 from kipwire.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
@@ -27,7 +28,6 @@ from kipspark.messages.framing import (
 )
 from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
-from kipspark.spark.compute import pc
 from kipwire import Message
 from kipwire.registry import registry_of
 

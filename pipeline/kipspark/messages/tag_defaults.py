@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from kipspark.spark.compute import pc
+from kipspark.arrow import pc
 from kipwire.description.column_order import UNKNOWN
 from kipwire.structs import Field, Struct
 

@@ -11,9 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kipspark.errors import JobError
+from kipspark.files.access import read_path
 from kipspark.report.formats import LINE_ENDS, Format, header, lines
 from kipspark.report.report import Table
-from kipspark.sources.paths import read_path
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
 

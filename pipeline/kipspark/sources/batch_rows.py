@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kipspark.arrow import TIMESTAMP, microseconds
+from kipspark.files.access import path_text
 from kipspark.sources.batch_heads import Heads, Numbers, batch_heads_in
 from kipspark.sources.log_columns import Broken
 from kipspark.sources.log_rows import items_of, unreadable
-from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split
-from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipspark.sources.wanted import Wanted
 from kipwire import KipwireError
 from kipwire.columns import ColumnError

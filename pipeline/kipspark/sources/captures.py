@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.files.access import file_at, size_of
+from kipspark.files.access import file_at, path_text, size_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
-from kipspark.sources.paths import path_text
 from kipwire.captures import (
     FRAMES,
     INDEX,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.sources.timestamps import TIMESTAMP
+from kipspark.arrow import TIMESTAMP
 from kipwire.packets.conversation import REQUEST, RESPONSE
 
 FRAMES_SCHEMA = pa.schema(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kipspark.arrow import struct_type
 from kipspark.errors import SourceError
 from kipspark.files.stores import Storage
 from kipspark.sources.capture_files import find_captures
@@ -16,7 +17,6 @@ from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
-from kipspark.spark.types import struct_type
 
 OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes", "packetTasks")
 

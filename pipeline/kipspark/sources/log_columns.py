@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipspark.sources.paths import path_text
+from kipspark.arrow import TIMESTAMP, microseconds, pc
+from kipspark.files.access import path_text
 from kipspark.sources.segments import Segment
-from kipspark.sources.timestamps import TIMESTAMP, microseconds
-from kipspark.spark.compute import pc
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records import RecordBatch
 

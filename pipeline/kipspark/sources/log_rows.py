@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.errors import SourceError
 from kipspark.files.access import open_file
 from kipspark.sources.log_columns import (
@@ -21,7 +22,6 @@ from kipspark.sources.log_columns import (
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
 from kipspark.sources.wanted import Wanted
-from kipspark.spark.compute import pc
 from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch

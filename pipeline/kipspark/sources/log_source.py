@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kipspark.errors import SourceError
+from kipspark.arrow import struct_type
+from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.access import check_are_here
 from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
@@ -20,11 +21,10 @@ from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.changing_logs.reading import Level, read_range
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
-from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
+from kipspark.sources.options import Options
 from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
 from kipspark.sources.wanted import Wanted
-from kipspark.spark.types import struct_type
 from kipwire.records import MAX_DECOMPRESSED_SIZE
 
 if TYPE_CHECKING:

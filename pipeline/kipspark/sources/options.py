@@ -9,10 +9,6 @@ from kipspark.errors import SourceError
 from kipspark.files.roots import Roots, each_root
 from kipspark.files.stores import Storage, storage_of
 
-FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
-MODES = (FAILFAST, PERMISSIVE)
-"""What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
-
 _OF_STORAGE = "storage."
 """What the names of options of a store start with."""
 _LAST_PORT = 65535

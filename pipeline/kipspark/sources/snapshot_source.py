@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kipspark.arrow import struct_type
 from kipspark.files.stores import Storage
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.options import Options
 from kipspark.sources.segments import list_segments
 from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
-from kipspark.spark.types import struct_type
 
 
 class KafkaSnapshotSource(DataSource):

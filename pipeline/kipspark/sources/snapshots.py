@@ -14,12 +14,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
+from kipspark.arrow import TIMESTAMP, microseconds
 from kipspark.errors import SourceError
-from kipspark.files.access import names_in, open_file
+from kipspark.files.access import names_in, open_file, path_text
 from kipspark.files.stores import HERE, Storage
-from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
-from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
 from kipwire.records import ControlRecord, RecordBatch, control_record
 from kipwire.records.names import snapshot_end_of

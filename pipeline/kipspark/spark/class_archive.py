@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-from kipspark.cache import cache
 from kipspark.errors import JobError
+from kipspark.spark.java import cache
 
 _OF_SPARK = "SPARK_SUBMIT_OPTS"
 """Has options of the JVM that Spark runs in, and not of the one before it, which makes its command line."""

@@ -17,9 +17,8 @@ from xml.sax.saxutils import quoteattr
 
 import pyspark
 
-from kipspark.cache import cache
 from kipspark.errors import JobError
-from kipspark.spark.java import use_java
+from kipspark.spark.java import cache, use_java
 from kipspark.spark.secrets import without_login
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"

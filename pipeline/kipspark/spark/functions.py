@@ -17,16 +17,16 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from kipspark.arrow import struct_type
+from kipspark.errors import FAILFAST, PERMISSIVE, Mode
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.arguments import Mode, checked_mode, checked_selection
+from kipspark.messages.arguments import checked_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
-from kipspark.sources.options import FAILFAST, PERMISSIVE
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
-from kipspark.spark.types import struct_type
 
 
 def from_message(

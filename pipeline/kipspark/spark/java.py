@@ -1,4 +1,4 @@
-"""The Java that Spark needs."""
+"""The Java that Spark needs, and where what takes long to make or to fetch for it is kept."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ def java_version(java: Path) -> int | None:
         return None
     found = _VERSION.search(result.stderr + result.stdout)
     return int(found[1]) if found else None
+
+
+def cache() -> Path:
+    """The folder of this user for what can be made again; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kipwire"
 
 
 def _homes() -> Iterator[Path]:

@@ -16,14 +16,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from kipspark.errors import JobError
+from kipspark.arrow import struct_type
+from kipspark.errors import FAILFAST, JobError, Mode
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.arguments import Mode, checked_mode, checked_selection
+from kipspark.messages.arguments import checked_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
-from kipspark.sources.options import FAILFAST
-from kipspark.spark.types import struct_type
 
 Columns = dict[str, pa.Array]
 """The columns of a batch by name, in their order."""

@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipspark import JobError, samples
+from kipspark.arrow import struct_type
 from kipspark.commands import running
 from kipspark.job_reports.captures import traffic_report
 from kipspark.job_reports.conform import conform_report, golden_corpus
@@ -26,7 +27,6 @@ from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
 from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
-from kipspark.spark.types import struct_type
 from kipwire.encodings import count_all
 from kipwire.records import read_segment
 from tests.support.places import DATA, GOLDEN

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StructField, StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
+from kipspark.arrow import microseconds
 from kipspark.errors import SourceError
 from kipspark.sources import batch_heads
 from kipspark.sources.batch_heads import batch_heads_in
@@ -23,7 +24,6 @@ from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, cut, ends_before, narrowed
-from kipspark.sources.timestamps import microseconds
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.columns import ColumnError

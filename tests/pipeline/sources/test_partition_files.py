@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kipspark.arrow import struct_type
 from kipspark.commands.options import folders_of_brokers
 from kipspark.errors import JobError, SourceError
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files, read_file
 from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
-from kipspark.spark.types import struct_type
 from tests.support.places import DATA
 
 pytestmark = pytest.mark.same_without_kernel("indexes, snapshots and checkpoints are read in Python")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from kipspark.errors import SourceError
-from kipspark.sources.paths import path_text
+from kipspark.files.access import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
 from kipwire.records.accounting import Head, batch_heads, head_at, is_whole

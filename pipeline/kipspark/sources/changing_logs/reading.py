@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kipspark.arrow import pc
 from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import is_url
 from kipspark.sources.changing_logs.ends import log_end, settled
@@ -19,7 +20,6 @@ from kipspark.sources.changing_logs.losses import Present, check_is_there
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, planned
 from kipspark.sources.wanted import Wanted
-from kipspark.spark.compute import pc
 
 _MOST_TIMES = 20
 """How often the segments of a range may be replaced without a record of it being read in between."""

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from kipspark.sources.paths import path_text
-from kipspark.sources.timestamps import TIMESTAMP
+from kipspark.arrow import TIMESTAMP
+from kipspark.files.access import path_text
 from kipwire.logs import partition_files
 
 Row = tuple[Any, ...]

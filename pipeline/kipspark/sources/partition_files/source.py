@@ -9,14 +9,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kipspark.errors import SourceError
+from kipspark.arrow import pc, struct_type
+from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.stores import Storage
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
-from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
+from kipspark.sources.options import Options
 from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
 from kipspark.sources.partition_files.reading import list_files, read_file
-from kipspark.spark.compute import pc
-from kipspark.spark.types import struct_type
 
 OPTIONS = ("kind", *CHOSEN_OPTIONS, "mode")
 _FILES_OF_TASK = 256
