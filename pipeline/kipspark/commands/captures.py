@@ -25,10 +25,11 @@ from kipspark.commands.options import (
 )
 from kipspark.commands.running import run
 from kipspark.files.roots import Roots
-from kipspark.job_reports.captures import encodings_report, traffic_report
+from kipspark.jobs.encodings.report import encodings_report
+from kipspark.jobs.extract import extraction
+from kipspark.jobs.traffic.report import traffic_report
 from kipspark.report.formats import Format
 from kipspark.report.report import Report
-from kipspark.sources import extraction
 from kipwire.tools.terminal import OUT
 from kipwire.tools.words import counted
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from kipspark import samples
 from kipspark.commands.app import app
 from kipspark.errors import JobError
-from kipspark.job_reports.captures import encodings_report, traffic_report
-from kipspark.job_reports.compaction import compaction_report
-from kipspark.job_reports.metadata import metadata_report
-from kipspark.job_reports.offsets import offsets_report
-from kipspark.job_reports.share import share_report
-from kipspark.job_reports.transactions import transactions_report
+from kipspark.jobs.compaction.report import compaction_report
+from kipspark.jobs.encodings.report import encodings_report
+from kipspark.jobs.metadata.report import metadata_report
+from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.share.report import share_report
+from kipspark.jobs.traffic.report import traffic_report
+from kipspark.jobs.transactions.report import transactions_report
 from kipspark.report.report import first_rows
 from kipspark.spark import class_archive as archives
 from kipspark.spark.java import use_java

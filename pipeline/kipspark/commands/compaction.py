@@ -10,7 +10,7 @@ import typer
 from kipspark.commands.app import app
 from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, folders_of_brokers
 from kipspark.commands.running import run
-from kipspark.job_reports.compaction import check_topics, compaction_report
+from kipspark.jobs.compaction.report import check_topics, compaction_report
 from kipspark.report.formats import Format
 from kipspark.sources.options import listed
 

@@ -10,7 +10,7 @@ import typer
 from kipspark.commands.app import app
 from kipspark.commands.options import Html, Master, Out, Remote, TableFormat
 from kipspark.commands.running import run
-from kipspark.job_reports.conform import check_golden, conform_report
+from kipspark.jobs.conform.report import check_golden, conform_report
 from kipspark.report.formats import Format
 from kipwire.registry import registry_of
 

@@ -20,10 +20,10 @@ from kipspark.commands.options import (
 )
 from kipspark.commands.running import run
 from kipspark.files.roots import Roots
-from kipspark.job_reports.share import share_report
-from kipspark.job_reports.tiered import tiered_report
-from kipspark.job_reports.transactions import transactions_report
 from kipspark.jobs import tiered
+from kipspark.jobs.share.report import share_report
+from kipspark.jobs.tiered.report import tiered_report
+from kipspark.jobs.transactions.report import transactions_report
 from kipspark.report.formats import Format
 from kipspark.report.report import Report
 

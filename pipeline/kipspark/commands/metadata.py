@@ -11,8 +11,8 @@ from kipspark.commands.app import app
 from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs
 from kipspark.commands.running import run
 from kipspark.errors import JobError
-from kipspark.job_reports.metadata import metadata_report, nothing_of
-from kipspark.jobs.metadata import TOPIC
+from kipspark.jobs.metadata.report import metadata_report, nothing_of
+from kipspark.jobs.metadata.tables import TOPIC
 from kipspark.report.formats import Format
 
 

@@ -15,7 +15,7 @@ from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, Tab
 from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
 from kipspark.files.access import check_are_here
-from kipspark.job_reports import offsets as reports
+from kipspark.jobs.offsets import report as reports
 from kipspark.report.formats import Format
 from kipspark.report.outputs import check_folder
 from kipspark.spark.client_config import client_options

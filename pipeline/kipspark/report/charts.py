@@ -12,6 +12,8 @@ from kipwire.tools.printable import printable_line
 
 MOST_LINES = 10
 """The most lines that can still be distinguished."""
+DOTS = 5000
+"""The most dots of a chart over time; the last ones are shown."""
 
 _LONGEST_NAME = 40
 """The most characters of a name that leave room for the chart."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kipgen.commands.advise.savings import Advice
-from kipspark.jobs.encodings import COUNTS_SCHEMA, advise
+from kipspark.jobs.encodings.tables import COUNTS_SCHEMA, advise
 from kipwire.encodings import Counts
 from tests.support.subjects.small_values import FILES, small_values
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.job_reports.offsets import offsets_report
-from kipspark.jobs.offsets import ends
+from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.offsets.tables import ends
 from kipspark.report.metrics import exposition
 from kipwire.logs.internal import INTERNAL_TOPICS
 from kipwire.records import Record, write_batch

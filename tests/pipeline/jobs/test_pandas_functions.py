@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kipspark.errors import JobError
-from kipspark.jobs.random_messages import random_message
+from kipspark.jobs.conform.tables import random_message
 from kipspark.messages.decoding import decode_strictly
 from kipspark.messages.records import Records, decode_coordinator
 from kipspark.messages.selection import Selection

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipspark.jobs.share_batches import StateBatch, combined, final_state
+from kipspark.jobs.share.tables import StateBatch, combined, final_state
 
 pytestmark = pytest.mark.same_without_kernel("it works on rows that have been decoded")
 

@@ -16,7 +16,8 @@ import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kipspark.commands import running
-from kipspark.job_reports.captures import encodings_report, traffic_report
+from kipspark.jobs.encodings.report import encodings_report
+from kipspark.jobs.traffic.report import traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows

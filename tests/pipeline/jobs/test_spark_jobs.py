@@ -19,12 +19,12 @@ from kafka_messages.topic_record.v0 import TopicRecord
 from kipspark import JobError, samples
 from kipspark.arrow import struct_type
 from kipspark.commands import running
-from kipspark.job_reports.captures import traffic_report
-from kipspark.job_reports.conform import conform_report, golden_corpus
-from kipspark.job_reports.metadata import metadata_report
-from kipspark.job_reports.offsets import offsets_report
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
-from kipspark.jobs.transactions import committed
+from kipspark.jobs.conform.report import conform_report, golden_corpus
+from kipspark.jobs.metadata.report import metadata_report
+from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.shared.reading import committed
+from kipspark.jobs.traffic.report import traffic_report
 from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
 from kipwire.encodings import count_all

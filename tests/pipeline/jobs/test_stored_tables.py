@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kipspark import from_message, schema_of_message, to_message
-from kipspark.jobs.random_messages import random_message
+from kipspark.jobs.conform.tables import random_message
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_strictly
 from kipspark.messages.framing import write_lead

@@ -17,8 +17,8 @@ from pyspark.sql import functions as sf
 
 from kipspark.commands import running
 from kipspark.errors import JobError
-from kipspark.job_reports.conform import golden_corpus
-from kipspark.job_reports.offsets import offsets_report
+from kipspark.jobs.conform.report import golden_corpus
+from kipspark.jobs.offsets.report import offsets_report
 from kipspark.report.formats import Format
 from kipspark.report.metrics import Gauge, Metrics, exposition
 from kipspark.report.outputs import write_tables

@@ -27,10 +27,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark.job_reports.captures import encodings_report, traffic_report
-from kipspark.job_reports.metadata import metadata_report
-from kipspark.job_reports.offsets import offsets_report
-from kipspark.jobs.transactions import committed
+from kipspark.jobs.encodings.report import encodings_report
+from kipspark.jobs.metadata.report import metadata_report
+from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.shared.reading import committed
+from kipspark.jobs.traffic.report import traffic_report
 from kipspark.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches

@@ -20,11 +20,11 @@ from kafka_messages.sasl_handshake_request.v0 import SaslHandshakeRequest
 from kafka_messages.sasl_handshake_response.v0 import SaslHandshakeResponse
 from kipspark import commands
 from kipspark.errors import JobError, SourceError
-from kipspark.jobs.encodings import count_frames
-from kipspark.jobs.inspection import inspect_frames
+from kipspark.jobs.encodings.tables import count_frames
+from kipspark.jobs.extract.extraction import extract
+from kipspark.jobs.traffic.tables import inspect_frames
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.extraction import extract
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipwire.captures import CaptureError

@@ -15,7 +15,7 @@ import kafka_messages
 from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.jobs import conform
-from kipspark.jobs.random_messages import random_message
+from kipspark.jobs.conform.tables import random_message
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode

@@ -1,0 +1,1 @@
+"""Frames of packets in kipwire's own format (`kipspark extract`)."""

@@ -1,0 +1,54 @@
+"""What `kipspark share` reports."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.jobs import metadata, share
+from kipspark.jobs.metadata.report import metadata_snapshot
+from kipspark.jobs.shared.reading import files, heads, last_ends, log
+from kipspark.report.report import Report, Table
+
+_OF_ENDS = ("topic", "partition", "last_offset")
+
+
+def share_report(spark: SparkSession, roots: Roots) -> Report:
+    """Where share groups are, from the log folders of brokers."""
+
+    def rows(topic: str) -> DataFrame:
+        return log(spark, roots, [topic], includeControl="true")
+
+    ends = last_ends(heads(spark, roots, _OF_ENDS), files(spark, roots, "segment"))
+    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(spark, roots))
+    topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
+    states = share.states(rows(share.TOPIC)).persist()
+    return Report(
+        f"Share groups in {shown_roots(roots)}",
+        (
+            Table(
+                "partitions",
+                "Start offsets and lag of share groups",
+                share.partitions(states, topics, ends),
+                (sf.desc("lag"), "group", "topic", "topic_id", "partition"),
+                hidden=("state_epoch", "leader_epoch", "snapshot_epoch", "delivery_complete_count"),
+            ),
+            Table(
+                "batches",
+                "What was delivered after the start offsets",
+                share.batches(states, topics),
+                ("group", "topic", "topic_id", "partition", "first_offset"),
+            ),
+        ),
+        notes=(
+            "Lag is the number of records after the start offset whose delivery is not finished. Names of topics are "
+            "from the metadata log, or else from the group coordinators' log.",
+        ),
+    )
+
+
+def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
+    """The names of topics, each id once: those of the metadata log, or else those of group coordinators."""
+    both = of_cluster.withColumn("rank", sf.lit(0)).unionByName(of_groups.withColumn("rank", sf.lit(1)))
+    return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))

@@ -1,0 +1,36 @@
+"""What `kipspark tiered` reports."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.jobs import tiered
+from kipspark.jobs.shared.reading import log
+from kipspark.report.report import Report, Table
+
+
+def tiered_report(spark: SparkSession, roots: Roots) -> Report:
+    """What is in tiered storage, from the log folders of brokers."""
+    decoded = tiered.records(log(spark, roots, [tiered.TOPIC], includeControl="true")).persist()
+    segments = tiered.segments(decoded).persist()
+    return Report(
+        f"Tiered storage in {shown_roots(roots)}",
+        (
+            Table(
+                "partitions",
+                "Partitions in tiered storage",
+                tiered.partitions(segments, decoded),
+                (sf.desc("size"), "topic", "topic_id", "partition"),
+            ),
+            Table(
+                "segments",
+                "Their segments",
+                segments,
+                ("topic", "topic_id", "partition", "start_offset", "changed"),
+                hidden=("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty"),
+            ),
+        ),
+        notes=("Sizes and offsets of partitions are those of segments that are complete.",),
+    )

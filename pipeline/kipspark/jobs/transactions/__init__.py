@@ -1,0 +1,23 @@
+"""Open and hanging transactions, and what they hold back (`kipspark transactions`)."""
+
+from __future__ import annotations
+
+from kipspark.jobs.transactions.coordinators import transactions
+from kipspark.jobs.transactions.tables import (
+    OF_BATCHES,
+    log_starts,
+    open_transactions,
+    partitions,
+    producers,
+    without_coordinator,
+)
+
+__all__ = [
+    "OF_BATCHES",
+    "log_starts",
+    "open_transactions",
+    "partitions",
+    "producers",
+    "transactions",
+    "without_coordinator",
+]

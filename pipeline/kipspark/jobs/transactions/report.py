@@ -1,0 +1,106 @@
+"""What `kipspark transactions` reports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.jobs import metadata, transactions
+from kipspark.jobs.metadata.report import metadata_records
+from kipspark.jobs.shared.reading import files, heads, log
+from kipspark.jobs.transactions.coordinators import OPEN, TOPIC
+from kipspark.report.report import Report, Table
+from kipwire.tools.words import counted
+
+
+def transactions_report(spark: SparkSession, roots: Roots) -> Report:
+    """Transactions of coordinators and of partitions, from the log folders of brokers."""
+    coordinated = transactions.transactions(log(spark, roots, [TOPIC])).persist()
+    batches = heads(spark, roots, transactions.OF_BATCHES)
+    segments = files(spark, roots, "segment").persist()
+    snapshots = files(spark, roots, "producer")
+    producers = transactions.producers(batches, segments, snapshots).persist()
+    partitions = transactions.partitions(batches, segments, producers).persist()
+    is_known = transactions.without_coordinator(producers, coordinated).isEmpty()
+    coordinators = None if is_known else _coordinators(spark, roots, segments)
+    are_all = coordinators is not None and coordinators.are_all
+    opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
+    is_open = sf.col("state").isin(*OPEN)
+    return Report(
+        f"Transactions in {shown_roots(roots)}",
+        (
+            Table(
+                "open",
+                "Open transactions of partitions",
+                opened,
+                (sf.desc("is_hanging"), sf.desc("held_back"), "start_offset", "topic", "partition", "producer_id"),
+            ),
+            Table(
+                "transactions",
+                "Transactional ids, as their coordinators know them",
+                coordinated,
+                (is_open.desc(), "started", "transactional_id"),
+            ),
+            Table(
+                "partitions",
+                "Partitions, and where they end for readers of committed data",
+                partitions.where(sf.col("topic") != metadata.TOPIC),
+                (sf.desc("held_back"), "topic", "partition"),
+            ),
+            Table(
+                "producers",
+                "Producers of partitions",
+                producers,
+                ("topic", "partition", "producer_id"),
+                hidden=("started", "records"),
+                shown=10,
+            ),
+        ),
+        notes=(
+            "A hanging transaction is open in a partition, but no coordinator has that partition in a transaction of "
+            "the producer: only an operator can end it, with kafka-transactions abort.",
+            *(() if coordinators is None else (coordinators.note,)),
+        ),
+    )
+
+
+class _Coordinators(NamedTuple):
+    """The transaction coordinators whose logs are there."""
+
+    partitions: list[int]
+    """Those of their topic that have a folder."""
+    number: int | None
+    """How many the topic has; None if that is not known."""
+
+    @property
+    def are_all(self) -> bool:
+        return self.number is not None and self.partitions == list(range(self.number))
+
+    @property
+    def note(self) -> str:
+        """Which logs were read, and what that means for producers that no coordinator knows."""
+        topic, read = TOPIC, ", ".join(map(str, self.partitions))
+        if self.are_all:
+            return f"{topic} was read as a whole: {counted(len(self.partitions), 'partition')}."
+        if not self.partitions:
+            what = f"There is no {topic}"
+        elif self.number is None:
+            what = f"No metadata log says whether {topic} has more partitions than those here ({read})"
+        else:
+            of_all = counted(self.number, "partition")
+            what = f"Only {len(self.partitions)} of {of_all} of {topic} ({read}) could be read"
+        return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
+
+
+def _coordinators(spark: SparkSession, roots: Roots, segments: DataFrame) -> _Coordinators:
+    of_topic = segments.where(sf.col("topic") == TOPIC).select("partition").distinct()
+    there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
+    if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
+        return _Coordinators(there, None)
+    topics = metadata.topics(metadata_records(spark, roots, metadata.OF_TOPICS).persist())
+    of_theirs = topics.where((sf.col("topic") == TOPIC) & sf.col("removed").isNull())
+    ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
+    return _Coordinators(there, number)
