@@ -15,12 +15,12 @@ from pyspark.sql import functions as sf
 
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark.jobs.compaction.report import compaction_report
+from kipspark.jobs.compaction.command import compaction_report
 from kipspark.jobs.metadata.report import metadata_report
 from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.share.report import share_report
-from kipspark.jobs.tiered.report import tiered_report
-from kipspark.jobs.transactions.report import transactions_report
+from kipspark.jobs.share.command import share_report
+from kipspark.jobs.tiered.command import tiered_report
+from kipspark.jobs.transactions.command import transactions_report
 from kipspark.report.report import Report
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kipspark.commands import running
 from kipspark.errors import JobError
+from kipspark.jobs.shared import running
 from kipspark.report import charts
 from kipspark.report.console import show
 from kipspark.report.outputs import write_file, write_tables

@@ -33,7 +33,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Chosen:
         found.append(settings)
         raise JobError("stop")
 
-    monkeypatch.setattr("kipspark.commands.running.open_session", open_session)
+    monkeypatch.setattr("kipspark.jobs.shared.running.open_session", open_session)
 
     def settings_of(*arguments: str | Path) -> Mapping[str, str]:
         monkeypatch.setattr(sys, "argv", ["kipspark", *map(str, arguments)])

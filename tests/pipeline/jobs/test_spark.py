@@ -15,9 +15,9 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark.commands import running
-from kipspark.jobs.encodings.report import encodings_report
-from kipspark.jobs.traffic.report import traffic_report
+from kipspark.jobs.encodings.command import encodings_report
+from kipspark.jobs.shared import running
+from kipspark.jobs.traffic.command import traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows

@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 import kipspark
 from kipspark import commands
 from kipspark.errors import SourceError
-from kipspark.interrupts import ctrl_c
+from kipspark.jobs.offsets.command import ctrl_c
 from kipspark.reasons import reason
 from kipspark.report.outputs import write_file
 from kipspark.spark.quiet_start import quiet_start, reason_in
@@ -299,7 +299,7 @@ def test_ctrl_c_is_said_as_errors_are(
     def interrupted(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("kipspark.commands.running.open_session", interrupted)
+    monkeypatch.setattr("kipspark.jobs.shared.running.open_session", interrupted)
     monkeypatch.setattr(sys, "argv", ["kipspark", "metadata"])
     with pytest.raises(SystemExit) as ended:
         commands.main()
@@ -326,3 +326,22 @@ def test_spark_submit_can_run_the_file_by_itself() -> None:
     done = subprocess.run([sys.executable, file, "--help"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "metadata" in done.stdout
+
+
+def test_every_folder_with_a_command_is_in_the_list_of_commands_and_no_other() -> None:
+    folders = (Path(kipspark.__file__).parent / "jobs").glob("*/command.py")
+    assert {file.parent.name.replace("_", "-") for file in folders} == set(commands.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "imported"), [("--help", []), ("transactions --help", ["kipspark.jobs.transactions.command"])]
+)
+def test_no_module_of_a_command_is_imported_but_of_the_one_that_is_called(arguments: str, imported: list[str]) -> None:
+    program = f"""
+import sys
+from kipspark.commands import app
+app({arguments.split()}, standalone_mode=False)
+print(*[name for name in sys.modules if name.startswith("kipspark.jobs") and name.endswith(".command")], sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert [line for line in done.stdout.splitlines() if line.startswith("kipspark.jobs")] == imported

@@ -16,15 +16,15 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, samples
+from kipspark import JobError
 from kipspark.arrow import struct_type
-from kipspark.commands import running
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
-from kipspark.jobs.conform.report import conform_report, golden_corpus
+from kipspark.jobs.conform.command import conform_report, golden_corpus
 from kipspark.jobs.metadata.report import metadata_report
 from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.shared import options, running
 from kipspark.jobs.shared.reading import committed
-from kipspark.jobs.traffic.report import traffic_report
+from kipspark.jobs.traffic.command import traffic_report
 from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
 from kipwire.encodings import count_all
@@ -325,9 +325,9 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
     spark: SparkSession, job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = {
-        "offsets": lambda: offsets_report(spark, samples.segments()),
-        "traffic": lambda: traffic_report(spark, samples.capture()),
-        "metadata": lambda: metadata_report(spark, samples.segments(), None),
+        "offsets": lambda: offsets_report(spark, options.sample_segments()),
+        "traffic": lambda: traffic_report(spark, options.sample_capture()),
+        "metadata": lambda: metadata_report(spark, options.sample_segments(), None),
     }[job]()
     running.deliver(report, tmp_path / "out", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

@@ -15,10 +15,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.commands import running
 from kipspark.errors import JobError
-from kipspark.jobs.conform.report import golden_corpus
+from kipspark.jobs.conform.command import golden_corpus
 from kipspark.jobs.offsets.report import offsets_report
+from kipspark.jobs.shared import running
 from kipspark.report.formats import Format
 from kipspark.report.metrics import Gauge, Metrics, exposition
 from kipspark.report.outputs import write_tables

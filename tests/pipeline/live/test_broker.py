@@ -27,11 +27,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark.jobs.encodings.report import encodings_report
+from kipspark.jobs.encodings.command import encodings_report
 from kipspark.jobs.metadata.report import metadata_report
 from kipspark.jobs.offsets.report import offsets_report
 from kipspark.jobs.shared.reading import committed
-from kipspark.jobs.traffic.report import traffic_report
+from kipspark.jobs.traffic.command import traffic_report
 from kipspark.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches

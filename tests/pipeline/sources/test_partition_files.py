@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from kipspark.arrow import struct_type
-from kipspark.commands.options import folders_of_brokers
 from kipspark.errors import JobError, SourceError
+from kipspark.jobs.shared.options import folders_of_brokers
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files, read_file
 from kipspark.sources.partition_files.source import KafkaPartitionFilesSource

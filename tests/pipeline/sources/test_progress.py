@@ -15,7 +15,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.commands.running import deliver
+from kipspark.jobs.shared.running import deliver
 from kipspark.report.report import Report, Table
 from kipspark.spark import progress
 from kipspark.spark.progress import Stage, line_saying, progress_line, progress_text

@@ -1,15 +1,13 @@
-"""What `kipspark offsets` reports, and the stream that it writes."""
+"""What `kipspark offsets` reports, and its commits as a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.files.roots import Roots, shown_roots
-from kipspark.interrupts import ctrl_c
 from kipspark.jobs import offsets
 from kipspark.jobs.offsets import lag
 from kipspark.jobs.offsets.metrics import metrics_of
@@ -20,14 +18,11 @@ from kipspark.report.report import Chart, Report, Table
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.spark.live_times import live_firsts
 from kipwire.logs.internal import METADATA
-from kipwire.tools.terminal import OUT
 
 STALLED_AFTER = 60
 """Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
 
 _STALLED_NOTE = "Stalled: records are unread, and the offset has not moved for {seconds} seconds or longer."
-_SECONDS_BETWEEN_LOOKS = 0.2
-"""How often to check whether a stream still runs."""
 
 
 def offsets_report(spark: SparkSession, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
@@ -149,27 +144,3 @@ def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Map
         SourceError: as `live`.
     """
     return offsets.commits(live_stream(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}))
-
-
-def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
-    """Write a stream to Parquet files as it arrives, from where the checkpoint ends.
-
-    Args:
-        commits: the stream.
-        out: where the files go.
-        checkpoint: what was read so far.
-        seconds: between two reads; None: write what there is, then end.
-    """
-    writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
-    triggered = (
-        writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
-    )
-    with ctrl_c() as pressed:
-        query = triggered.start(str(out))
-        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
-            pass
-        if pressed.is_set():
-            query.stop()
-            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
-        else:
-            query.awaitTermination()  # raises the error that ended it, if any

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from kipspark import samples
+import kipspark
 from kipspark.errors import JobError, SourceError
 from kipspark.files.stores import is_url
 from kipspark.report.formats import Format
@@ -20,6 +20,9 @@ from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
 from kipspark.sources.partition_files.reading import NOT_IN_STORES
 from kipspark.sources.segments import Segment, find_segments
+
+_PACKAGE = Path(kipspark.__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
 
 
 def place(text: str) -> str:
@@ -97,7 +100,7 @@ class Captured(NamedTuple):
 
 def logs(paths: list[str] | None, remote: str | None) -> Logs:
     """The log folders to read, or the sample; they have segments, unless they are on a server."""
-    found = tuple(paths or [str(samples.segments())])
+    found = tuple(paths or [str(sample_segments())])
     return Logs(found, find_segments(found) if remote is None else None)
 
 
@@ -116,7 +119,7 @@ def folders_of_brokers(paths: list[str] | None, remote: str | None) -> Logs:
 def captures(paths: list[str] | None, ports: str, remote: str | None) -> Captured:
     """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
     port_numbers(ports)
-    found = tuple(paths or [str(samples.capture())])
+    found = tuple(paths or [str(sample_capture())])
     return Captured(found, find_captures(found).size if remote is None else None)
 
 
@@ -131,3 +134,17 @@ def port_numbers(text: str) -> tuple[int, ...]:
     except SourceError:
         what = "is not a list of ports; write numbers from 1 to 65535, separated by commas"
         raise JobError(f"--ports: {text!r} {what}") from None
+
+
+def sample_capture() -> Path:
+    """Frames of a small cluster and its clients; examples/capture/README.md describes them."""
+    return _first_existing(_PACKAGE / "samples" / "capture", _CHECKOUT / "examples" / "capture")
+
+
+def sample_segments() -> Path:
+    """The log folder of a broker of the same cluster, a minute after it was created."""
+    return _first_existing(_PACKAGE / "samples" / "segments", _CHECKOUT / "tests" / "data" / "segments")
+
+
+def _first_existing(installed: Path, checkout: Path) -> Path:
+    return installed if installed.exists() else checkout

@@ -1,4 +1,4 @@
-"""What `kipspark tiered` reports."""
+"""`kipspark tiered`: its report and its options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pyspark.sql import functions as sf
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import tiered
 from kipspark.jobs.shared.reading import log
+from kipspark.jobs.shared.running import on_logs
 from kipspark.report.report import Report, Table
 
 
@@ -34,3 +35,7 @@ def tiered_report(spark: SparkSession, roots: Roots) -> Report:
         ),
         notes=("Sizes and offsets of partitions are those of segments that are complete.",),
     )
+
+
+command = on_logs(tiered_report, [tiered.TOPIC])
+"""Run `kipspark tiered`."""

@@ -1,32 +1,37 @@
-"""`kipspark offsets`."""
+"""`kipspark offsets`: its options, and the stream that it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Annotated
 
 import typer
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, folder_here, logs
-from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
 from kipspark.files.access import check_are_here
 from kipspark.jobs.offsets import report as reports
+from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folder_here, logs
+from kipspark.jobs.shared.running import ReportOf, run
 from kipspark.report.formats import Format
 from kipspark.report.outputs import check_folder
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
 from kipspark.spark.session import is_submitted, open_session
+from kipwire.tools.terminal import OUT
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+"""How often to check whether a stream still runs."""
 
 CommitsOf = Callable[[SparkSession], DataFrame]
 
 
-@app.command()
-def offsets(
+def command(
     path: LogFolders = None,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.")
@@ -58,7 +63,7 @@ def offsets(
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Commits, lag and members of consumer groups: over time from log folders, or at present from brokers."""
+    """Run `kipspark offsets`."""
     if path and bootstrap_servers is not None:
         raise JobError("give either a PATH or --bootstrap-servers, not both")
     if command_config is not None and bootstrap_servers is None:
@@ -99,9 +104,52 @@ def offsets(
         check_folder(checkpoint, "--checkpoint")
         spark = open_session(master, remote, jars)
         try:
-            reports.write_stream(commits_of(spark), out, checkpoint, every)
+            write_stream(commits_of(spark), out, checkpoint, every)
         finally:
             spark.stop()
         return
     size = None if folders is None else folders.size()
     run(report_of, out, html, master, remote, jars, size, table_format, metrics)
+
+
+def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
+    """Write a stream to Parquet files as it arrives, from where the checkpoint ends.
+
+    Args:
+        commits: the stream.
+        out: where the files go.
+        checkpoint: what was read so far.
+        seconds: between two reads; None: write what there is, then end.
+    """
+    writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
+    triggered = (
+        writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
+    )
+    with ctrl_c() as pressed:
+        query = triggered.start(str(out))
+        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
+            pass
+        if pressed.is_set():
+            query.stop()
+            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
+        else:
+            query.awaitTermination()  # raises the error that ended it, if any
+
+
+@contextmanager
+def ctrl_c() -> Iterator[Event]:
+    """An event that Ctrl-C sets, in the main thread; a second one interrupts as usual.
+
+    Spark's own handler raises KeyboardInterrupt during a call to Java, which breaks that call.
+    """
+    pressed = Event()
+
+    def press(*_: object) -> None:
+        pressed.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

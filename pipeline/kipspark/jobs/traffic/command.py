@@ -1,4 +1,4 @@
-"""What `kipspark traffic` reports, from captures."""
+"""`kipspark traffic`: its report and its options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pyspark.sql import functions as sf
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import traffic
 from kipspark.jobs.shared.reading import frames
+from kipspark.jobs.shared.running import on_captures
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
 
@@ -70,3 +71,7 @@ def traffic_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report
         ),
         ("A Fetch waits for records as long as its client allows, so its latency does not indicate a slow broker.",),
     )
+
+
+command = on_captures(traffic_report)
+"""Run `kipspark traffic`."""

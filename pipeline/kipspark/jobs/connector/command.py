@@ -7,19 +7,17 @@ from typing import Annotated
 import pyspark
 import typer
 
-from kipspark.commands.app import app
 from kipspark.spark.connector import TESTED_VERSION, check_repository, fetch, name_of
 from kipwire.tools.terminal import OUT
 
 
-@app.command()
-def connector(
+def command(
     repository: Annotated[str | None, typer.Option(help="URL of a Maven repository; by default Maven Central.")] = None,
     allow_http: Annotated[
         bool, typer.Option(help="Accept jars over http://, which anyone on the network path can change.")
     ] = False,
 ) -> None:
-    """Fetch Spark's Kafka connector, which --bootstrap-servers and kipspark.spark.live need."""
+    """Run `kipspark connector`."""
     version = pyspark.__version__
     check_repository(repository, allow_http)
     OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (about 10 MB)")

@@ -1,8 +1,8 @@
-"""A job from its session to what is printed and written."""
+"""A job from its session to what is printed and written, and the commands that need nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,20 @@ from pathlib import Path
 import typer
 from pyspark.sql import SparkSession
 
+from kipspark.files.roots import Roots
+from kipspark.jobs.shared.options import (
+    Captures,
+    Html,
+    LogFolders,
+    Logs,
+    Master,
+    Out,
+    Ports,
+    Remote,
+    TableFormat,
+    captures,
+    logs,
+)
 from kipspark.report.console import show
 from kipspark.report.formats import Format
 from kipspark.report.metrics import STDOUT, exposition
@@ -132,3 +146,64 @@ def write_metrics(file: str, report: Report) -> None:
     else:
         write_file(Path(file), text)
         OUT.print(f"\nMetrics: {file}")
+
+
+def on_logs(
+    report: Callable[[SparkSession, Roots], Report],
+    topics: Collection[str] = (),
+    find: Callable[[list[str] | None, str | None], Logs] = logs,
+) -> Callable[..., None]:
+    """Make the command of a job that needs no more than log folders.
+
+    Args:
+        report: of the job.
+        topics: those that it reads; all if empty.
+        find: finds and checks the folders.
+    """
+
+    def command(
+        path: LogFolders = None,
+        out: Out = None,
+        table_format: TableFormat = Format.PARQUET,
+        html: Html = None,
+        master: Master = None,
+        remote: Remote = None,
+    ) -> None:
+        found = find(path, remote)
+        run(
+            lambda spark: report(spark, found.paths),
+            out,
+            html,
+            master,
+            remote,
+            size=found.size(topics),
+            table_format=table_format,
+        )
+
+    return command
+
+
+def on_captures(report: Callable[[SparkSession, Roots, str], Report]) -> Callable[..., None]:
+    """Make the command of a job on captures; its report also gets the ports."""
+
+    def command(
+        path: Captures = None,
+        ports: Ports = "",
+        out: Out = None,
+        table_format: TableFormat = Format.PARQUET,
+        html: Html = None,
+        master: Master = None,
+        remote: Remote = None,
+    ) -> None:
+        found = captures(path, ports, remote)
+        run(
+            lambda spark: report(spark, found.paths, ports),
+            out,
+            html,
+            master,
+            remote,
+            size=found.size,
+            table_format=table_format,
+        )
+
+    return command

@@ -7,17 +7,15 @@ from typing import Annotated
 
 import typer
 
-from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs
-from kipspark.commands.running import run
 from kipspark.errors import JobError
 from kipspark.jobs.metadata.report import metadata_report, nothing_of
 from kipspark.jobs.metadata.tables import TOPIC
+from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs
+from kipspark.jobs.shared.running import run
 from kipspark.report.formats import Format
 
 
-@app.command()
-def metadata(
+def command(
     path: LogFolders = None,
     at: Annotated[
         str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
@@ -28,7 +26,7 @@ def metadata(
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
+    """Run `kipspark metadata`."""
     time = None if at is None else _time(at)
     found = logs(path, remote)
     if found.segments is not None and TOPIC not in {segment.topic for segment in found.segments}:

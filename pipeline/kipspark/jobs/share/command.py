@@ -1,4 +1,4 @@
-"""What `kipspark share` reports."""
+"""`kipspark share`: its report and its options."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import metadata, share
 from kipspark.jobs.metadata.report import metadata_snapshot
 from kipspark.jobs.shared.reading import files, heads, last_ends, log
+from kipspark.jobs.shared.running import on_logs
 from kipspark.report.report import Report, Table
 
 _OF_ENDS = ("topic", "partition", "last_offset")
@@ -52,3 +53,7 @@ def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
     """The names of topics, each id once: those of the metadata log, or else those of group coordinators."""
     both = of_cluster.withColumn("rank", sf.lit(0)).unionByName(of_groups.withColumn("rank", sf.lit(1)))
     return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))
+
+
+command = on_logs(share_report)
+"""Run `kipspark share`."""

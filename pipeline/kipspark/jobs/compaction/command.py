@@ -1,9 +1,12 @@
-"""What `kipspark compaction` reports."""
+"""`kipspark compaction`: its report and its options."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Annotated
 
+import typer
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
@@ -11,8 +14,12 @@ from kipspark.errors import JobError
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import compaction, metadata, transactions
 from kipspark.jobs.metadata.report import metadata_records
+from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folders_of_brokers
 from kipspark.jobs.shared.reading import files, heads, log
+from kipspark.jobs.shared.running import run
+from kipspark.report.formats import Format
 from kipspark.report.report import Report, Table
+from kipspark.sources.options import listed
 from kipwire.tools.words import did_you_mean
 
 
@@ -27,8 +34,8 @@ def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) 
     Raises:
         JobError: there is no such topic.
     """
-    listed = files(spark, roots, "segment").persist()
-    there = {row["topic"] for row in listed.select("topic").distinct().toArrow().to_pylist()}
+    present = files(spark, roots, "segment").persist()
+    there = {row["topic"] for row in present.select("topic").distinct().toArrow().to_pylist()}
     check_topics(roots, wanted, there)
     configured = _compacted(spark, roots) if metadata.TOPIC in there and not wanted else set()
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
@@ -36,7 +43,7 @@ def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) 
         raise JobError(f"{shown_roots(roots)}: no topic is known to be compacted; name some with --topics")
     batches = heads(spark, roots, transactions.OF_BATCHES, topics)
     records = log(spark, roots, topics, columns=",".join(compaction.OF_RECORDS))
-    segments = listed.where(sf.col("topic").isin(topics))
+    segments = present.where(sf.col("topic").isin(topics))
     snapshots = files(spark, roots, "producer", topics)
     producers = transactions.producers(batches, segments, snapshots).persist()
     held = transactions.partitions(batches, segments, producers).persist()
@@ -85,3 +92,34 @@ def _compacted(spark: SparkSession, roots: Roots) -> set[str]:
     # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
     found = compaction.compacted_topics(metadata_records(spark, roots, metadata.OF_CONFIGS).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}
+
+
+def command(
+    path: LogFolders = None,
+    topics: Annotated[
+        str,
+        typer.Option(
+            help="Topics, separated by commas; by default the brokers' own, and those that the metadata log says are "
+            "compacted."
+        ),
+    ] = "",
+    out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Run `kipspark compaction`."""
+    found = folders_of_brokers(path, remote)
+    wanted = listed(topics)
+    if found.segments is not None:
+        check_topics(found.paths, wanted, {segment.topic for segment in found.segments})
+    run(
+        partial(compaction_report, roots=found.paths, wanted=wanted),
+        out,
+        html,
+        master,
+        remote,
+        size=found.size(wanted),
+        table_format=table_format,
+    )

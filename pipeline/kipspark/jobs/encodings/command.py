@@ -1,4 +1,4 @@
-"""What `kipspark encodings` reports, from captures."""
+"""`kipspark encodings`: its report and its options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pyspark.sql import functions as sf
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import encodings
 from kipspark.jobs.shared.reading import frames
+from kipspark.jobs.shared.running import on_captures
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
 
@@ -35,3 +36,7 @@ def encodings_report(spark: SparkSession, roots: Roots, ports: str = "") -> Repo
             "A tagged field keeps its form for ever (KIP-482), as do the fields in its data: nothing is saved there.",
         ),
     )
+
+
+command = on_captures(encodings_report)
+"""Run `kipspark encodings`."""

@@ -1,9 +1,11 @@
-"""What `kipspark conform` reports."""
+"""`kipspark conform`: its report and its options."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -11,7 +13,11 @@ from kipspark.arrow import struct_type
 from kipspark.errors import JobError
 from kipspark.files.access import read_path
 from kipspark.jobs import conform
+from kipspark.jobs.shared.options import Html, Master, Out, Remote, TableFormat
+from kipspark.jobs.shared.running import run
+from kipspark.report.formats import Format
 from kipspark.report.report import Report, Table
+from kipwire.registry import registry_of
 
 _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
 
@@ -73,3 +79,27 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
             "json",
         )
     )
+
+
+def command(
+    count: Annotated[int, typer.Option(min=1, help="Random messages of each version.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same messages.")] = 0,
+    package: Annotated[list[str] | None, typer.Option(help="Generated packages; by default Kafka's.")] = None,
+    golden: Annotated[
+        Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
+    ] = None,
+    out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Run `kipspark conform`."""
+    packages = package or ["kafka_messages"]
+    for name in packages:
+        registry_of(name)  # raises before Spark starts
+    if golden is not None:
+        check_golden(golden)
+    report = lambda spark: conform_report(spark, packages, count, seed, golden)  # noqa: E731
+    if run(report, out, html, master, remote, table_format=table_format):
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""What `kipspark transactions` reports."""
+"""`kipspark transactions`: its report and its options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pyspark.sql import functions as sf
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import metadata, transactions
 from kipspark.jobs.metadata.report import metadata_records
+from kipspark.jobs.shared.options import folders_of_brokers
 from kipspark.jobs.shared.reading import files, heads, log
+from kipspark.jobs.shared.running import on_logs
 from kipspark.jobs.transactions.coordinators import OPEN, TOPIC
 from kipspark.report.report import Report, Table
 from kipwire.tools.words import counted
@@ -104,3 +106,7 @@ def _coordinators(spark: SparkSession, roots: Roots, segments: DataFrame) -> _Co
     of_theirs = topics.where((sf.col("topic") == TOPIC) & sf.col("removed").isNull())
     ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
     return _Coordinators(there, number)
+
+
+command = on_logs(transactions_report, find=folders_of_brokers)
+"""Run `kipspark transactions`."""

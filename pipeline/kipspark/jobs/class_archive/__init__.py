@@ -1,0 +1,1 @@
+"""An archive of Spark's Java classes, made (`kipspark class-archive`)."""

@@ -1,0 +1,1 @@
+"""Spark's Kafka connector, fetched (`kipspark connector`)."""
