@@ -101,7 +101,11 @@ SMALLER = (
 def reference_pages() -> list[Page]:
     """The start page of the reference, a page for each public module, and one for generated packages."""
     pages = [
-        Page(f"reference/{one.name}.md", one.title, render("module.md.j2", module=one, groups=_groups(one.name)))
+        Page(
+            f"reference/{one.name}.md",
+            one.title,
+            render("module.md.j2", module=one, groups=_groups(one.name), inheriting=_inheriting(one.name)),
+        )
         for one in MODULES
     ]
     package = Page("reference/generated-packages.md", "Generated packages", render("generated_package.md.j2"))
@@ -133,3 +137,14 @@ def _groups(module: str) -> list[tuple[str, list[str]]]:
     main = [name for name in names if name not in (*internal, *errors)]
     groups = ((heading, some) for heading, some in (("", main), (ERRORS, errors), (INTERNAL, internal)) if some)
     return [(heading, [f"{module}.{name}" for name in some]) for heading, some in groups]
+
+
+def _inheriting(module: str) -> set[str]:
+    """The identifiers of classes with a base that has no entry of its own: their entries have its members, too."""
+    found = import_module(module)
+    bases = {name: getattr(getattr(found, name), "__bases__", ()) for name in public_names(module)}
+    return {
+        f"{module}.{name}"
+        for name, its in bases.items()
+        if any(base.__name__.startswith("_") and base.__module__.startswith("kip") for base in its)
+    }

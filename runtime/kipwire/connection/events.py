@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from struct import Struct as Packer
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from kipwire.connection.acks import is_answered
 from kipwire.errors import DecodeError, UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVarTuple
+    from typing import Any, Final, TypeVarTuple
 
     from kipwire.frames import FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.messages import Message
     from kipwire.projection import VersionedProjection
+    from kipwire.projection.frames import Body
     from kipwire.registry import Registry
 
     Values = TypeVarTuple("Values")
+
+H = TypeVar("H", bound="Message")
+"""A class of headers."""
 
 HEAD = Packer(">hhi")
 """What every request begins with: API key, version and correlation id."""
@@ -36,188 +40,144 @@ class Expected(NamedTuple):
         return f"correlation id {self.correlation_id} (API key {self.api_key}, version {self.api_version})"
 
 
-class Request:
-    """A request of the client, known to the package or not."""
+class _Event(Generic[H]):
+    """A frame of the peer. Its header and its body are decoded together, when one of them is first used.
 
-    __slots__ = ("_frame", "_registry", "api_key", "api_version", "correlation_id", "is_answered", "raw")
+    It is frozen for type checkers alone: what refuses to be set at run time takes half as long again to make.
+    """
 
-    raw: bytes
-    """The frame as it came, without its size."""
-    api_key: int
-    api_version: int
-    correlation_id: int
-    is_answered: bool
-    """Whether the client waits for a response; it does not for what it produces with `acks` of 0."""
+    __slots__ = ("_frame", "_registry", "raw")
 
     def __init__(self, registry: Registry, raw: bytes) -> None:
-        self.raw = raw
-        self.api_key, self.api_version, self.correlation_id = HEAD.unpack_from(raw)
-        self._registry = registry
-        self._frame: FrameAndRest[RequestHeader, Message] | None = None
-        self.is_answered = is_answered(registry, raw, self.api_key, self.api_version)
+        self.raw: Final = raw
+        """The frame as it came, without its size."""
+        self._registry: Final = registry
+        self._frame: FrameAndRest[H, Message] | None = None
+
+    @property
+    def header(self) -> H:
+        """The header; decoded with the body, once.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().header
+
+    @property
+    def body(self) -> Message:
+        """The message; decoded at its first use, then kept.
+
+        A response has the version of its request. Only an ApiVersions response may have version 0 instead, from a
+        broker that does not know the version of the request (KIP-511).
+
+        Raises:
+            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
+        """
+        return self._decoded().body
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes after the body, such as a byte too many that some clients send; brokers ignore it.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().rest
+
+    def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
+        """The chosen values of the body, without decoding the rest of it.
+
+        Raises:
+            DecodeError: as `body`.
+            ProjectionError: the projection is that of another message.
+        """
+        from kipwire.projection import frames  # here, since few programs choose
+
+        try:
+            return frames.project(projection, self.raw, self._body())
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()  # which raises the same error with more words
+            raise
+
+    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
+        """The frame with other values in the chosen fields of its body; everything else is copied.
+
+        Raises:
+            DecodeError: as `body`.
+            EncodeError: a value does not fit its field.
+            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
+        """
+        from kipwire.projection import frames
+
+        try:
+            return frames.replaced(projection, self.raw, self._body(), values)
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()
+            raise
+
+    def _decoded(self) -> FrameAndRest[H, Message]:
+        if self._frame is None:
+            self._frame = self._read()
+        return self._frame
+
+    def _read(self) -> FrameAndRest[H, Message]:
+        """Decode the frame."""
+        raise NotImplementedError
+
+    def _body(self) -> Body:
+        """Find the body by the header."""
+        raise NotImplementedError
+
+
+class Request(_Event["RequestHeader"]):
+    """A request of the client, known to the package or not."""
+
+    __slots__ = ("api_key", "api_version", "correlation_id", "is_answered")
+
+    def __init__(self, registry: Registry, raw: bytes) -> None:
+        super().__init__(registry, raw)
+        api_key, api_version, correlation_id = HEAD.unpack_from(raw)
+        self.api_key: Final[int] = api_key
+        self.api_version: Final[int] = api_version
+        self.correlation_id: Final[int] = correlation_id
+        self.is_answered: Final = is_answered(registry, raw, api_key, api_version)
+        """Whether the client waits for a response; it does not for what it produces with `acks` of 0."""
 
     @property
     def is_known(self) -> bool:
         """Whether the package has such a request in that version, so that it can be decoded."""
         return self._registry.has_request(self.api_key, self.api_version)
 
-    @property
-    def header(self) -> RequestHeader:
-        """The header; decoded with the body, once.
+    def _read(self) -> FrameAndRest[RequestHeader, Message]:
+        return self._registry.read_request(self.raw)
 
-        Raises:
-            DecodeError: as `body`.
-        """
-        return self._decoded().header
-
-    @property
-    def body(self) -> Message:
-        """The request; decoded at its first use, then kept.
-
-        Raises:
-            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
-        """
-        return self._decoded().body
-
-    @property
-    def rest(self) -> bytes:
-        """What is left over after the body, such as a byte too many that some clients send; brokers ignore it.
-
-        Raises:
-            DecodeError: as `body`.
-        """
-        return self._decoded().rest
-
-    def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
-        """The chosen values of the body, without decoding the rest of it.
-
-        Raises:
-            DecodeError: as `body`.
-            ProjectionError: the projection is that of another message.
-        """
-        from kipwire.projection import frames  # here, since few programs choose
-
-        try:
-            return frames.project(
-                projection, self.raw, frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
-            )
-        except (DecodeError, UnsupportedVersionError):
-            self._decoded()  # which raises the same error with more words
-            raise
-
-    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
-        """The frame with other values in the chosen fields of its body; everything else is copied.
-
-        Raises:
-            DecodeError: as `body`.
-            EncodeError: a value does not fit its field.
-            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
-        """
+    def _body(self) -> Body:
         from kipwire.projection import frames
 
-        try:
-            body = frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
-            return frames.replaced(projection, self.raw, body, values)
-        except (DecodeError, UnsupportedVersionError):
-            self._decoded()
-            raise
-
-    def _decoded(self) -> FrameAndRest[RequestHeader, Message]:
-        if self._frame is None:
-            self._frame = self._registry.read_request(self.raw)
-        return self._frame
+        return frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
 
     def __repr__(self) -> str:
         what = f"API key {self.api_key}, version {self.api_version}, correlation id {self.correlation_id}"
         return f"<Request: {what}, {len(self.raw)} bytes>"
 
 
-class Response:
+class Response(_Event["ResponseHeader"]):
     """A response of the broker."""
 
-    __slots__ = ("_frame", "_registry", "raw", "to")
-
-    raw: bytes
-    """The frame as it came, without its size."""
-    to: Expected
-    """The request that it answers."""
+    __slots__ = ("to",)
 
     def __init__(self, registry: Registry, raw: bytes, to: Expected) -> None:
-        self.raw = raw
-        self.to = to
-        self._registry = registry
-        self._frame: FrameAndRest[ResponseHeader, Message] | None = None
+        super().__init__(registry, raw)
+        self.to: Final = to
+        """The request that it answers."""
 
-    @property
-    def header(self) -> ResponseHeader:
-        """The header; decoded with the body, once.
+    def _read(self) -> FrameAndRest[ResponseHeader, Message]:
+        return self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)
 
-        Raises:
-            DecodeError: as `body`.
-        """
-        return self._decoded().header
-
-    @property
-    def body(self) -> Message:
-        """The response; decoded at its first use, then kept.
-
-        It has the version of the request. Only an ApiVersions response may have version 0 instead, from a broker that
-        does not know the version of the request (KIP-511).
-
-        Raises:
-            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
-        """
-        return self._decoded().body
-
-    @property
-    def rest(self) -> bytes:
-        """What is left over after the body.
-
-        Raises:
-            DecodeError: as `body`.
-        """
-        return self._decoded().rest
-
-    def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
-        """The chosen values of the body, without decoding the rest of it.
-
-        Raises:
-            DecodeError: as `body`.
-            ProjectionError: the projection is that of another message.
-        """
-        from kipwire.projection import frames  # here, since few programs choose
-
-        try:
-            return frames.project(
-                projection,
-                self.raw,
-                frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version),
-            )
-        except (DecodeError, UnsupportedVersionError):
-            self._decoded()  # which raises the same error with more words
-            raise
-
-    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
-        """The frame with other values in the chosen fields of its body; everything else is copied.
-
-        Raises:
-            DecodeError: as `body`.
-            EncodeError: a value does not fit its field.
-            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
-        """
+    def _body(self) -> Body:
         from kipwire.projection import frames
 
-        try:
-            body = frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version)
-            return frames.replaced(projection, self.raw, body, values)
-        except (DecodeError, UnsupportedVersionError):
-            self._decoded()
-            raise
-
-    def _decoded(self) -> FrameAndRest[ResponseHeader, Message]:
-        if self._frame is None:
-            self._frame = self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)
-        return self._frame
+        return frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version)
 
     def __repr__(self) -> str:
         return f"<Response to {self.to}, {len(self.raw)} bytes>"
