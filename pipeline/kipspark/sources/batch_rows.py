@@ -10,12 +10,11 @@ import pyarrow as pa
 
 from kipspark.arrow import TIMESTAMP, microseconds
 from kipspark.files.access import path_text
-from kipspark.sources.batch_heads import Heads, Numbers, batch_heads_in
+from kipspark.sources.batch_heads import Heads, Numbers, Wanted, batch_heads_in
 from kipspark.sources.log_columns import Broken
 from kipspark.sources.log_rows import items_of, unreadable
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split
-from kipspark.sources.wanted import Wanted
 from kipwire import KipwireError
 from kipwire.columns import ColumnError
 from kipwire.records import RecordBatch

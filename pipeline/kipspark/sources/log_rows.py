@@ -9,6 +9,7 @@ import pyarrow as pa
 from kipspark.arrow import pc
 from kipspark.errors import SourceError
 from kipspark.files.access import open_file
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.log_columns import (
     HEADER_KEYS,
     LOG_SCHEMA,
@@ -21,7 +22,6 @@ from kipspark.sources.log_columns import (
 )
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
-from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch

@@ -16,6 +16,7 @@ from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.access import check_are_here
 from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.checkpoints import Reached, document, reached_by
 from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.changing_logs.reading import Level, read_range
@@ -24,7 +25,6 @@ from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
-from kipspark.sources.wanted import Wanted
 from kipwire.records import MAX_DECOMPRESSED_SIZE
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 from kipspark.files.access import open_file, open_to_look
-from kipspark.sources.batch_heads import batch_heads_in
+from kipspark.sources.batch_heads import Wanted, batch_heads_in
 from kipspark.sources.segments import Segment, sibling
-from kipspark.sources.wanted import Wanted
 from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 from kipwire.records.accounting import batch_heads, head_at

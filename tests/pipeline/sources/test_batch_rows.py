@@ -17,14 +17,13 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.arrow import microseconds
 from kipspark.errors import SourceError
 from kipspark.sources import batch_heads
-from kipspark.sources.batch_heads import batch_heads_in
+from kipspark.sources.batch_heads import Wanted, batch_heads_in
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, cut, ends_before, narrowed
-from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
 from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set

@@ -12,6 +12,7 @@ import pytest
 
 from kipspark.errors import ListingError, SourceError
 from kipspark.sources import log_rows
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
@@ -26,7 +27,6 @@ from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import snapshots_of
 from kipspark.sources.splits import Split, cut, planned
-from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.records import Record, read_segment, write_batch
 from tests.support.places import DATA

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from kipspark.commands import app
 from kipspark.errors import SourceError
 from kipspark.files.stores import Storage, StoredFile, storage_of
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
@@ -31,7 +32,6 @@ from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before
-from kipspark.sources.wanted import Wanted
 from kipwire.errors import MissingExtraError
 from kipwire.records import Record, write_batch
 from tests.support import packet_dumps as made

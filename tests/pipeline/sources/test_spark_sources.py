@@ -14,13 +14,13 @@ import pytest
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import SourceError
 from kipspark.messages.records import Records, decode_metadata
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
-from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError, columns
 from kipwire.logs import partition_files
 from kipwire.records import Record, read_segment, write_batch

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kipspark.errors import ListingError, SourceError
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.checkpoints import Reached
 from kipspark.sources.changing_logs.ends import End, log_end, settled
 from kipspark.sources.changing_logs.limits import Unread, share_out
@@ -14,7 +15,6 @@ from kipspark.sources.changing_logs.losses import Present, check_is_there, repor
 from kipspark.sources.changing_logs.places import Place, position_at
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, cut
-from kipspark.sources.wanted import Wanted
 
 _PLACES = 4
 """Places that are remembered for each log: where it ends, and where batches of the stream began and ended."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 from kipspark.arrow import pc
 from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import is_url
+from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, planned
-from kipspark.sources.wanted import Wanted
 
 _MOST_TIMES = 20
 """How often the segments of a range may be replaced without a record of it being read in between."""
