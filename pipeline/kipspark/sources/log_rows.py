@@ -24,7 +24,7 @@ from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
 from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
-from kipwire.records import RecordBatch
+from kipwire.records import Bounds, RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.records.bounds import NO_TIMESTAMP
 from kipwire.records.segments import read_part
@@ -173,7 +173,7 @@ class _Rows:
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """All wanted rows so far, if there are any; then none are left."""
-        records, batches = _chosen(self.records.take(), self.wanted), self.batches
+        records, batches = _chosen(self.records.take(), self.wanted.bounds), self.batches
         broken, before = self.broken, self.before_broken
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:
@@ -190,13 +190,13 @@ class _Rows:
         yield rows.take(pc.sort_indices(numbers))
 
 
-def _chosen(records: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+def _chosen(records: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
     """Leave out the records that are not wanted, as `Bounds.has` decides."""
-    if wanted.bounds.has_times:
+    if bounds.has_times:
         records = _filtered(records, pc.not_equal(records.column("timestamp"), NO_TIMESTAMP))
     for name, first, end in (
-        ("offset", wanted.first_offset, wanted.end_offset),
-        ("timestamp", wanted.first_timestamp, wanted.end_timestamp),
+        ("offset", bounds.first_offset, bounds.end_offset),
+        ("timestamp", bounds.first_timestamp, bounds.end_timestamp),
     ):
         if first is not None:
             records = _filtered(records, _reach(records.column(name), first))

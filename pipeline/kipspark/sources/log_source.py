@@ -25,7 +25,7 @@ from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
-from kipwire.records import MAX_DECOMPRESSED_SIZE
+from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -144,10 +144,12 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
     options = Options("kafka_log", given, OPTIONS)
     level = options.one_of("level", tuple(_LEVELS), "records")
     wanted = Wanted(
-        first_offset=options.number("startingOffset", 0),
-        end_offset=options.number("endingOffset", 0),
-        first_timestamp=options.number("startingTimestamp"),
-        end_timestamp=options.number("endingTimestamp"),
+        bounds=Bounds(
+            first_offset=options.number("startingOffset", 0),
+            end_offset=options.number("endingOffset", 0),
+            first_timestamp=options.number("startingTimestamp"),
+            end_timestamp=options.number("endingTimestamp"),
+        ),
         control=options.truth("includeControl", default=False),
         check_crcs=options.truth("checkCrc", default=True),
         permissive=options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,

@@ -52,7 +52,7 @@ class Split(NamedTuple):
 
 def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
     """The ranges of a replica's segments that may have wanted records, in the order of their offsets."""
-    first, end, time = wanted.first_offset or 0, wanted.end_offset, wanted.first_timestamp
+    first, end, time = wanted.first_offset, wanted.bounds.end_offset, wanted.bounds.first_timestamp
     found: list[Split] = []
     for number, segment in enumerate(replica, 1):
         # The last segment still grows, and its index of times after it.

@@ -26,7 +26,7 @@ from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, cut, ends_before, narrowed
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
-from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set
+from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch, write_message_set
 from kipwire.records.model import header_key
 from tests.support.places import DATA
 from tests.support.subjects.batch_bytes import with_bytes
@@ -196,11 +196,11 @@ def test_what_comes_after_a_head_is_not_looked_at(tmp_path: Path) -> None:
     [
         (Wanted(), [0, 2, 4, 6]),
         (EVERYTHING, [0, 2, 4, 6, 8]),
-        (Wanted(first_offset=3, end_offset=6), [2, 4]),
-        (Wanted(first_timestamp=3001), [4, 6]),
-        (Wanted(first_timestamp=3002), [6]),
-        (Wanted(end_timestamp=5000), [0, 2, 4]),
-        (Wanted(end_timestamp=1000), [0, 2, 4]),
+        (Wanted(Bounds(first_offset=3, end_offset=6)), [2, 4]),
+        (Wanted(Bounds(first_timestamp=3001)), [4, 6]),
+        (Wanted(Bounds(first_timestamp=3002)), [6]),
+        (Wanted(Bounds(end_timestamp=5000)), [0, 2, 4]),
+        (Wanted(Bounds(end_timestamp=1000)), [0, 2, 4]),
     ],
 )
 def test_batches_are_left_out_that_cannot_have_wanted_records(
@@ -274,7 +274,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     Path(segment.path).unlink()
     for read in (
         lambda: batch_rows(segment),
-        lambda: list(read_rows(whole(segment), Wanted(first_offset=1))),
+        lambda: list(read_rows(whole(segment), Wanted(Bounds(first_offset=1)))),
     ):
         with pytest.raises(SourceError, match=r"0\.log: cannot be read: No such file"):
             read()
@@ -291,7 +291,7 @@ def test_passing_over_batches_changes_no_row(tmp_path: Path, permissive: bool) -
     bounds = [None, 0, 2, 5, 6, 7, 10, 12, 16, 20, 21, 2**63 - 2, 2**63 - 1]
     for first in bounds:
         for end in bounds:
-            wanted = every._replace(first_offset=first, end_offset=end)
+            wanted = every._replace(bounds=Bounds(first, end))
             found = [row for batch in read_rows(whole(segment), wanted) for row in batch.to_pylist()]
             expected = [
                 row
@@ -307,11 +307,11 @@ def test_a_batch_outside_the_bounds_is_not_read(tmp_path: Path) -> None:
     segment = segment_of(tmp_path / "t-0", plain(0, 1000), bytes(broken), plain(4, 3000))
     with pytest.raises(DecodeError, match="crc"):
         list(read_rows(whole(segment), Wanted()))
-    for wanted in (Wanted(first_offset=4), Wanted(end_offset=2), Wanted(first_timestamp=3000)):
+    for wanted in (Wanted(Bounds(first_offset=4)), Wanted(Bounds(end_offset=2)), Wanted(Bounds(first_timestamp=3000))):
         (batch,) = read_rows(whole(segment), wanted)
         assert batch.num_rows == 2
     with pytest.raises(DecodeError, match="crc"):
-        list(read_rows(whole(segment), Wanted(first_offset=3)))
+        list(read_rows(whole(segment), Wanted(Bounds(first_offset=3))))
 
 
 def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
     batches = [plain(2 * at, time) for at, time in enumerate(times)]
     segment = segment_of(tmp_path / "t-0", *batches, b"\x01" * 70)
     starts = [sum(map(len, batches[:at])) for at in range(len(batches) + 1)]
-    parts = narrowed(whole(segment), Wanted(first_timestamp=5000))
+    parts = narrowed(whole(segment), Wanted(Bounds(first_timestamp=5000)))
     assert [(part.start, part.end) for part in parts] == [
         (starts[1], starts[3]),
         (starts[4], starts[5]),
@@ -418,7 +418,7 @@ def test_a_header_key_that_is_not_utf8_is_the_text_of_java_and_costs_no_row(tmp_
         Record(offset=at, value=b"v", headers=[(header_key(key), b"h") for key in some]) for at, some in enumerate(keys)
     ]
     segment = segment_of(tmp_path / "t-0", write_batch(records, compression="gzip"), plain(3))
-    wanted = Wanted(first_offset=0, end_offset=3, permissive=permissive)
+    wanted = Wanted(Bounds(first_offset=0, end_offset=3), permissive=permissive)
     table = pa.Table.from_batches(read_rows(whole(segment), wanted, ALL_LOG_COLUMNS), ALL_LOG_COLUMNS)
     table.validate(full=True)
     assert table["offset"].to_pylist() == [0, 1, 2]

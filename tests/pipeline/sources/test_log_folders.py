@@ -28,7 +28,7 @@ from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import snapshots_of
 from kipspark.sources.splits import Split, cut, planned
 from kipwire import DecodeError
-from kipwire.records import Record, read_segment, write_batch
+from kipwire.records import Bounds, Record, read_segment, write_batch
 from tests.support.places import DATA
 from tests.support.unlisted import forbid
 
@@ -143,7 +143,7 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
     folder = write(tmp_path / "t-0", batch(0) + batch(1) + part)
     (folder / SECOND).write_bytes(batch(3))
     position = len(batch(0) + batch(1))
-    for level in of_both_levels(folder, Wanted(first_offset=first_offset, permissive=True)):
+    for level in of_both_levels(folder, Wanted(Bounds(first_offset=first_offset), permissive=True)):
         assert [row["batch_position"] for row in level if row["error"]] == [position]
         error = level[-2]["error"]
         end = position + len(part)
@@ -151,7 +151,7 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
         assert error.endswith(f"{FIRST}); bytes {position} to {end - 1} are not read")
         assert level[-1]["error"] is None and len(level) == (3 if first_offset else 4)
     said = rf"batch_length at byte {position + 8}: .* where it has to end; copy the file again .*{FIRST}"
-    levels = of_both_levels(folder, Wanted(first_offset=first_offset))
+    levels = of_both_levels(folder, Wanted(Bounds(first_offset=first_offset)))
     with pytest.raises(DecodeError, match=said):
         next(levels)
     splits = planned(find_segments(folder), Wanted())
@@ -191,7 +191,7 @@ def test_a_batch_with_an_offset_of_elsewhere_is_broken(tmp_path: Path) -> None:
     folder = write(tmp_path / "t-0", batch(0) + batch(1 << 40) + batch(2))
     (folder / SECOND).write_bytes(batch(3))
     said = f"the batch at byte {len(batch(0))} ends at offset {1 << 40}; offsets there are from 0 to 2"
-    for wanted in (Wanted(), Wanted(end_offset=10), Wanted(first_offset=1)):
+    for wanted in (Wanted(), Wanted(Bounds(end_offset=10)), Wanted(Bounds(first_offset=1))):
         for level in of_both_levels(folder, wanted._replace(permissive=True)):
             assert [row["error"].partition(": ")[2] for row in level if row["error"]] == [said]
             assert len(level) == 4 - bool(wanted.first_offset)
@@ -243,7 +243,7 @@ def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
     assert positions == [number * len(batch(0)) for number in range(10)]
     assert [number for number, error in enumerate(found.column("error").to_pylist()) if error] == sorted(broken)
     assert [offset for offset in found.column("offset").to_pylist() if offset is not None] == [2, 3, 5, 8]
-    narrow = Wanted(permissive=True, first_offset=3, end_offset=6)
+    narrow = Wanted(Bounds(first_offset=3, end_offset=6), permissive=True)
     assert [row["offset"] for row in rows(split, narrow) if row["error"] is None] == [3, 5]
     monkeypatch.setattr(log_rows, "_ROWS", 3)
     assert [row["batch_position"] for row in rows(split, Wanted(permissive=True))] == positions

@@ -33,7 +33,7 @@ from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before
 from kipwire.errors import MissingExtraError
-from kipwire.records import Record, write_batch
+from kipwire.records import Bounds, Record, write_batch
 from tests.support import packet_dumps as made
 from tests.support.live.stores import KEY, SECRET, Bucket, store
 from tests.support.places import DATA, ROOT
@@ -83,8 +83,8 @@ def rows(segments: list[Segment], split_bytes: int, wanted: Wanted, level: str) 
     ("split_bytes", "wanted"),
     [
         (2000, Wanted()),
-        (1 << 25, Wanted(first_offset=100, end_offset=150)),
-        (1 << 25, Wanted(first_timestamp=1_795_248_050_000, control=True)),
+        (1 << 25, Wanted(Bounds(first_offset=100, end_offset=150))),
+        (1 << 25, Wanted(Bounds(first_timestamp=1_795_248_050_000), control=True)),
     ],
 )
 def test_a_log_in_a_store_is_the_log_of_the_broker(
@@ -160,7 +160,9 @@ def test_only_the_wanted_ranges_of_an_object_are_asked_for(
     asked.clear()
     start = position_before(long_segment, 22)
     (split,) = cut(long_segment, 1 << 25, start)
-    found = [offset for batch in read_rows(split, Wanted(first_offset=22)) for offset in batch["offset"].to_pylist()]
+    found = [
+        offset for batch in read_rows(split, Wanted(Bounds(first_offset=22))) for offset in batch["offset"].to_pylist()
+    ]
     assert found == [22, 23]
     assert sum(asked) < 8 << 20
     asked.clear()

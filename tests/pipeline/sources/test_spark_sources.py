@@ -23,7 +23,7 @@ from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns
 from kipwire.logs import partition_files
-from kipwire.records import Record, read_segment, write_batch
+from kipwire.records import Bounds, Record, read_segment, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
 from tests.support.places import DATA
@@ -121,8 +121,8 @@ def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeyp
 
 def test_records_are_left_out_by_offset_and_time(segment: Segment) -> None:
     whole = cut(segment)
-    assert offsets_in(whole, Wanted(first_offset=103, end_offset=107)) == [[103, 104, 105, 106]]
-    assert offsets_in(whole, Wanted(first_timestamp=104_000, end_timestamp=108_000)) == [[104, 105, 106, 107]]
+    assert offsets_in(whole, Wanted(Bounds(first_offset=103, end_offset=107))) == [[103, 104, 105, 106]]
+    assert offsets_in(whole, Wanted(Bounds(first_timestamp=104_000, end_timestamp=108_000))) == [[104, 105, 106, 107]]
 
 
 @pytest.mark.parametrize("damage", ["crc", "length", "cut"])
@@ -305,11 +305,15 @@ def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
     expected = rows_of(path)
     assert {row["magic"] for row in expected} == {0, 1, 2}
     assert found_rows(path, Wanted(control=True)) == expected
-    for wanted in (Wanted(first_timestamp=10**40), Wanted(first_offset=2**63), Wanted(end_timestamp=-(10**40))):
+    for wanted in (
+        Wanted(Bounds(first_timestamp=10**40)),
+        Wanted(Bounds(first_offset=2**63)),
+        Wanted(Bounds(end_timestamp=-(10**40))),
+    ):
         assert found_rows(path, wanted) == []
-    assert found_rows(path, Wanted(first_offset=1, first_timestamp=-(10**40), end_offset=10**40, control=True)) == [
-        row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None
-    ]
+    assert found_rows(
+        path, Wanted(Bounds(first_offset=1, first_timestamp=-(10**40), end_offset=10**40), control=True)
+    ) == [row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None]
 
 
 def test_sequences_and_timestamps_at_their_ends(tmp_path: Path) -> None:

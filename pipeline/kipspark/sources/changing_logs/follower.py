@@ -129,7 +129,7 @@ class Follower:
                 first = min(log.segments[0].base_offset, end_offset - 1) if log is not None else 0
             wanted = self._wanted.between(first, end_offset)
             present = None if log is None else log.present
-            check_is_there(folder, present, wanted.first_offset or 0, wanted.end_offset, self._fails)
+            check_is_there(folder, present, wanted.first_offset, wanted.bounds.end_offset, self._fails)
             if log is not None:
                 known = self._places.get(folder, ())
                 work += [

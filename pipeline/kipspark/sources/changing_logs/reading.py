@@ -94,7 +94,7 @@ def _read(
 
 def _first(split: Split, wanted: Wanted) -> int:
     """No wanted record of a range has a lower offset."""
-    return max(split.first_offset, wanted.first_offset or 0)
+    return max(split.first_offset, wanted.first_offset)
 
 
 def _is_replaced(segment: Segment) -> bool:
@@ -113,7 +113,7 @@ def _is_gone(segment: Segment) -> bool:
 def _relocated(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
     """Where the records of a range that are left are now."""
     replica, present = settled(lambda: _present(split.segment.folder))
-    check_is_there(split.segment.folder, present, left.first_offset or 0, left.end_offset, fails)
+    check_is_there(split.segment.folder, present, left.first_offset, left.bounds.end_offset, fails)
     return [(one, left) for one in planned(replica, left)]
 
 
