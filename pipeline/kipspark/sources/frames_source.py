@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
 from kipspark.arrow import struct_type
 from kipspark.errors import SourceError
 from kipspark.files.stores import Storage
+from kipspark.sources.base import Reader
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
@@ -43,52 +44,28 @@ class KafkaFramesSource(DataSource):
         for direction in directions:
             if direction not in DIRECTIONS:
                 raise SourceError(f"kafka_frames: there is no direction {direction!r}; use request or response")
-        return _FramesReader(
-            _Request(
-                options.roots(),
-                options.storage(),
-                FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
-                options.ports("ports"),
-                options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
-                options.number("packetTasks", 1) or 1,
-            )
+        chosen = FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds"))
+        split_bytes = options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES
+        packet_tasks = options.number("packetTasks", 1) or 1
+        return Reader(
+            partial(_plan, options.roots(), options.storage(), split_bytes, packet_tasks),
+            partial(_read, options.ports("ports"), chosen),
         )
 
 
-class _Request(NamedTuple):
-    """What the options say."""
-
-    roots: tuple[str, ...]
-    storage: Storage
-    chosen: FrameFilter
-    ports: tuple[int, ...]
-    split_bytes: int
-    packet_tasks: int
-
-
-class _Task(InputPartition):
-    """What one Spark task reads."""
-
-    def __init__(self, part: Part | PacketCapture) -> None:
-        super().__init__(None)
-        self.part = part
+def _plan(
+    roots: tuple[str, ...], storage: Storage, split_bytes: int, packet_tasks: int
+) -> Iterator[Part | PacketCapture]:
+    """The parts of indexes, and the shares of packets; a task reads one."""
+    found = find_captures(roots, storage)
+    for index in found.indexes:
+        yield from parts(index, split_bytes, storage)
+    for capture in found.packets:
+        yield from shared(capture, packet_tasks)
 
 
-class _FramesReader(DataSourceReader):
-    def __init__(self, request: _Request) -> None:
-        self.request = request
-
-    def partitions(self) -> Sequence[InputPartition]:
-        request = self.request
-        found = find_captures(request.roots, request.storage)
-        ranges = [part for index in found.indexes for part in parts(index, request.split_bytes, request.storage)]
-        shares = [share for capture in found.packets for share in shared(capture, request.packet_tasks)]
-        return [*map(_Task, ranges), *map(_Task, shares)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, _Task):
-            return  # it is None: there is no partition
-        if isinstance(partition.part, PacketCapture):
-            yield from read_packet_frames(partition.part, self.request.ports, self.request.chosen)
-        else:
-            yield from read_frames(partition.part, self.request.chosen)
+def _read(ports: tuple[int, ...], chosen: FrameFilter, part: Part | PacketCapture) -> Iterator[pa.RecordBatch]:
+    if isinstance(part, PacketCapture):
+        yield from read_packet_frames(part, ports, chosen)
+    else:
+        yield from read_frames(part, chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.access import check_are_here
 from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
+from kipspark.sources.base import Reader, rows, tasks
 from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.checkpoints import Reached, document, reached_by
 from kipspark.sources.changing_logs.follower import Follower
@@ -64,7 +66,8 @@ class KafkaLogSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of what is there at present."""
-        return _LogReader(_request(self.options, schema))
+        request = _request(self.options, schema)
+        return Reader(partial(_plan, request), partial(_read, request))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
         """A reader of what is there at present, and then of what is added."""
@@ -172,49 +175,33 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
 Work = tuple[Split, Wanted]
 
 
-class _Task(InputPartition):
-    """What one Spark task reads."""
+def _plan(request: _Request) -> list[list[Work]]:
+    """What is there at present."""
+    work = [
+        (split, request.wanted)
+        for _, replica in groupby(request.checked_segments(), lambda segment: segment.folder)
+        for split in planned(list(replica), request.wanted, request.split_bytes)
+    ]
+    return _grouped(work, request.split_bytes)
 
-    def __init__(self, work: list[Work]) -> None:
-        super().__init__(None)
-        self.work = work
 
-
-def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
-    """Tasks of about `split_bytes` bytes: one task for many small segments costs less than a task for each."""
-    tasks: list[InputPartition] = []
+def _grouped(work: list[Work], split_bytes: int) -> list[list[Work]]:
+    """Pieces of about `split_bytes` bytes: one task for many small segments costs less than a task for each."""
+    pieces: list[list[Work]] = []
     some: list[Work] = []
     size = 0
     for split, wanted in work:
         if some and size + split.end - split.start > split_bytes:
-            tasks.append(_Task(some))
+            pieces.append(some)
             some, size = [], 0
         some.append((split, wanted))
         size += split.end - split.start
-    return [*tasks, _Task(some)] if some else tasks
+    return [*pieces, some] if some else pieces
 
 
-def _read(task: InputPartition, request: _Request) -> Iterator[pa.RecordBatch]:
-    if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing to read
-        for split, wanted in task.work:
-            yield from read_range(split, wanted, _LEVELS[request.level], request.schema, request.fail_on_data_loss)
-
-
-class _LogReader(DataSourceReader):
-    def __init__(self, request: _Request) -> None:
-        self.request = request
-
-    def partitions(self) -> Sequence[InputPartition]:
-        wanted, split_bytes = self.request.wanted, self.request.split_bytes
-        work = [
-            (split, wanted)
-            for _, replica in groupby(self.request.checked_segments(), lambda segment: segment.folder)
-            for split in planned(list(replica), wanted, split_bytes)
-        ]
-        return _tasks(work, split_bytes)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition, self.request)
+def _read(request: _Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
+    for split, wanted in work:
+        yield from read_range(split, wanted, _LEVELS[request.level], request.schema, request.fail_on_data_loss)
 
 
 class _LogStreamReader(DataSourceStreamReader):
@@ -259,10 +246,11 @@ class _LogStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self.reached = end  # before it asks for the latest offset, Spark passes what the checkpoint has here
-        return _tasks(self.follower.work(reached_by(start), reached_by(end)), self.request.split_bytes)
+        work = self.follower.work(reached_by(start), reached_by(end))
+        return tasks(_grouped(work, self.request.split_bytes))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition, self.request)
+        return rows(partition, partial(_read, self.request))
 
 
 with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that failed before

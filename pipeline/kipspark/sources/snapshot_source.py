@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
 from kipspark.arrow import struct_type
 from kipspark.files.stores import Storage
+from kipspark.sources.base import Reader
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.options import Options
 from kipspark.sources.segments import list_segments
@@ -32,35 +33,15 @@ class KafkaSnapshotSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the snapshot that each log begins with."""
         options = Options(self.name(), self.options, CHOSEN_OPTIONS)
-        return _SnapshotReader(_Request(options.roots(), chosen_of(options), options.storage()))
+        return Reader(partial(_plan, options.roots(), chosen_of(options), options.storage()), _read)
 
 
-class _Request(NamedTuple):
-    """What the options say."""
-
-    roots: tuple[str, ...]
-    chosen: Chosen
-    storage: Storage
-
-
-class _Task(InputPartition):
-    """What one Spark task reads."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__(None)
-        self.snapshot = snapshot
+def _plan(roots: tuple[str, ...], chosen: Chosen, storage: Storage) -> list[Snapshot]:
+    """The snapshots; a task reads one."""
+    segments, there = list_segments(roots, chosen.topics, chosen.partitions, storage)
+    chosen.check(roots, there)
+    return snapshots_of(segments)
 
 
-class _SnapshotReader(DataSourceReader):
-    def __init__(self, request: _Request) -> None:
-        self.request = request
-
-    def partitions(self) -> Sequence[InputPartition]:
-        roots, wanted, storage = self.request
-        segments, there = list_segments(roots, wanted.topics, wanted.partitions, storage)
-        wanted.check(roots, there)
-        return [_Task(snapshot) for snapshot in snapshots_of(segments)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, _Task):
-            yield read_snapshot(partition.snapshot)  # else it is None: there is no snapshot
+def _read(snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
+    yield read_snapshot(snapshot)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
 from kipspark.arrow import pc, struct_type
 from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.stores import Storage
+from kipspark.sources.base import Reader
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.options import Options
 from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
@@ -37,14 +38,10 @@ class KafkaPartitionFilesSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the files that are there at present."""
         options = self._options()
-        return _Reader(
-            _Request(
-                options.roots(),
-                options.storage(),
-                _kind(options),
-                chosen_of(options),
-                options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
-            )
+        kind, chosen = _kind(options), chosen_of(options)
+        permissive = options.one_of("mode", MODES, FAILFAST) == PERMISSIVE
+        return Reader(
+            partial(_plan, options.roots(), options.storage(), kind, chosen), partial(_read, kind, chosen, permissive)
         )
 
     def _options(self) -> Options:
@@ -57,51 +54,25 @@ def _kind(options: Options) -> str:
     return options.one_of("kind", tuple(KINDS), "")
 
 
-class _Request(NamedTuple):
-    """What the options say."""
-
-    roots: tuple[str, ...]
-    storage: Storage
-    kind: str
-    chosen: Chosen
-    permissive: bool
+def _plan(roots: tuple[str, ...], storage: Storage, kind: str, chosen: Chosen) -> list[list[PartitionFile]]:
+    """The files, as many together as are worth a task."""
+    files, there = list_files(KINDS[kind], roots, chosen.topics, chosen.partitions, storage)
+    if not KINDS[kind].is_of_broker:
+        chosen.check(roots, there)
+    return [files[at : at + _FILES_OF_TASK] for at in range(0, len(files), _FILES_OF_TASK)]
 
 
-class _Task(InputPartition):
-    """What one Spark task reads."""
-
-    def __init__(self, files: list[PartitionFile]) -> None:
-        super().__init__(None)
-        self.files = files
+def _read(kind: str, chosen: Chosen, permissive: bool, files: list[PartitionFile]) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        for batch in read_file(KINDS[kind], file, permissive):
+            yield _wanted(batch, chosen) if KINDS[kind].is_of_broker else batch
 
 
-class _Reader(DataSourceReader):
-    def __init__(self, request: _Request) -> None:
-        self.request = request
-
-    def partitions(self) -> Sequence[InputPartition]:
-        request = self.request
-        kind = KINDS[request.kind]
-        files, there = list_files(
-            kind, request.roots, request.chosen.topics, request.chosen.partitions, request.storage
-        )
-        if not kind.is_of_broker:
-            request.chosen.check(request.roots, there)
-        return [_Task(files[at : at + _FILES_OF_TASK]) for at in range(0, len(files), _FILES_OF_TASK)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, _Task):  # it is None: there is no such file
-            return
-        kind = KINDS[self.request.kind]
-        for file in partition.files:
-            for batch in read_file(kind, file, self.request.permissive):
-                yield self._wanted(batch) if kind.is_of_broker else batch
-
-    def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of wanted partitions; a row with an error, whose partition is not known, is always wanted."""
-        for name, wanted in (("topic", self.request.chosen.topics), ("partition", self.request.chosen.partitions)):
-            if wanted:
-                column = batch.column(name)
-                is_wanted = pc.is_in(column, pa.array(wanted, column.type))
-                batch = batch.filter(pc.or_(is_wanted, pc.is_valid(batch.column("error"))))
-        return batch
+def _wanted(batch: pa.RecordBatch, chosen: Chosen) -> pa.RecordBatch:
+    """The rows of wanted partitions; a row with an error, whose partition is not known, is always wanted."""
+    for name, wanted in (("topic", chosen.topics), ("partition", chosen.partitions)):
+        if wanted:
+            column = batch.column(name)
+            is_wanted = pc.is_in(column, pa.array(wanted, column.type))
+            batch = batch.filter(pc.or_(is_wanted, pc.is_valid(batch.column("error"))))
+    return batch
