@@ -19,9 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipspark.errors import BrokenMessageError, JobError, SourceError
     from kipspark.spark.connector import connector_jars
-    from kipspark.spark.error_names import error_name
     from kipspark.spark.functions import (
         counted,
+        error_name,
         error_of_coordinator,
         error_of_message,
         error_of_metadata,
@@ -64,7 +64,7 @@ _MODULES = {
     "register": "kipspark.spark.sql",
     "connector_jars": "kipspark.spark.connector",
     "counted": "kipspark.spark.functions",
-    "error_name": "kipspark.spark.error_names",
+    "error_name": "kipspark.spark.functions",
     "error_of_coordinator": "kipspark.spark.functions",
     "error_of_message": "kipspark.spark.functions",
     "error_of_metadata": "kipspark.spark.functions",

@@ -1,14 +1,15 @@
-"""From a column of bytes to a column of messages."""
+"""From a column of bytes to a column of messages, and the check of a user's arguments before Spark starts any task."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from kipspark.arrow import pc
-from kipspark.errors import BrokenMessageError
+from kipspark.errors import MODES, BrokenMessageError, JobError, Mode
 from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
@@ -109,3 +110,30 @@ def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[p
         return pa.nulls(count, type_)
     order = pc.index_in(pa.array(range(count), pa.uint64()), pa.concat_arrays([group.rows for group in groups]))
     return pa.concat_arrays(parts).take(order)
+
+
+def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
+    """The selection that arguments describe, checked.
+
+    Raises:
+        JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
+        UnsupportedVersionError: there is no such message, or not in that version.
+    """
+    if isinstance(fields, str):
+        raise JobError(f"fields must be a list of paths, not a string: [{fields!r}]")
+    selection = Selection(package, message, version, None if fields is None else tuple(fields))
+    all_versions_type(selection)
+    decode(selection, pa.array([], pa.binary()))
+    return selection
+
+
+def checked_mode(mode: str) -> Mode:
+    """One of the modes, given in any case.
+
+    Raises:
+        JobError: it is none of them; the text says which they are.
+    """
+    for known in MODES:
+        if mode.upper() == known:
+            return known
+    raise JobError(f"mode must be {' or '.join(MODES)}, not {mode!r}")

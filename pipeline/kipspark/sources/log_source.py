@@ -22,9 +22,8 @@ from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.checkpoints import Reached, document, reached_by
 from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.changing_logs.reading import Level, read_range
-from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
-from kipspark.sources.options import Options
+from kipspark.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
 from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
 from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds

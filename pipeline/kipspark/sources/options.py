@@ -1,19 +1,24 @@
-"""Options of data sources: text in, checked values out."""
+"""Options of data sources: text in, checked values out, such as the topics and partitions that a source reads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.roots import Roots, each_root
+from kipspark.files.roots import Roots, each_root, shown_roots
 from kipspark.files.stores import Storage, storage_of
+from kipwire.tools.words import did_you_mean
 
 _OF_STORAGE = "storage."
 """What the names of options of a store start with."""
 _LAST_PORT = 65535
 _OF_TABLES = {"owner", "provider"}
 """What Spark before 4.3 passes with the options of a table that `create table` makes."""
+
+CHOSEN_OPTIONS = ("topics", "partitions", "failOnMissingTopics")
+_SHOWN = 20
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -149,3 +154,60 @@ class Options:
 
     def _error(self, name: str, text: str, wanted: str) -> SourceError:
         return SourceError(f"{self._source}: option {name} is {text!r}; it must be {wanted}")
+
+
+class Chosen(NamedTuple):
+    """The partitions that are wanted: those of these topics with these numbers; of what is empty, all."""
+
+    topics: tuple[str, ...] = ()
+    partitions: tuple[int, ...] = ()
+    must_exist: bool = True
+    """Whether it is an error if a topic is not there, or none of them has a partition of a number."""
+
+    def check(self, roots: Roots, there: Collection[tuple[str, int]]) -> None:
+        """Check that what is named is there.
+
+        Args:
+            roots: where, for the message.
+            there: topics and numbers of all partitions that have a folder.
+
+        Raises:
+            SourceError: something is not there, and must be.
+        """
+        if not self.must_exist:
+            return
+        topics = sorted({topic for topic, _ in there})
+        for topic in self.topics:
+            if topic not in topics:
+                guess = did_you_mean(topic, topics)
+                raise SourceError(
+                    f"{shown_roots(roots)}: there is no folder of topic {topic!r}"
+                    + (f"{guess} There {_are(topics)}" if guess else f"; there {_are(topics)}")
+                )
+        numbers = sorted({number for topic, number in there if not self.topics or topic in self.topics})
+        for number in self.partitions:
+            if number not in numbers:
+                of = f" of {_listed(self.topics)}" if self.topics else ""
+                raise SourceError(
+                    f"{shown_roots(roots)}: there is no folder of partition {number}{of}; there {_are(numbers)}"
+                )
+
+
+def chosen_of(options: Options) -> Chosen:
+    """What the options say.
+
+    Raises:
+        SourceError: one of them is not valid.
+    """
+    return Chosen(
+        options.texts("topics"), options.numbers("partitions"), options.truth("failOnMissingTopics", default=True)
+    )
+
+
+def _are(names: Collection[str | int]) -> str:
+    return f"{'is' if len(names) == 1 else 'are'} {_listed(names)}"
+
+
+def _listed(names: Collection[str | int]) -> str:
+    some = [str(name) for name in names][:_SHOWN]
+    return ", ".join(some) + (f" and {len(names) - len(some):,} more" if len(names) > len(some) else "") or "none"

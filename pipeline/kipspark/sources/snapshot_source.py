@@ -12,8 +12,7 @@ from pyspark.sql.types import StructType
 from kipspark.arrow import struct_type
 from kipspark.files.stores import Storage
 from kipspark.sources.base import Reader
-from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
-from kipspark.sources.options import Options
+from kipspark.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
 from kipspark.sources.segments import list_segments
 from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
 

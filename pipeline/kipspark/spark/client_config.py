@@ -1,14 +1,33 @@
-"""Properties files for Kafka's clients, as Kafka's own tools accept them with --command-config."""
+"""Settings of Kafka's clients: read from a file as Kafka's tools read --command-config, and hidden in texts of errors.
+
+A file is read as `java.util.Properties.load` reads it, character for character.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from kipspark.errors import SourceError
-from kipspark.spark import properties
 
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
+
+_BLANK = " \t\f"
+_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
+_HEX = frozenset("0123456789abcdefABCDEF")
+_DIGITS = 4
+
+HIDDEN = "[hidden]"
+
+_SECRET = re.compile(r"password|passwd|secret|jaas|key|token|credential|certificate", re.IGNORECASE)
+"""Matches the names of settings whose values must not be shown."""
+_BETWEEN = re.compile(r"[\s\"'=;,]+")
+"""Separates the parts of such a value, any of which an error may show on its own."""
+_SHORTEST = 3
+"""The fewest characters of a part that can be distinguished from other text."""
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 def client_options(file: Path) -> dict[str, str]:
@@ -21,10 +40,10 @@ def client_options(file: Path) -> dict[str, str]:
     """
     try:
         # The encoding that Java reads such files in; other characters are written as \uXXXX.
-        settings = properties.load(file.read_bytes().decode("iso-8859-1"))
+        settings = load(file.read_bytes().decode("iso-8859-1"))
     except OSError as error:
         raise SourceError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except properties.MalformedError as error:
+    except MalformedError as error:
         raise SourceError(f"{file}:{error.args[0]}: a \\u needs four hexadecimal digits after it") from None
     for number, (name, value) in enumerate(settings.items(), 1):
         if not _NAME.fullmatch(name):
@@ -37,3 +56,94 @@ def client_options(file: Path) -> dict[str, str]:
                 f"{file}: setting {number} has half a surrogate pair: a \\u escape without its other half"
             )
     return {f"kafka.{name}": value for name, value in settings.items()}
+
+
+class MalformedError(ValueError):
+    r"""A `\u` without four hexadecimal digits after it; the argument is the line where its setting ends."""
+
+
+def load(text: str) -> dict[str, str]:
+    r"""The settings of a text; for a repeated name the last value.
+
+    Raises:
+        MalformedError: a `\u` is not followed by four hexadecimal digits. The error shows nothing of the text.
+    """
+    settings = {}
+    for number, line in _logical_lines(text):
+        name_end, value_start = _parts(line)
+        try:
+            settings[_unescaped(line[:name_end])] = _unescaped(line[value_start:])
+        except ValueError:
+            raise MalformedError(number) from None
+    return settings
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The logical lines without blank lines, comments and leading white space, each with its last line number.
+
+    A line that ends with an odd number of backslashes continues on the next one; a comment never does.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    whole, goes_on = "", False
+    for number, raw in enumerate(lines, 1):
+        line = raw.lstrip(_BLANK)
+        if not whole and (line[:1] in ("#", "!") or (not line and not goes_on)):
+            goes_on = False
+            continue
+        whole += line
+        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        if goes_on:
+            whole = whole[:-1]
+        elif whole:
+            yield number, whole
+            whole = ""
+    if whole or goes_on:
+        yield len(lines), whole
+
+
+def _parts(line: str) -> tuple[int, int]:
+    """Where the name of a setting ends, and where its value starts: after white space, with one `=` or `:` in it."""
+    end, escaped = 0, False
+    while end < len(line) and (escaped or line[end] not in _BLANK + "=:"):
+        escaped = line[end] == "\\" and not escaped
+        end += 1
+    start = end
+    while start < len(line) and line[start] in _BLANK:
+        start += 1
+    if start < len(line) and line[start] in "=:":
+        start += 1
+    while start < len(line) and line[start] in _BLANK:
+        start += 1
+    return end, start
+
+
+def _unescaped(text: str) -> str:
+    chars = iter(text)
+    found = []
+    for char in chars:
+        if char == "\\":
+            char = next(chars, "")
+            if char == "u":
+                digits = "".join(islice(chars, _DIGITS))
+                if len(digits) < _DIGITS or not _HEX.issuperset(digits):
+                    raise ValueError
+                char = chr(int(digits, 16))
+            else:
+                char = _ESCAPES.get(char, char)
+        found.append(char)
+    # Java's characters are those of UTF-16: two of them can be one.
+    return "".join(found).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def without_secrets(text: str, settings: Mapping[str, str]) -> str:
+    """The text, with the values of secret settings hidden."""
+    values = [value for name, value in settings.items() if _SECRET.search(name)]
+    parts = {part for value in values for part in (value, *_BETWEEN.split(value)) if len(part) >= _SHORTEST}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, HIDDEN)
+    return text
+
+
+def without_login(address: str) -> str:
+    """A URL, or a text with URLs, with user names and passwords hidden."""
+    return _LOGIN.sub(f"{HIDDEN}@", address)

@@ -18,8 +18,8 @@ from xml.sax.saxutils import quoteattr
 import pyspark
 
 from kipspark.errors import JobError
+from kipspark.spark.client_config import without_login
 from kipspark.spark.java import cache, use_java
-from kipspark.spark.secrets import without_login
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
 TESTED_VERSION = "4.0.0"

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from kafka_messages.enums import ErrorCode
 from kipspark.arrow import struct_type
 from kipspark.errors import FAILFAST, PERMISSIVE, Mode
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.arguments import checked_mode, checked_selection
-from kipspark.messages.decoding import decode, decode_strictly, raise_first
+from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
@@ -271,3 +272,13 @@ def _lenient_records(records: Records) -> ColumnFunction:
 
 def _with_error(type_: pa.StructType) -> pa.StructType:
     return pa.struct([("message", type_), ("error", ERROR_TYPE)])
+
+
+def error_name(code: Column | str) -> Column:
+    """The names that Kafka gives to its error codes, such as `NOT_COORDINATOR` for 16; null for other numbers.
+
+    Args:
+        code: a column of integers.
+    """
+    names = sf.create_map(*chain.from_iterable((sf.lit(int(one)), sf.lit(one.name)) for one in ErrorCode))
+    return sf.try_element_at(names, (sf.col(code) if isinstance(code, str) else code).cast("int"))

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import SourceError
-from kipspark.spark.secrets import without_secrets
+from kipspark.spark.client_config import without_secrets
 from kipwire.logs.internal import COORDINATORS, METADATA
 
 OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"

@@ -1,4 +1,4 @@
-"""The Spark session of the command line."""
+"""The Spark session of the command line, whose Java starts without a word on the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,7 +23,6 @@ from kipspark.spark import worker_python
 from kipspark.spark.class_archive import class_archive
 from kipspark.spark.java import use_java
 from kipspark.spark.progress import line_saying
-from kipspark.spark.quiet_start import quiet_start, reason_in
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set if spark-submit has started this program; then it has chosen the master, and everything else."""
@@ -34,6 +36,11 @@ _MASTER = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
 )
 """The addresses of Spark masters."""
+
+_ERR = 2
+_OF_VM = "Error occurred during initialization of VM"
+"""The reason is in the next line."""
+_STARTS = ("Error", "Exception", "Caused by", "Could not", "Unrecognized", "Invalid")
 
 
 def is_submitted() -> bool:
@@ -172,3 +179,31 @@ def _check_answers(remote: str) -> None:
         socket.create_connection((host, port), _SECONDS_TO_ANSWER).close()
     except OSError as error:
         raise JobError(f"--remote: nothing answers at {host}, port {port}: {error.strerror or error}") from None
+
+
+@contextmanager
+def quiet_start() -> Iterator[Path]:
+    """A file into which everything goes that processes started within print to standard error, for as long as they run.
+
+    The file is removed at the end of the block; processes that have it open continue to write into it unseen.
+    """
+    sys.stderr.flush()
+    saved = os.dup(_ERR)
+    with NamedTemporaryFile(prefix="kipspark-", suffix=".err") as file:
+        os.dup2(file.fileno(), _ERR)
+        try:
+            yield Path(file.name)
+        finally:
+            sys.stderr.flush()
+            os.dup2(saved, _ERR)
+            os.close(saved)
+
+
+def reason_in(said: str) -> str:
+    """What a JVM says about why it did not start, in one line; empty if it says nothing."""
+    lines = [line.strip() for line in said.splitlines()]
+    for number, line in enumerate(lines):
+        if line.startswith(_STARTS):
+            more = lines[number + 1 : number + 2] if line == _OF_VM else []
+            return ": ".join([line, *more])
+    return ""

@@ -18,8 +18,8 @@ from kipspark.errors import JobError
 from kipspark.sources import register as register_sources
 from kipspark.sources.options import listed
 from kipspark.spark import worker_python
-from kipspark.spark.error_names import error_name
 from kipspark.spark.functions import (
+    error_name,
     error_of_coordinator,
     error_of_message,
     error_of_metadata,

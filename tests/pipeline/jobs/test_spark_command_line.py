@@ -21,7 +21,7 @@ from kipspark.errors import SourceError
 from kipspark.jobs.offsets.command import ctrl_c
 from kipspark.reasons import reason
 from kipspark.report.outputs import write_file
-from kipspark.spark.quiet_start import quiet_start, reason_in
+from kipspark.spark.session import quiet_start, reason_in
 from kipspark.spark.worker_python import why_not
 from tests.support.places import DATA
 

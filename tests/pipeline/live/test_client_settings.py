@@ -11,10 +11,8 @@ from pyspark.errors import PySparkException
 
 from kipspark import live as live_topics
 from kipspark.errors import JobError, SourceError
-from kipspark.spark.client_config import client_options
+from kipspark.spark.client_config import MalformedError, client_options, load, without_secrets
 from kipspark.spark.connector import check_repository, fetch, name_of
-from kipspark.spark.properties import MalformedError, load
-from kipspark.spark.secrets import without_secrets
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 

@@ -6,19 +6,26 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import SourceError
 from kipspark.messages.records import Records, decode_metadata
 from kipspark.sources.batch_heads import Wanted
+from kipspark.sources.frames_source import KafkaFramesSource
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
+from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.options import Options
+from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.snapshot_source import KafkaSnapshotSource
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns
@@ -26,7 +33,7 @@ from kipwire.logs import partition_files
 from kipwire.records import Bounds, Record, read_segment, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
-from tests.support.places import DATA
+from tests.support.places import DATA, ROOT
 from tests.support.subjects.batch_bytes import foreign_batch
 
 SEGMENTS = DATA / "segments"
@@ -61,6 +68,32 @@ def offsets_in(splits: list[Split], wanted: Wanted | None = None) -> list[list[i
 
 def batch_starts(segment: Segment) -> list[int]:
     return [split.start for split in cut(segment, 1)]
+
+
+# What Spark asks of every source.
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (KafkaLogSource, {"path": str(SEGMENTS)}),
+        (KafkaSnapshotSource, {"path": str(SNAPSHOTS)}),
+        (KafkaPartitionFilesSource, {"path": str(SEGMENTS), "kind": "segment"}),
+        (KafkaFramesSource, {"path": str(ROOT / "examples" / "capture")}),
+    ],
+    ids=lambda one: one.name() if isinstance(one, type) else "",
+)
+def test_readers_and_tasks_work_in_another_process_and_a_task_without_work_has_no_rows(
+    source: type[DataSource], options: dict[str, str]
+) -> None:
+    made = source(options)
+    reader = made.reader(cast("StructType", made.schema()))
+    sent: DataSourceReader = cloudpickle.loads(cloudpickle.dumps(reader))
+    tasks = list(reader.partitions())
+    rows = [list(reader.read(task)) for task in tasks]
+    assert sum(batch.num_rows for task in rows for batch in task) > 0
+    assert [list(sent.read(cloudpickle.loads(cloudpickle.dumps(task)))) for task in tasks] == rows
+    assert list(sent.read(InputPartition(None))) == []
 
 
 # Segments and their ranges.

@@ -13,8 +13,7 @@ from kipspark.arrow import pc, struct_type
 from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.stores import Storage
 from kipspark.sources.base import Reader
-from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
-from kipspark.sources.options import Options
+from kipspark.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
 from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
 from kipspark.sources.partition_files.reading import list_files, read_file
 
