@@ -1,4 +1,4 @@
-"""The errors of the pipeline, in addition to those of kipwire itself, and what to do about broken bytes."""
+"""The errors of the pipeline, in addition to those of kipwire itself, and the reactions to broken bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from kipwire import KipwireError
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
-"""What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
+"""Reactions to broken bytes, in Spark's terms: fail, or continue and report them."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 FAILFAST, PERMISSIVE = MODES
 

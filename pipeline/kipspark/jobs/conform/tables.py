@@ -1,4 +1,4 @@
-"""Whether all ways of reading and writing messages agree, over any number of messages, on all executors.
+"""Checks that all ways of reading and writing messages agree, over any number of messages, on all executors.
 
 Rows of cases in; rows of differences out, none when all is well. Spark's tasks make random messages, the same for the
 same seed on every machine.

@@ -1,4 +1,4 @@
-"""What `kipspark metadata` reports."""
+"""The report of `kipspark metadata`, and the metadata log as other jobs read it, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kipspark offsets` reports, and its commits as a stream."""
+"""The reports of `kipspark offsets`, and its commits as a stream."""
 
 from __future__ import annotations
 

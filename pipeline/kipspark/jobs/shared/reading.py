@@ -1,4 +1,4 @@
-"""What several jobs read of log folders and captures in the same way, and what they make of it first."""
+"""Log folders and captures as several jobs read them, and the first steps on their rows."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
     empty one.
 
     Args:
-        batches: as for `last_time`, read with `includeControl`, since control records take offsets too.
+        batches: rows of `heads`, with control batches, since control records take offsets too.
         segments: rows of `kafka_partition_files` of the kind `segment`.
     """
     after = batches.select("topic", "partition", (sf.col("last_offset") + 1).alias("end"))

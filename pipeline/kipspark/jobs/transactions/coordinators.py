@@ -1,4 +1,4 @@
-"""What transaction coordinators know of each transactional id, from `__transaction_state`.
+"""The state of each transactional id at its coordinator, from `__transaction_state`.
 
 Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm.
 """

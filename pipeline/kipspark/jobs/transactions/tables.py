@@ -1,4 +1,4 @@
-"""What partitions know of their producers: who has a transaction open since when, and what that holds back.
+"""The producers of partitions: who has a transaction open since when, and what that holds back.
 
 Heads of batches in, from `kafka_log` with the level `batches` and `includeControl`, those of replicas too, and what
 `kafka_partition_files` has of the same path. A transaction of a producer ends with its next marker in the partition.
