@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.files import read_regular
 from kipwire.tools.words import did_you_mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kipgen.commands.compat.rule import CompatRule, change
+from kipgen.commands.compat.model import CompatRule, change
 from kipgen.reading.rules.examples import ALPHA, field_of, spec, tagged_field
 
 _column = partial(CompatRule, severity="column")

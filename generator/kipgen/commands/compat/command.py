@@ -17,9 +17,8 @@ from kipwire.tools.words import counted
 
 if TYPE_CHECKING:
     from kipgen.commands.compat.allow import Allowance
-    from kipgen.commands.compat.finding import Finding
+    from kipgen.commands.compat.model import Finding, Severity
     from kipgen.commands.compat.revisions import Compared
-    from kipgen.commands.compat.rule import Severity
 
 ALLOW_FILE = Path("compat-allow.toml")
 """The file of allowances, if no other is given."""
@@ -65,7 +64,7 @@ def compat(
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
     from kipgen.commands.compat.allow import with_allowances
-    from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS
+    from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS
 
     if as_json and format_ not in (None, Format.JSON):
         fail("--json is --format json; give one format")

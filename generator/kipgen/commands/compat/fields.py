@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from kipgen.commands.compat.change import Change, Spot
+from kipgen.commands.compat.model import Change, Spot
 from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form
 from kipgen.language.spec import FieldSpec, Location, StructSpec
 from kipgen.language.types import encoding_property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kipgen.commands.compat.change import Change, Spot, merged
 from kipgen.commands.compat.git import Commit, PastContent, contents, past_contents
+from kipgen.commands.compat.model import Change, Spot, merged
 from kipgen.commands.compat.tags import TagSpace, tag_spaces
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions

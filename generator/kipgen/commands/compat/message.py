@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kipgen.commands.compat.change import Change, Spot, merged
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.fields import Owner, Pair, compare_items
+from kipgen.commands.compat.model import Change, Spot, merged
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tagged_data import compare_tagged_data
 from kipgen.commands.compat.tags import compare_tags

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from kipgen.commands.compat.finding import Finding, ordered
 from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
 from kipgen.commands.compat.history import forgotten_tags
+from kipgen.commands.compat.model import Finding, ordered
 from kipgen.commands.compat.package import Matched, Revision, column_findings, findings, judged, match
 from kipgen.language.problems import Problem
 from kipgen.reading.check import Checked, read_bytes, read_file, read_files

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from kipgen.commands.compat import column_rules
-from kipgen.commands.compat.rule import SEVERITIES as SEVERITIES
-from kipgen.commands.compat.rule import CompatRule as CompatRule
-from kipgen.commands.compat.rule import Revisions as Revisions
-from kipgen.commands.compat.rule import Severity as Severity
-from kipgen.commands.compat.rule import change
+from kipgen.commands.compat.model import SEVERITIES as SEVERITIES
+from kipgen.commands.compat.model import CompatRule as CompatRule
+from kipgen.commands.compat.model import Revisions as Revisions
+from kipgen.commands.compat.model import Severity as Severity
+from kipgen.commands.compat.model import change
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec, tagged_field
 
 _wire = partial(CompatRule, severity="wire")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import ALL, CompatRule, Severity
 from kipgen.commands.reporting.sarif import Level, SarifResult, SarifRule, sarif_log
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kipgen.commands.compat.change import Change, Spot
+from kipgen.commands.compat.model import Change, Spot
 from kipgen.commands.compat.tags import TagSpace, tag_space_pairs
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import Form, StructFields, form_in, plain_form

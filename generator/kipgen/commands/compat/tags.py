@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from kipgen.commands.compat.change import Change, Spot
+from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
 
 

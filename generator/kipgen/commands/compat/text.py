@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import SEVERITIES, Severity
 from kipgen.commands.reporting.problems import annotation
 from kipwire.tools.lines import Part
