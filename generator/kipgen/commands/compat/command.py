@@ -96,7 +96,7 @@ def compat(
     if chosen is Format.SARIF:
         _write_sarif("-", findings)
     elif chosen is Format.JSON:
-        from kipgen.commands.compat.text import json_form
+        from kipgen.commands.compat.report import json_form
 
         print(json.dumps(json_form(findings, messages, severities), indent=2))
     else:
@@ -137,7 +137,7 @@ def _compared(paths: list[Path], against: str) -> list[Compared]:
 
 
 def _write_sarif(target: str, findings: list[Finding]) -> None:
-    from kipgen.commands.compat.sarif import sarif
+    from kipgen.commands.compat.report import sarif
 
     text = json.dumps(sarif(findings), indent=2)
     if target == "-":
@@ -148,7 +148,7 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
 
 
 def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity], chosen: Format) -> None:
-    from kipgen.commands.compat.text import annotation_lines, counts, text_lines
+    from kipgen.commands.compat.report import annotation_lines, counts, text_lines
 
     if chosen is Format.GITHUB:
         for line in annotation_lines(findings):
