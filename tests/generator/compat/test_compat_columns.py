@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from kipgen.commands.app import app
 from kipgen.commands.compat.columns import StoredColumn, stored_columns
-from kipgen.commands.compat.message import compare_stored
+from kipgen.commands.compat.compare import compare_stored
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
 from kipgen.commands.drift.facts import nodes
