@@ -10,8 +10,7 @@ from functools import cached_property
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.model import Change, Spot, merged
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.commands.compat.tagged_data import compare_tagged_data
-from kipgen.commands.compat.tags import compare_tags
+from kipgen.commands.compat.tags import compare_tagged_data, compare_tags
 from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form, wire_items
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
