@@ -14,7 +14,7 @@ from kipgen.commands.compat.columns import StoredColumn, stored_columns
 from kipgen.commands.compat.compare import compare_stored
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
-from kipgen.commands.drift.facts import nodes
+from kipgen.commands.drift.compare import nodes
 from kipgen.commands.drift.jars import Published, read_release
 from kipgen.commands.drift.spacing import message_text
 from kipgen.commands.drift.write import write_missing

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.drift.differences import compare
-from kipgen.commands.drift.facts import nodes
+from kipgen.commands.drift.compare import compare, nodes
 from kipgen.commands.drift.jars import read_release
 from kipgen.commands.drift.spacing import message_text
 from kipgen.commands.drift.write import write_missing

@@ -18,7 +18,7 @@ from kipwire.tools.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kipgen.commands.drift.differences import Difference, Drift
+    from kipgen.commands.drift.compare import Difference, Drift
     from kipgen.commands.drift.jars import Published
     from kipgen.reading.draft import Draft
 
@@ -41,7 +41,7 @@ def drift(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
-    from kipgen.commands.drift.differences import compare
+    from kipgen.commands.drift.compare import compare
     from kipgen.commands.drift.jars import JarError, read_release
     from kipgen.resources import kafka_specs
 
@@ -109,7 +109,7 @@ def _print_text(found: Drift) -> None:
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:
-    from kipgen.commands.drift.differences import ORDER, WHOLE, value_text
+    from kipgen.commands.drift.compare import ORDER, WHOLE, value_text
 
     for one in differences:
         where = f"{one.location}: "

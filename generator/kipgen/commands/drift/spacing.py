@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kipgen.commands.drift.facts import PROPERTIES, Node, Value
+from kipgen.commands.drift.compare import PROPERTIES, Node, Value
 
 WIDTH = 120
 _STEP = "  "

@@ -8,7 +8,20 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from kipgen.commands.drift.differences import ORDER, WHOLE, Difference, covered_folders, differences
+from kipgen.commands.drift.compare import (
+    ORDER,
+    PROPERTIES,
+    WHOLE,
+    Difference,
+    Node,
+    Value,
+    covered_folders,
+    differences,
+    nodes,
+    oldest_version,
+    served_and_valid,
+    with_older,
+)
 from kipgen.commands.drift.edit import (
     Edit,
     apply,
@@ -19,10 +32,8 @@ from kipgen.commands.drift.edit import (
     replacement,
     value_end,
 )
-from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
 from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
-from kipgen.commands.drift.versions import oldest_version, served_and_valid, with_older
 from kipgen.files import read_regular, write_whole
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
