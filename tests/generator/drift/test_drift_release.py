@@ -9,8 +9,7 @@ import pytest
 
 from kipgen.commands.drift.compare import compare, nodes
 from kipgen.commands.drift.jars import read_release
-from kipgen.commands.drift.spacing import message_text
-from kipgen.commands.drift.write import write_missing
+from kipgen.commands.drift.write import message_text, write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from tests.support.kafka_jars import fetch_jars
