@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.elements import Element
-from kipwire.description.walk import walk
+from kipwire.description.walk import Element, walk
 from kipwire.enums import NamedNumber
 from kipwire.frames import class_of_answer, key_and_version
 from kipwire.messages import expect_end
