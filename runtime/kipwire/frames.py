@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kipwire import frame_hints
 from kipwire.api_keys import is_api_versions_response
-from kipwire.description.versions import in_version
+from kipwire.description.fields import in_version
 from kipwire.errors import (
     DecodeError,
     EncodeError,

@@ -21,7 +21,7 @@ from kipspark.messages.row_errors import RowError, row_error_of
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.versions import in_version
+from kipwire.description.fields import in_version
 from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
 from kipwire.registry import registry_of
 from kipwire.tools.words import only_left

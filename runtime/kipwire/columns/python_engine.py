@@ -11,7 +11,7 @@ import pyarrow as pa
 from kipwire.columns.arrow_types import Column, StructColumns
 from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
-from kipwire.description.paths import Visitor
+from kipwire.description.fields import Visitor
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.messages import Message
 from kipwire.structs import Struct

@@ -13,8 +13,7 @@ from typing import Any
 from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.codec.wire import write_packed, write_size, write_upacked
-from kipwire.description import conditions
-from kipwire.description.paths import Visitor
+from kipwire.description.fields import Visitor, fault, fault_of_null
 from kipwire.description.plan import PREFIX_WIDTHS, Item, Plan, struct_plan
 from kipwire.errors import EncodeError, Malformed, path_text, shown
 from kipwire.structs import Field, Root, Struct
@@ -98,7 +97,7 @@ class Checker(Visitor):
         if value is None:
             if not item.nullable:
                 self.fail("must not be null in this version")
-            if found := conditions.fault_of_null(item.field, lambda bit: getattr(struct, bit)):
+            if found := fault_of_null(item.field, lambda bit: getattr(struct, bit)):
                 self.fail(f"{found.what}; {found.right}")
         elif item.array:
             self.array(item, value, struct)
@@ -224,7 +223,7 @@ class Checker(Visitor):
             value = getattr(struct, name)
             return None if value is None else len(value)
 
-        if found := conditions.fault(field, length, length_of):
+        if found := fault(field, length, length_of):
             self.fail(f"{found.what}; {found.right}")
 
     def keys(self, elements: Sequence[object], name: str) -> None:

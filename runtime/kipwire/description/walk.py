@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
-from kipwire.description import conditions
+from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.walk_numbers import NumberWalker
 from kipwire.errors import path_text, shown
@@ -207,9 +207,9 @@ class Walker(NumberWalker):
             value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
         if not frame.plan.is_plain:
             if (length := _length(value)) is not None:
-                found = conditions.fault(item.field, length, lambda name: _length(frame.seen[name].value))
+                found = fault(item.field, length, lambda name: _length(frame.seen[name].value))
             else:
-                found = conditions.fault_of_null(item.field, lambda bit: frame.seen[bit].value)
+                found = fault_of_null(item.field, lambda bit: frame.seen[bit].value)
             if found:
                 self.fail(pos, found.what)
         return value, end
