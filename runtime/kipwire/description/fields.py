@@ -109,7 +109,7 @@ def fault_of_null(field: Field, is_set: Callable[[str], Any]) -> Fault | None:
     return None
 
 
-def meet(cls: type[Struct], values: dict[str, Any]) -> None:
+def meet_conditions(cls: type[Struct], values: dict[str, Any]) -> None:
     """Shorten values of a struct, and clear bits that need one, until they meet the conditions."""
     first: dict[str, str] = {}
     for field in cls.FIELDS:
