@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.projection.errors import ProjectionError
+from kipwire.errors import KipwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from kipwire.structs import Struct
 
     Choice = dict[str, "int | Choice"]
+
+
+class ProjectionError(KipwireError):
+    """A path that does not lead to a field, paths that overlap, or more or fewer values than paths."""
 
 
 class Step(NamedTuple):
