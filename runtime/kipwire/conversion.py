@@ -11,7 +11,7 @@ from kipwire.description.values import out_of_range
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
 from kipwire.messages import Message
 from kipwire.structs import DEFAULT, Field, Root, Struct
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 from kipwire.types import ENCODINGS, TYPES
 
 M = TypeVar("M", bound="Message")

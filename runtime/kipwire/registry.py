@@ -111,7 +111,7 @@ class Registry:
         """
         entry = self._by_name.get(name)
         if entry is None:
-            from kipwire.tools.words import did_you_mean  # only errors need it
+            from kipwire.tools.text import did_you_mean  # only errors need it
 
             hint = did_you_mean(name, self._by_name)
             raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")

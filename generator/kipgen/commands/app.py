@@ -20,7 +20,7 @@ from kipgen.commands.quick import QuickCommand, QuickGroup
 from kipgen.commands.rules_command import rules
 from kipgen.commands.schema_command import schema
 from kipwire.release import release_line
-from kipwire.tools.lines import print_err, print_out
+from kipwire.tools.text import print_err, print_out
 
 app = typer.Typer(
     name="kipgen",

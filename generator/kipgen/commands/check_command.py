@@ -10,8 +10,7 @@ import typer
 
 from kipgen.commands.console import fail, packages_here, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.tools.lines import print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_out
 
 if TYPE_CHECKING:
     from kipgen.commands.policy import Policy

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import print_err, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ import typer
 
 from kipgen.commands.console import fail, one_line, packages_here, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.tools.lines import print_err, print_out
+from kipwire.tools.text import print_err, print_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

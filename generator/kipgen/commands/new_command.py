@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, settings_here
-from kipwire.tools.lines import print_out
+from kipwire.tools.text import print_out
 
 
 def new(

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail
-from kipwire.tools.lines import print_out
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean, print_out
 
 
 def rules(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipgen.files import read_regular
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

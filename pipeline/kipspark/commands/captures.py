@@ -30,7 +30,7 @@ from kipspark.report.formats import Format
 from kipspark.report.report import Report
 from kipspark.sources import extraction
 from kipwire.tools.terminal import OUT
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 
 def _of_captures(report: Callable[[SparkSession, Roots, str], Report]) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from kipspark.files.roots import Roots, shown_roots
 from kipspark.job_reports.logs import files, heads, log, metadata_records
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.report.report import Report, Table
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 
 def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) -> Report:

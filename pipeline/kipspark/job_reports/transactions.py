@@ -11,7 +11,7 @@ from kipspark.files.roots import Roots, shown_roots
 from kipspark.job_reports.logs import files, heads, log, metadata_records
 from kipspark.jobs import metadata, open_transactions, transaction_state
 from kipspark.report.report import Report, Table
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 
 def transactions_report(spark: SparkSession, roots: Roots) -> Report:

@@ -14,7 +14,7 @@ from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_o
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, columns
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _BYTES_SHOWN = 48
 

@@ -24,7 +24,7 @@ from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.fields import in_version
 from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
 from kipwire.registry import registry_of
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 INT16 = Packer(">h")
 _LONGEST = 2**31 - 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kipspark.errors import SourceError
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.sources.options import Options
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 CHOSEN_OPTIONS = ("topics", "partitions", "failOnMissingTopics")
 _SHOWN = 20

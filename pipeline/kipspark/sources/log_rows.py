@@ -28,7 +28,7 @@ from kipwire.records import RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.records.bounds import NO_TIMESTAMP
 from kipwire.records.segments import read_part
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""

@@ -8,7 +8,7 @@ from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Location, Splitter, is_answered, sized
 from kipwire.messages import described
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

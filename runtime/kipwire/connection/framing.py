@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kipwire.api_keys import PRODUCE_KEY
 from kipwire.errors import DecodeError, KipwireError
 from kipwire.frame_hints import foreign_protocol
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

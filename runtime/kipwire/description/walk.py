@@ -16,7 +16,7 @@ from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.walk_numbers import NumberWalker
 from kipwire.errors import path_text, shown
 from kipwire.structs import Field, Root
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"]
 

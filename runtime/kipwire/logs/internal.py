@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
 from kipwire.errors import DecodeError
 from kipwire.registry import KAFKA_PACKAGE, registry_of
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
             raise ProjectionError(f"{where} has no field {path!r}: {outer} is not a struct")
         field = next((one for one in struct.ATTRIBUTES if one.name == name), None)
         if field is None:
-            from kipwire.tools.words import did_you_mean  # only errors need it
+            from kipwire.tools.text import did_you_mean  # only errors need it
 
             names = [one.name for one in struct.ATTRIBUTES]
             raise ProjectionError(f"{where} has no field {path!r}: {_missing(name, struct)}{did_you_mean(name, names)}")

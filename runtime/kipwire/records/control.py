@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from kipwire.errors import DecodeError
 from kipwire.messages import Message
 from kipwire.records.model import Record
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 ControlType = Literal[
     "ABORT",

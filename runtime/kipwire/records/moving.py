@@ -9,7 +9,7 @@ from kipwire.codec.checksums import crc32
 from kipwire.errors import DecodeError, EncodeError, shown
 from kipwire.messages import content_of
 from kipwire.records.heads import HEAD, MAGIC_2, SIZE, SIZE_END, Format
-from kipwire.tools.words import left_over
+from kipwire.tools.text import left_over
 
 _MAGIC = 2
 _OFFSET = Packer(">q")

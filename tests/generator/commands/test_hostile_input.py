@@ -19,8 +19,8 @@ from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blo
 from kipgen.commands.inspect import input as inspect_input
 from kipgen.commands.new_spec import new_specs
 from kipwire import JsonError
-from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
+from kipwire.tools.text import printable_line, printable_text
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.places import ROOT

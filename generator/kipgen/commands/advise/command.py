@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
-from kipwire.tools.lines import print_err
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err
 
 
 def advise(

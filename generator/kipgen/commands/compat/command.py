@@ -12,8 +12,7 @@ import typer
 
 from kipgen.commands.console import fail, one_line, packages_here, print_problems, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, print_out
 
 if TYPE_CHECKING:
     from kipgen.commands.compat.allow import Allowance

@@ -9,8 +9,7 @@ from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import ALL, SEVERITIES, CompatRule, Severity
 from kipgen.commands.reporting.problems import annotation
 from kipgen.commands.reporting.sarif import Level, SarifResult, SarifRule, sarif_log
-from kipwire.tools.lines import Part
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import Part, printable_line
 
 Line = tuple[Part, ...]
 

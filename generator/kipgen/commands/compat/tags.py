@@ -11,7 +11,7 @@ from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
 from kipgen.language.tagged_forms import Form, StructFields, form_in, plain_form
 from kipgen.language.types import encoding_property
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
-from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, print_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kipgen.commands.console import fail
-from kipwire.tools.lines import print_err
+from kipwire.tools.text import print_err
 
 if TYPE_CHECKING:
     from kipgen.commands.dump.captures import Capture

@@ -12,8 +12,7 @@ from kipgen.commands.dump.output import Output
 from kipwire.captures import CaptureError
 from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import print_err, printable_line
 
 _NS_OF_MS = 10**6
 

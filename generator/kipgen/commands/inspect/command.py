@@ -13,9 +13,7 @@ import typer
 
 from kipgen.commands.console import fail, one_line
 from kipwire.errors import DecodeError, UnsupportedVersionError
-from kipwire.tools.lines import has_colour, print_err
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean, has_colour, print_err, printable_line
 
 if TYPE_CHECKING:
     from kipgen.commands.inspect.tree import Inspection

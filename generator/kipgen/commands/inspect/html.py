@@ -14,7 +14,7 @@ from kipgen.commands.inspect.text import title
 from kipgen.commands.inspect.tree import Inspection, Piece
 from kipgen.commands.inspect.values import piece_text, printable
 from kipgen.resources import template_folder
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _WIDTH = 16
 """Bytes in a line of the dump."""

@@ -9,9 +9,7 @@ from typing import BinaryIO
 
 from kipgen.commands.inspect.dumps import capture_form, read_base64, read_dump
 from kipgen.files import need_input
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, printable_line
 
 # Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
 _BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kipgen.commands.inspect.tree import Inspection, Piece
 from kipgen.commands.inspect.values import bytes_hex, piece_text
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}

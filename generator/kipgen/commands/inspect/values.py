@@ -6,7 +6,7 @@ import uuid
 
 from kipgen.commands.inspect.tree import Piece
 from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _LONGEST_TEXT = 80
 """Characters."""

@@ -9,9 +9,7 @@ from dataclasses import asdict
 from kipgen.commands.reporting.excerpts import excerpts_of
 from kipgen.commands.reporting.formats import Format
 from kipgen.language.problems import Problem
-from kipwire.tools.lines import Part, print_out
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import Part, counted, print_out, printable_line
 
 Print = Callable[..., None]
 _COLOURS = {"error": "red", "warning": "yellow"}
