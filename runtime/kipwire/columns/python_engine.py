@@ -15,7 +15,7 @@ from kipwire.description.fields import Visitor
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.messages import Message
 from kipwire.structs import Struct
-from kipwire.tools.collector import no_garbage_collection
+from kipwire.tools.io import no_garbage_collection
 
 ROWS_AT_A_TIME = 1024
 """The most rows that exist as Python objects at the same time."""

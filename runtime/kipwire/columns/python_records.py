@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kipwire.columns.errors import too_large_a_number, too_much
 from kipwire.records.model import bytes_of_key
-from kipwire.tools.collector import no_garbage_collection
+from kipwire.tools.io import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def dump(
     from kipgen.files import need_file
     from kipwire.errors import KipwireError
     from kipwire.records import Bounds
-    from kipwire.tools.collector import no_garbage_collection
+    from kipwire.tools.io import no_garbage_collection
 
     if records and summary:
         fail("--records shows more than batches and --summary less; give one of them")
