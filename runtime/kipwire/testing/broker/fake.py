@@ -12,8 +12,7 @@ from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import faults
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.node import Node, Settings
-from kipwire.testing.broker.running import Running, start_thread
-from kipwire.testing.broker.server import Server
+from kipwire.testing.broker.server import Running, Server, start_thread
 from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
