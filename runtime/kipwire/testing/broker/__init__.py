@@ -7,6 +7,6 @@
 """
 
 from kipwire.testing.broker.fake import FakeBroker
-from kipwire.testing.broker.views import GroupMember, GroupState
+from kipwire.testing.broker.state.groups import GroupMember, GroupState
 
 __all__ = ["FakeBroker", "GroupMember", "GroupState"]
