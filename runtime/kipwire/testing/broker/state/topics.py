@@ -163,7 +163,7 @@ _FUTURE = 3_600_000
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 
 
-def expect_valid(configs: Mapping[str, str | None]) -> None:
+def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
     """Check names of settings, and the types of their values.
 
     Raises:
