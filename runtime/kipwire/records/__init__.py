@@ -4,9 +4,9 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 """
 
 from kipwire.records.bounds import Bounds
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed
 from kipwire.records.converting import Converted, Loss, down_convert, up_convert
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kipwire.errors import EncodeError
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.message_sets import headers_of_entry, write_message_set
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.reading import read_batches

@@ -14,14 +14,17 @@ from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
     NO_TIMESTAMP,
     TIMESTAMP_TYPES,
+    Limits,
+    Location,
+    error_at,
     expect_one_of,
     expect_producer,
     no_such_timestamp,
     ordered_records,
+    wrong_checksum,
 )
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
 from kipwire.records.heads import BATCH, BATCH_START, COVERED, FORMATS, OF_RECORDS, RECORDS, RECORDS_COUNT, SIZE_END
-from kipwire.records.locations import Limits, Location, error_at, wrong_checksum
 from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import LEAST_ITEM, has_more_items, read_section, write_section
 
