@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath, PurePosixPath
+
 import jinja2
+
 from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.language import names
-from kipgen.language.runtime_names import RUNTIME_NAMES
+from kipgen.language.names import RUNTIME_NAMES
 from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
@@ -19,8 +21,6 @@ from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
-from collections.abc import Iterator
-from kipgen.python.pymodel import LINE_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +262,10 @@ def _dense(text: str) -> str:
     """Without the empty lines that conditions in a template leave."""
     return "\n".join(line for line in text.splitlines() if line.strip())
 
+
+# Generated code is formatted as black does it: templates print what black would, and black itself breaks long lines. So
+# black, which is slow, sees a few hundred lines of Kafka's messages. Nothing else needs it: `make lint` runs black over
+# all generated files, and tests run it over what unusual specs become.
 
 _QUOTES = '"""'
 
