@@ -1,13 +1,13 @@
-"""How the names of a spec become names of Python and of the JSON form."""
+"""How the names of a spec become names of Python and of the JSON form, and names that are taken."""
 
 from __future__ import annotations
 
-from kipwire.types import TYPES
 import keyword
 import re
 import sys
 import unicodedata
 
+from kipwire.types import TYPES
 
 _NUMBERS = [row.name.upper() for row in TYPES.values() if row.kind in ("integer", "float")]
 _OF_NUMBERS = {f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")}.union(
@@ -35,7 +35,7 @@ RUNTIME_NAMES = {
         write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
         """.split()),
 }
-
+"""What generated code takes from the runtime by name, by module."""
 
 RESERVED_ATTRIBUTES = frozenset(
     {
