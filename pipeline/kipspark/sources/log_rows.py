@@ -26,7 +26,7 @@ from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch
 from kipwire.records.accounting import Tail
-from kipwire.records.bounds import NO_TIMESTAMP
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.segments import read_part
 from kipwire.tools.text import counted
 

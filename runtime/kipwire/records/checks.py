@@ -10,6 +10,7 @@ from kipwire import native
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.errors import DecodeError, EncodeError, shown
 from kipwire.messages import Message
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.model import Record
 
 M = TypeVar("M", bound=Message)
@@ -82,7 +83,6 @@ def _checksum(cls: type[Message]) -> Callable[[bytes], int]:
     return crc32c if algorithm == "crc32c" else crc32
 
 
-NO_TIMESTAMP = -1
 _NO_PRODUCER = -1
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 

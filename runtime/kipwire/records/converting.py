@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from kipwire.errors import EncodeError
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
+from kipwire.records.heads import KNOWN_ATTRIBUTES
 from kipwire.records.message_sets import headers_of_entry, write_message_set
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.reading import read_batches
@@ -36,8 +37,6 @@ Lost = Literal[
     "delete horizon",
     "unknown attributes",
 ]
-KNOWN_ATTRIBUTES = (0x07, 0x0F, 0x7F)
-"""By magic: the bits of the attributes that have a meaning; a test compares them with the specs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,17 @@ RECORDS_COUNT = 57
 RECORDS = 61
 
 
+NO_TIMESTAMP = -1
+"""The timestamp of a record that has none; also the highest one of a batch without records."""
+
 COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
-"""In the attributes; those of magic 0 and 1 have the first two alone."""
+"""In the attributes."""
+KNOWN_ATTRIBUTES = (
+    COMPRESSION,
+    COMPRESSION | LOG_APPEND_TIME,
+    COMPRESSION | LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON,
+)
+"""By magic: the bits of the attributes that have a meaning."""
 
 SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
 """By magic, what says which offsets and times a batch has: the attributes; of magic 1 the timestamp, too; of magic 2

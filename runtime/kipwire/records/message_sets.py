@@ -14,7 +14,6 @@ from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
-    NO_TIMESTAMP,
     TIMESTAMP_TYPES,
     Limits,
     Location,
@@ -33,7 +32,7 @@ from kipwire.records.compression import (
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
-from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, SIZE, SIZE_END
+from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, NO_TIMESTAMP, SIZE, SIZE_END
 from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
