@@ -17,7 +17,6 @@ from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
 from kipspark.messages.framing import (
-    LEAD_SIZES,
     Group,
     Grouped,
     LeadError,
@@ -29,6 +28,7 @@ from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import Message
+from kipwire.logs.internal import LEAD_SIZES
 from kipwire.registry import registry_of
 
 COORDINATORS = ("group", "transaction", "share")

@@ -8,7 +8,15 @@ from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipwire import DecodeError
-from kipwire.logs.internal import COORDINATORS, METADATA, internal_record
+from kipwire.logs.internal import (
+    COORDINATORS,
+    LEAD_SIZES,
+    METADATA,
+    METADATA_FRAME,
+    internal_record,
+    pack_lead,
+    unpack_lead,
+)
 from kipwire.records import Record
 from kipwire.registry import registry_of
 
@@ -51,6 +59,21 @@ def test_what_is_no_such_record_is_a_decode_error(
     with pytest.raises(DecodeError) as caught:
         internal_record(topic, Record(offset=0, key=key, value=value))
     assert wrong in str(caught.value)
+
+
+def test_the_bytes_before_every_stored_message_say_its_type_and_version() -> None:
+    registry = registry_of("kafka_messages")
+    for name in registry.names():
+        for version in registry.versions(name):
+            cls = registry.message(name, version)
+            lead = pack_lead(cls)
+            assert (lead is None) == (cls.TYPE not in LEAD_SIZES)
+            if lead is not None:
+                assert len(lead) == LEAD_SIZES[cls.TYPE]
+                type_id, version_read, frame = unpack_lead(cls.TYPE, lead + b"more")
+                assert type_id in (cls.API_KEY, None)
+                assert version_read == cls.VERSION
+                assert frame == (METADATA_FRAME if cls.TYPE == "metadata" else None)
 
 
 def test_all_types_of_kafka_have_a_value() -> None:
