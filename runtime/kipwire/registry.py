@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
+from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
 from kipwire.messages import content_of
 from kipwire.tools.typed import overload
 
@@ -67,8 +67,7 @@ class Entry:
             return version
         if not self.versions:
             raise UnsupportedVersionError(f"{self.name} is retired: {package} has no version of it")
-        known = f"{self.lowest} to {self.highest}" if self.lowest < self.highest else f"only {self.lowest}"
-        raise UnsupportedVersionError(f"{package} has no version {version} of {self.name}; it has {known}")
+        raise UnsupportedVersionError(unknown_version(version, self.versions, f"{self.name} in {package}"))
 
     def header_version(self, version: int, package: str) -> int:
         """The version of the header before the message in that version.

@@ -21,6 +21,7 @@ from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.fields import in_version
+from kipwire.errors import unknown_version
 from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
 from kipwire.logs.internal import LEAD_SIZES, METADATA_FRAME, pack_lead, unpack_lead
 from kipwire.registry import registry_of
@@ -88,7 +89,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
             raise LeadError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise LeadError(unknown_version(selection.package, selection.message, version, size))
+            raise LeadError(version_error(selection.package, selection.message, version, size))
         return classes[version]
 
     return by_lead(data, size, find)
@@ -174,11 +175,10 @@ def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]
         yield lead, pc.indices_nonzero(pc.equal(leads.indices, code))
 
 
-def unknown_version(package: str, message: str, version: int, size: int) -> RowError:
+def version_error(package: str, message: str, version: int, size: int) -> RowError:
     """The error of a message in a version without a class, after a lead of `size` bytes."""
-    versions = registry_of(package).versions(message)
-    known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-    return RowError(message, None, "version", max(size - _INT16_SIZE, 0), f"there is no version {version}; {known}")
+    reason = unknown_version(version, registry_of(package).versions(message))
+    return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
 
 
 def _by_header(selection: Selection, data: pa.Array) -> Grouped:

@@ -22,7 +22,7 @@ from kipspark.messages.framing import (
     LeadError,
     by_lead,
     read_lead,
-    unknown_version,
+    version_error,
 )
 from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
@@ -200,7 +200,7 @@ def _grouped_values(record: Record, values: pa.Array) -> Grouped:
 def _class(selection: Selection, version: int, size: int) -> type[Message]:
     known = registry_of(selection.package)
     if version not in known.versions(selection.message):
-        raise LeadError(unknown_version(selection.package, selection.message, version, size))
+        raise LeadError(version_error(selection.package, selection.message, version, size))
     return known.message(selection.message, version)
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
-from kipwire.errors import EncodeError, JsonError, UnsupportedVersionError, path_text
+from kipwire.errors import EncodeError, JsonError, UnsupportedVersionError, path_text, unknown_version
 from kipwire.structs import Field, Root, Struct
 
 T = TypeVar("T")
@@ -62,8 +62,8 @@ def in_version(cls: type[R], version: int) -> type[R]:
         UnsupportedVersionError: the message has no such version.
     """
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-        known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
-        raise UnsupportedVersionError(f"there is no version {version} of {cls.NAME}; it has {known}")
+        known = range(cls.MIN_VERSION, cls.MAX_VERSION + 1)
+        raise UnsupportedVersionError(unknown_version(version, known, cls.NAME))
     found: type[R] = getattr(_module(cls, version), cls.__name__)
     return found
 

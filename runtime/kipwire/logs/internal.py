@@ -12,7 +12,7 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
-from kipwire.errors import DecodeError
+from kipwire.errors import DecodeError, unknown_version
 from kipwire.registry import KAFKA_PACKAGE, registry_of
 from kipwire.tools.text import only_left
 
@@ -175,6 +175,5 @@ def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str
 def _class(name: str, version: int) -> type[Message]:
     versions = registry_of(KAFKA_PACKAGE).versions(name)
     if version not in versions:
-        known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-        raise DecodeError(name, version, "version", 0, f"there is no version {version}; {known}")
+        raise DecodeError(name, version, "version", 0, unknown_version(version, versions))
     return registry_of(KAFKA_PACKAGE).message(name, version)

@@ -44,13 +44,13 @@ def test_a_record_of_the_metadata_log_is_its_value() -> None:
         ("__consumer_offsets", b"\0", None, "key.type at byte 0: need 2 bytes, but only 1 is left"),
         ("__consumer_offsets", b"\0\x63", None, "key.type at byte 0: __consumer_offsets has no type 99"),
         ("__consumer_offsets", b"\0\1" + KEY.encode(), b"\0", "version at byte 0: need 2 bytes, but only 1 is left"),
-        ("__consumer_offsets", b"\0\1" + KEY.encode(), b"\0\5", "there is no version 5; there are 0 to 4"),
+        ("__consumer_offsets", b"\0\1" + KEY.encode(), b"\0\5", "unknown version 5; known versions are 0 to 4"),
         ("__consumer_offsets", b"\0\1" + KEY.encode()[:-1], None, "OffsetCommitKey v0: partition at byte"),
         ("__share_group_state", b"\0\2", None, "__share_group_state has no type 2"),
         (METADATA, None, None, "need 3 bytes, but none are left"),
         (METADATA, None, b"\0\2\0", "value.frame_version at byte 0: is 0; only 1 is known"),
         (METADATA, None, b"\1\x63\0", "value.type at byte 1: __cluster_metadata has no type 99"),
-        (METADATA, None, b"\1\2\7", "TopicRecord v7: version at byte 0: there is no version 7; there is 0"),
+        (METADATA, None, b"\1\2\7", "TopicRecord v7: version at byte 0: unknown version 7; known version is 0"),
     ],
 )
 def test_what_is_no_such_record_is_a_decode_error(
