@@ -29,7 +29,7 @@ from benchmarks.timing import interleaved, median_ratio
 from kipwire import Message, columns, native
 from kipwire.columns import python_engine
 from kipwire.columns.arrow_types import columns_of
-from kipwire.columns.python_records import PythonRecords
+from kipwire.columns.python_engine import PythonRecords
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.compression import COMPRESSIONS
 

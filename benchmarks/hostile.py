@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kipwire import EncodeError, Message, Struct, native
 from kipwire.structs import Field
-from kipwire.tools.collector import no_garbage_collection
+from kipwire.tools.io import no_garbage_collection
 
 SIZE = 2000
 """Bytes of an attack, about: enough for what a message costs by itself not to matter."""

@@ -13,14 +13,14 @@ from functools import partial
 from statistics import median
 from time import thread_time
 
-from kipwire.tools import collector
+from kipwire.tools import io
 
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Switch Python's cyclic garbage collector off, since it would slow down an arbitrary function."""
     gc.collect()
-    with collector.no_garbage_collection():
+    with io.no_garbage_collection():
         yield
 
 
@@ -55,7 +55,7 @@ def interleaved(functions: dict[str, Callable[[], object]], rounds: int, seconds
 
 def interleaved_samples(samplers: dict[str, Sampler], rounds: int, seconds: float) -> dict[str, list[float]]:
     """Seconds per call by each sampler, one sample per round; every other round goes through them backwards."""
-    with collector.no_garbage_collection():
+    with io.no_garbage_collection():
         calls = {name: calibrate(sampler, seconds) for name, sampler in samplers.items()}
         samples: dict[str, list[float]] = {name: [] for name in samplers}
         for number in range(rounds):

@@ -25,7 +25,7 @@ import kafka_messages
 from kafka_messages.enums import ErrorCode
 from kipwire import KipwireError
 from kipwire.captures import CaptureError, Entry, files_in, open_frames, read_index
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from kipwire.tools.printable import escaped
+from kipwire.tools.text import escaped
 
 _WORD = re.compile(r"[A-Za-z0-9_.|+*? \[\]-]*", re.ASCII)
 """Harmless anywhere: it cannot end a comment or a string, call or assign anything."""

@@ -19,7 +19,7 @@ from io import BufferedReader
 from typing import Any, NamedTuple, TypeVar
 
 from kipwire.errors import KipwireError
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 from kipwire.types import TYPES
 
 AnyFile = TypeVar("AnyFile", bound=ReadableFile)

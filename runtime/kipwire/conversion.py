@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
-from kipwire.description.conditions import is_required
-from kipwire.description.paths import Visitor
+from kipwire.description.fields import Visitor, fields_of_other_versions, in_version, is_required
 from kipwire.description.values import out_of_range
-from kipwire.description.versions import fields_of_other_versions, in_version
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
 from kipwire.messages import Message
 from kipwire.structs import DEFAULT, Field, Root, Struct
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 from kipwire.types import ENCODINGS, TYPES
 
 M = TypeVar("M", bound="Message")

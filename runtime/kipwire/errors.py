@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Self
 
 MOST_CHARACTERS = 2000
@@ -146,3 +147,15 @@ def path_text(path: list[Any]) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def unknown_version(version: object, known: Sequence[int], message: str = "") -> str:
+    """The reason for refusing a version, such as `unknown version 9; known versions are 0 to 3`.
+
+    Args:
+        version: the version.
+        known: the versions that there are, ascending and without gaps; at least one.
+        message: the name of the message, where a reader does not see it otherwise.
+    """
+    there = f"versions are {known[0]} to {known[-1]}" if len(known) > 1 else f"version is {known[0]}"
+    return f"unknown version {shown(version)}{message and f' of {message}'}; known {there}"

@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kipwire import frame_hints
 from kipwire.api_keys import is_api_versions_response
-from kipwire.description.versions import in_version
+from kipwire.description.fields import in_version
 from kipwire.errors import (
     DecodeError,
     EncodeError,
@@ -135,7 +135,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
         DecodeError: it is too short.
     """
     if len(frame) < _KEY_AND_VERSION.size:
-        from kipwire.tools.words import counted  # only errors need it
+        from kipwire.tools.text import counted  # only errors need it
 
         reason = f"a frame of {counted(len(frame), 'byte')} is too short for a header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
@@ -207,7 +207,7 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
 
 def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version: int, correlation_id: int) -> NoReturn:
     """Raise the error of a frame with bytes after its message."""
-    from kipwire.tools.words import left_over  # only errors need it
+    from kipwire.tools.text import left_over  # only errors need it
 
     end = len(content_of(frame)) - len(rest)
     error = LeftOverError(body.NAME, body.VERSION, "", end, left_over(len(rest), "the message"))

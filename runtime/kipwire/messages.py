@@ -176,7 +176,7 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
         DecodeError: bytes are left over.
     """
     if end < len(data):
-        from kipwire.tools.words import left_over  # only errors need it
+        from kipwire.tools.text import left_over  # only errors need it
 
         raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
+from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
 from kipwire.messages import content_of
-from kipwire.registry_entry import Entry as Entry  # generated packages take it from here
 from kipwire.tools.typed import overload
 
 TYPE_CHECKING = False
@@ -17,6 +16,70 @@ if TYPE_CHECKING:
     from kipwire.messages import Message
 
     M = TypeVar("M", bound=Message)
+
+
+class Entry:
+    """What is known of a message before its class is imported."""
+
+    __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "served", "type")
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        type: str,  # the spec language's own word
+        api_key: int | None,
+        lowest: int,
+        highest: int,
+        first_flexible: int,
+        headers: tuple[int, ...] | None,
+        served: tuple[int, int] | None = None,
+    ) -> None:
+        self.name = name
+        self.module = module
+        self.type = type
+        self.api_key = api_key
+        self.lowest = lowest
+        self.highest = highest
+        """Below `lowest` for a retired message, which has no version left."""
+        self.first_flexible = first_flexible
+        """The lowest flexible version; one above `highest` where there is none."""
+        self.headers = headers
+        """Of requests and responses: the header's version before inflexible and before flexible versions.
+
+        One more comes first where version 0 has a header of its own.
+        """
+        lowest_served, highest_served = served or (lowest, highest)
+        self.served = range(lowest_served, highest_served + 1)
+        """The versions that the current release of the protocol speaks; the others are for what earlier ones wrote."""
+
+    @property
+    def versions(self) -> range:
+        return range(self.lowest, self.highest + 1)
+
+    def existing(self, version: int, package: str) -> int:
+        """The version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        if version in self.versions:
+            return version
+        if not self.versions:
+            raise UnsupportedVersionError(f"{self.name} is retired: {package} has no version of it")
+        raise UnsupportedVersionError(unknown_version(version, self.versions, f"{self.name} in {package}"))
+
+    def header_version(self, version: int, package: str) -> int:
+        """The version of the header before the message in that version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        *first, inflexible, flexible = self.headers or (0, 0)
+        if self.existing(version, package) >= self.first_flexible:
+            return flexible
+        return first[0] if first and version == 0 else inflexible
+
 
 KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
 _NAMED_BY = "name a response by its class, by the class of its request, or by API key and version"
@@ -47,7 +110,7 @@ class Registry:
         """
         entry = self._by_name.get(name)
         if entry is None:
-            from kipwire.tools.words import did_you_mean  # only errors need it
+            from kipwire.tools.text import did_you_mean  # only errors need it
 
             hint = did_you_mean(name, self._by_name)
             raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, columns, native
-from kipwire.columns.python_records import PythonRecords
+from kipwire.columns.python_engine import PythonRecords
 from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
 from kipwire.records.kip_98 import write_set
 from kipwire.records.model import bytes_of_key, header_key
@@ -36,7 +36,7 @@ def ways() -> list[Any]:
     """What makes columns of batches of magic 2 here."""
     if not native.in_use:
         return [PythonRecords, partial(PythonRecords, True)]
-    from kipwire.columns.kernel_records import KernelRecords
+    from kipwire.columns.kernel_engine import KernelRecords
 
     return [KernelRecords, PythonRecords, partial(KernelRecords, True), partial(PythonRecords, True)]
 
@@ -240,7 +240,7 @@ def test_rows_and_size_go_across_formats() -> None:
 
 @pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 def test_room_for_what_is_expected_does_not_grow_with_what_came_before() -> None:
-    from kipwire.columns.kernel_records import KernelRecords
+    from kipwire.columns.kernel_engine import KernelRecords
 
     filled = KernelRecords()
     small, large = ([Record(offset=0, value=b"x" * size)] for size in (1, 2**22))

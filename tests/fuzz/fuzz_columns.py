@@ -75,7 +75,7 @@ TARGETS: dict[str, Target] = {"bytes": from_bytes, "ipc": from_ipc}
 
 def several_times(chance: random.Random) -> Callable[[], Any]:
     """What gives the same columns of records again, so that they expect what they had before, or sometimes new ones."""
-    from kipwire.columns.kernel_records import KernelRecords  # which is only there once the kernel is
+    from kipwire.columns.kernel_engine import KernelRecords  # which is only there once the kernel is
 
     made = [KernelRecords()]
 

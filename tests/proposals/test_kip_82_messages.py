@@ -146,7 +146,7 @@ def test_frames_of_version_3_are_found_by_their_api_key(request_: str, response:
 
 def test_the_proposal_has_these_apis_in_version_3_only() -> None:
     for api_key in (0, 1):
-        with pytest.raises(UnsupportedVersionError, match="has no version 2 of Kip82"):
+        with pytest.raises(UnsupportedVersionError, match="unknown version 2 of Kip82"):
             proposals.request(api_key, 2)
 
 

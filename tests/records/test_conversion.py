@@ -15,7 +15,7 @@ from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
 from kipwire import Message
 from kipwire.records import Loss, Record, down_convert, read_batches, up_convert, write_batch, write_message_set
-from kipwire.records.losses import KNOWN_ATTRIBUTES
+from kipwire.records.heads import KNOWN_ATTRIBUTES
 from tests.support.converted_records import with_crcs
 from tests.support.hex_tables import octets
 from tests.support.places import DATA

@@ -20,8 +20,14 @@ from hypothesis import strategies as st
 from kipwire import DecodeError, EncodeError, native
 from kipwire.records import RawHeaderKey, Record, down_convert, read_batches, up_convert, with_offsets, write_batch
 from kipwire.records.model import bytes_of_key, header_key
-from kipwire.records.plain_sections import read_plainly, write_plainly
-from kipwire.records.sections import read_by_classes, read_section, write_by_classes, write_section
+from kipwire.records.sections import (
+    read_by_classes,
+    read_plainly,
+    read_section,
+    write_by_classes,
+    write_plainly,
+    write_section,
+)
 from tests.support import native_checks
 from tests.support.places import GOLDEN, SUPPORT
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from struct import Struct as Packer
 
 import pytest
@@ -14,6 +15,7 @@ from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
 from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records import heads
 from kipwire.records.kip_98 import heads as kip_98
+from tests.support.places import ROOT
 
 KEY = b"a key"
 SMALLEST: list[Message] = [v0.MessageAndOffset(), v1.MessageAndOffset(), RecordBatch()]
@@ -85,6 +87,41 @@ def test_checksum_and_attributes_are_read_from_their_fields(message: Message) ->
     width = found["attributes"].end - form.attributes
     Packer(">b" if width == 1 else ">h").pack_into(data, form.attributes, 5)
     assert form.crc_and_attributes.unpack_from(data, form.crc) == (found["crc"].value, 5)
+
+
+ATTRIBUTES: dict[str, dict[str, int]] = {
+    "COMPRESSION": {"compression_type": 7},
+    "LOG_APPEND_TIME": {"timestamp_type": 1},
+    "TRANSACTIONAL": {"is_transactional": True},
+    "CONTROL": {"is_control": True},
+    "DELETE_HORIZON": {"has_delete_horizon": True},
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_bits_of_attributes_are_those_of_the_spec(name: str) -> None:
+    batch = RecordBatch(**ATTRIBUTES[name])  # type: ignore[arg-type]
+    assert fields(batch)["attributes"].value == getattr(heads, name)
+
+
+def numbers_of_kernel() -> dict[str, int]:
+    """The positions in a batch and the bits of its attributes that the kernel has, by their names there."""
+    _, numbers, _ = (ROOT / "runtime/kernel/batches.pxi").read_text(encoding="utf-8").split("cdef enum:", 2)
+    return {name: int(number, 0) for name, number in re.findall(r"^    (\w+) = (\w+)", numbers, re.MULTILINE)}
+
+
+def test_the_kernel_has_each_field_of_a_batch_where_the_spec_has_it() -> None:
+    numbers, found = numbers_of_kernel(), fields(RecordBatch(records=b"some"))
+    positions = {name.removesuffix("_AT").lower(): at for name, at in numbers.items() if name.endswith("_AT")}
+    positions["partition_leader_epoch"] = positions.pop("leader_epoch")
+    assert positions == {name: found[name].start for name in positions}
+    assert set(positions.values()) == {piece.start for piece in found.values()}
+
+
+def test_the_kernel_has_the_bits_of_attributes_that_heads_have() -> None:
+    numbers = numbers_of_kernel()
+    numbers["COMPRESSION"] = numbers["CODEC"]
+    assert {name: numbers[name] for name in ATTRIBUTES} == {name: getattr(heads, name) for name in ATTRIBUTES}
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])

@@ -117,7 +117,7 @@ def test_only_messages_of_its_side_are_taken(entry: str, given: str) -> None:
     text = str(caught.value)
     assert "object has no attribute" not in text
     assert "unhashable" not in text
-    assert "has no version" not in text, "what is wrong is not the version"
+    assert "unknown version" not in text, "what is wrong is not the version"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipwire.description.conditions import is_required
+from kipwire.description.fields import is_required
 from kipwire.structs import Struct
 
 S = TypeVar("S", bound=Struct)

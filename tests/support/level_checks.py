@@ -18,7 +18,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from kipgen.language.runtime_names import RUNTIME_NAMES
+from kipgen.language.names import RUNTIME_NAMES
 from kipwire import DecodeError, EncodeError, Field, Message, Struct
 from kipwire.contract import LEVEL
 from kipwire.registry import Entry, Registry, registry_of

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from kipwire import KipwireError, Message, Struct, native
-from kipwire.records import RawHeaderKey, Record, plain_sections, sections
+from kipwire.records import RawHeaderKey, Record, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
@@ -78,7 +78,7 @@ def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_t
     found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
     with without_kernel():
         expected = result(sections.read_by_classes, data, base_offset, base_timestamp)
-    plain = plain_sections.read_plainly(data, base_offset, base_timestamp)
+    plain = sections.read_plainly(data, base_offset, base_timestamp)
     assert content_of(plain) == content_of(expected), data.hex()
     if found is None:
         assert expected is None or any(
@@ -100,7 +100,7 @@ def check_write_records(
     with without_kernel():
         # Callers have looked at the types of what they hand over.
         expected = result(sections.write_by_classes, records, base_offset, base_timestamp, errors=ODD_ERRORS)
-        plain = plain_sections.write_plainly(records, base_offset, base_timestamp)
+        plain = sections.write_plainly(records, base_offset, base_timestamp)
         ordered = result(ordered_records, records, 2, errors=ODD_ERRORS)
     assert [slots(one) for one in records] == before
     assert found is None or (type(found) is bytes and found == expected), f"{records!r}"

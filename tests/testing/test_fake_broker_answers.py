@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
-from kipwire.testing.broker.answering import answer
 from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.server import answer
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,

@@ -18,8 +18,7 @@ from kipgen.reading.check import Reader, read_bytes, read_file, read_folder
 from kipgen.reading.source import MAX_BYTES
 from kipwire.console.command_line import PATH, fail
 from kipwire.tools.files import need_input
-from kipwire.tools.lines import print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_out
 
 _STDIN = Path("-")
 

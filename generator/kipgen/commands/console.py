@@ -10,7 +10,7 @@ from kipgen.commands.settings import Settings, SettingsError, find_settings
 from kipgen.language.problems import Problem
 from kipgen.reading.spec_files import spec_files
 from kipwire.console.command_line import fail
-from kipwire.tools.lines import print_err
+from kipwire.tools.text import print_err
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

@@ -25,8 +25,8 @@ from kipgen.package.generate import PackageChanges, Progress, apply_changes, fin
 from kipgen.package.package_folder import misplaced
 from kipgen.reading.check import read_folder
 from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.terminal import ERR
+from kipwire.tools.text import print_err, print_out
 
 DEFAULT_OUT = Path("generated")
 

@@ -12,7 +12,7 @@ from kipgen.commands.console import settings_here
 from kipgen.commands.new_spec import new_specs, taken_api_keys
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.files import write_whole
-from kipwire.tools.lines import print_out
+from kipwire.tools.text import print_out
 
 
 @click.command

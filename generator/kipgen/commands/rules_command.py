@@ -9,8 +9,7 @@ import click
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.reading.rules import ALL
 from kipwire.console.command_line import fail
-from kipwire.tools.lines import print_out
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean, print_out
 
 
 @click.command

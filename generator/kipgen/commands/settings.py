@@ -13,7 +13,7 @@ from typing import Any
 from kipgen.language.names import need_package_name
 from kipgen.reading.rules import ALL
 from kipwire.tools.files import read_regular
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 MAX_BYTES = 16 * 2**20
 """How long a file with settings may be."""

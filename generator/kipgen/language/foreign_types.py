@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kipwire.tools.words import nearest
+from kipwire.tools.text import nearest
 from kipwire.types import TYPES
 
 _NAMES = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kipgen.language.spec import Location
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 Severity = Literal["error", "warning"]
 

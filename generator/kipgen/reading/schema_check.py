@@ -17,7 +17,7 @@ from kipgen.language.problems import Problem
 from kipgen.reading.schema_accept import surely_accepts
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 from kipgen.resources import schema_path
-from kipwire.tools.words import did_you_mean, nearest
+from kipwire.tools.text import did_you_mean, nearest
 
 _KINDS = {
     "array": "a list",

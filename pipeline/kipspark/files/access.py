@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import BLOCK, HERE, Storage, StoredFile, is_url
-from kipwire.tools.folders import files_below
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile, files_below
 
 _MOST_TIMES = 20
 """How often to list a folder whose files are removed meanwhile."""

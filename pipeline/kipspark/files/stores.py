@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from kipspark.errors import ListingError, SourceError
 from kipwire.errors import KipwireError
 from kipwire.tools.extras import install, missing_extra
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

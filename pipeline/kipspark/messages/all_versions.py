@@ -13,7 +13,7 @@ from kipspark.messages.selection import Selection
 from kipwire import Message, columns
 from kipwire.columns.arrow_types import Column, StructColumns, columns_of
 from kipwire.description.column_order import ordered, places
-from kipwire.tools.words import nearest
+from kipwire.tools.text import nearest
 from kipwire.types import TYPES
 
 VERSION = "_version"

@@ -15,7 +15,7 @@ from kipspark.messages.framing import Group, grouped
 from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
 from kipspark.messages.selection import Selection
 from kipwire import DecodeError, columns
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _BYTES_SHOWN = 48
 

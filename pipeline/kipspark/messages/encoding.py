@@ -15,6 +15,7 @@ from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
 from kipspark.messages.tag_defaults import with_tag_defaults
 from kipwire import EncodeError, Message, columns
+from kipwire.errors import unknown_version
 
 
 class Encoded(NamedTuple):
@@ -58,9 +59,8 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
             at = here.to_pylist() if wrong else []
             errors.update({at[index]: text for index, text in wrong.items()})
         else:
-            errors.update(
-                dict.fromkeys(here.to_pylist(), f"{selection.message}: {VERSION}: there is no version {version}")
-            )
+            reason = unknown_version(version, sorted(classes))
+            errors.update(dict.fromkeys(here.to_pylist(), f"{selection.message}: {VERSION}: {reason}"))
     if not parts:
         return Encoded(pa.nulls(len(rows), pa.binary()), errors)
     order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(row_numbers))

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from struct import Struct as Packer
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -21,16 +20,16 @@ from kipspark.errors import JobError
 from kipspark.messages.row_errors import RowError, row_error_of
 from kipspark.messages.selection import Selection
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.versions import in_version
+from kipwire.description.fields import in_version
+from kipwire.errors import unknown_version
 from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
+from kipwire.logs.internal import LEAD_SIZES, METADATA_FRAME, pack_lead, unpack_lead
 from kipwire.registry import registry_of
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
-INT16 = Packer(">h")
+_INT16_SIZE = 2
 _LONGEST = 2**31 - 1
 """The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
-METADATA_FRAME = 1
-"""The version of the frame of a record of the metadata log."""
 
 
 class Group(NamedTuple):
@@ -90,7 +89,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
             raise LeadError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise LeadError(unknown_version(selection.package, selection.message, version, size))
+            raise LeadError(version_error(selection.package, selection.message, version, size))
         return classes[version]
 
     return by_lead(data, size, find)
@@ -110,10 +109,6 @@ def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
     return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
 
 
-LEAD_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
-"""Bytes before a message, by the type of its spec. As varints, all types and versions of metadata fit in a byte."""
-
-
 def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
     """The type, if the bytes include it, and the version.
 
@@ -128,13 +123,10 @@ def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
     size = LEAD_SIZES[kind]
     if len(lead) < size:
         raise LeadError(RowError(message, None, "version", len(lead), f"need {size} bytes, {only_left(len(lead))}"))
-    if kind == "coordinator-key":
-        return INT16.unpack(lead)[0], 0
-    if kind == "coordinator-value":
-        return None, INT16.unpack(lead)[0]
-    if lead[0] != METADATA_FRAME:
-        raise LeadError(RowError(message, None, "frame_version", 0, f"is {lead[0]}; only {METADATA_FRAME} is known"))
-    return lead[1], lead[2]
+    type_, version, frame = unpack_lead(kind, lead)
+    if frame not in (None, METADATA_FRAME):
+        raise LeadError(RowError(message, None, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known"))
+    return type_, version
 
 
 def write_lead(cls: type[Message]) -> bytes:
@@ -143,13 +135,10 @@ def write_lead(cls: type[Message]) -> bytes:
     Raises:
         JobError: such messages are stored without a version, or with more than the class says.
     """
-    if cls.TYPE == "coordinator-key":
-        return INT16.pack(cls.API_KEY)
-    if cls.TYPE == "coordinator-value":
-        return INT16.pack(cls.VERSION)
-    if cls.TYPE == "metadata":
-        return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
-    raise JobError(f"{cls.NAME} is not stored with its version; give a version")
+    lead = pack_lead(cls)
+    if lead is None:
+        raise JobError(f"{cls.NAME} is not stored with its version; give a version")
+    return lead
 
 
 def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
@@ -186,11 +175,10 @@ def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]
         yield lead, pc.indices_nonzero(pc.equal(leads.indices, code))
 
 
-def unknown_version(package: str, message: str, version: int, size: int) -> RowError:
+def version_error(package: str, message: str, version: int, size: int) -> RowError:
     """The error of a message in a version without a class, after a lead of `size` bytes."""
-    versions = registry_of(package).versions(message)
-    known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-    return RowError(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
+    reason = unknown_version(version, registry_of(package).versions(message))
+    return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
 
 
 def _by_header(selection: Selection, data: pa.Array) -> Grouped:
@@ -217,7 +205,7 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
             header_version = found.request_header_version(key, version)
             _, start = headers.message("RequestHeader", header_version).read(frame)
         except UnsupportedVersionError as error:
-            errors[row] = RowError("RequestHeader", None, "request_api_version", INT16.size, str(error))
+            errors[row] = RowError("RequestHeader", None, "request_api_version", _INT16_SIZE, str(error))
         except DecodeError as error:
             errors[row] = row_error_of(error, 0)
         else:

@@ -18,17 +18,17 @@ from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
 from kipspark.messages.framing import (
-    LEAD_SIZES,
     Group,
     Grouped,
     LeadError,
     by_lead,
     read_lead,
-    unknown_version,
+    version_error,
 )
 from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
 from kipwire import Message
+from kipwire.logs.internal import LEAD_SIZES
 from kipwire.registry import registry_of
 
 COORDINATORS = ("group", "transaction", "share")
@@ -200,7 +200,7 @@ def _grouped_values(record: Record, values: pa.Array) -> Grouped:
 def _class(selection: Selection, version: int, size: int) -> type[Message]:
     known = registry_of(selection.package)
     if version not in known.versions(selection.message):
-        raise LeadError(unknown_version(selection.package, selection.message, version, size))
+        raise LeadError(version_error(selection.package, selection.message, version, size))
     return known.message(selection.message, version)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kipspark.report.report import Row
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 MOST_LINES = 10
 """The most lines that can still be distinguished."""

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kipspark.report.report import FirstRows, Report, cell
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 
 def show(console: Console, report: Report, tables: Iterable[FirstRows]) -> None:

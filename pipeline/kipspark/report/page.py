@@ -12,7 +12,7 @@ from typing import Any
 
 from kipspark.errors import JobError
 from kipspark.report.report import Chart, FirstRows, Report, Row, cell
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",

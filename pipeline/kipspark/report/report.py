@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 
 from kipspark.report.metrics import Metrics
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from kipspark.sources.captures import is_frames_name, is_index_name
 from kipspark.sources.packet_captures import PacketCapture
 from kipwire.captures import FRAMES, INDEX
 from kipwire.packets.rotation import is_packet_name
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 
 
 class Captures(NamedTuple):

@@ -23,7 +23,7 @@ from kipwire.captures import (
     read_index,
 )
 from kipwire.packets.conversation import REQUEST, RESPONSE
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 
 
 class Part(NamedTuple):

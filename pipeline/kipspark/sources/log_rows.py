@@ -26,9 +26,9 @@ from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import Bounds, RecordBatch
 from kipwire.records.accounting import Tail
-from kipwire.records.bounds import NO_TIMESTAMP
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.segments import read_part
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""

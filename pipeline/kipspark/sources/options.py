@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kipspark.errors import SourceError
 from kipspark.files.roots import Roots, each_root, shown_roots
 from kipspark.files.stores import Storage, storage_of
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 _OF_STORAGE = "storage."
 """What the names of options of a store start with."""

@@ -1,4 +1,7 @@
-"""Uuids in generated code. A separate module, since few messages need its imports."""
+"""Uuids in generated code.
+
+A module of its own: few messages have uuids. Importing `uuid` takes 6 ms, importing a first message without it 10.
+"""
 
 from __future__ import annotations
 

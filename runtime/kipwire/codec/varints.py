@@ -1,4 +1,7 @@
-"""The unsigned varints of one and two bytes: a table of its own, since few programs need it and it takes a moment."""
+"""The unsigned varints of one and two bytes.
+
+A module of its own: few messages need the table. Making it takes 2 ms, importing a first message 10.
+"""
 
 from __future__ import annotations
 

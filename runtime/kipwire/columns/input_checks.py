@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 
 from kipwire.columns.arrow_types import Column, StructColumns
-from kipwire.description.paths import Visitor
+from kipwire.description.fields import Visitor
 from kipwire.messages import Message
 from kipwire.types import KINDS
 

@@ -6,13 +6,13 @@ import pyarrow as pa
 
 from kipwire import native
 from kipwire.columns.errors import too_much
-from kipwire.columns.python_records import PythonRecords
+from kipwire.columns.python_engine import PythonRecords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipwire.columns.kernel_records import KernelRecords
+    from kipwire.columns.kernel_engine import KernelRecords
     from kipwire.records import RecordBatch
 
 _HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
@@ -64,7 +64,7 @@ class RecordColumns:
         self._by_python = PythonRecords(header_keys)
         self._by_kernel: KernelRecords | None = None
         if native.in_use:
-            from kipwire.columns.kernel_records import KernelRecords
+            from kipwire.columns.kernel_engine import KernelRecords
 
             self._by_kernel = KernelRecords(header_keys)
         self._filled: PythonRecords | KernelRecords = self._by_python

@@ -11,8 +11,8 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 
 from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.client import ClientConnection
-from kipwire.connection.errors import LocalProtocolError, RemoteProtocolError
 from kipwire.connection.events import Event, Expected, Request, Response, SaslToken
+from kipwire.connection.framing import LocalProtocolError, RemoteProtocolError
 from kipwire.connection.negotiation import common_versions, version_to_retry, versions_answer
 from kipwire.connection.server import ServerConnection
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import deque
 
 from kipwire.captures import LARGEST_FRAME
-from kipwire.connection.acks import is_answered
-from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
-from kipwire.connection.splitting import Location, Splitter, sized
+from kipwire.connection.framing import LocalProtocolError, Location, Splitter, is_answered, sized
 from kipwire.messages import described
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

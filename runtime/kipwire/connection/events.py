@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packer
 from typing import Generic, NamedTuple, TypeVar
 
-from kipwire.connection.acks import is_answered
+from kipwire.connection.framing import is_answered
 from kipwire.errors import DecodeError, UnsupportedVersionError
 
 TYPE_CHECKING = False

@@ -6,12 +6,11 @@ from collections import deque
 
 from kipwire.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.captures import LARGEST_FRAME
-from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
-from kipwire.connection.splitting import Splitter, sized
+from kipwire.connection.framing import LocalProtocolError, Splitter, sized
 from kipwire.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
 from kipwire.messages import described
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

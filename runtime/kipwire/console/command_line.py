@@ -24,8 +24,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from kipwire.release import release_line
-from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.printable import printable_line, printable_text
+from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from operator import index
 from typing import Any, TypeVar
 
-from kipwire.description.paths import Visitor
+from kipwire.description.fields import Visitor, fields_of_other_versions
 from kipwire.description.values import check, out_of_range
-from kipwire.description.versions import fields_of_other_versions
 from kipwire.errors import JsonError, shown
 from kipwire.structs import Field, Root, Struct
 from kipwire.types import KINDS

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from kipwire.errors import DecodeError, path_text
 from kipwire.structs import Root
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 from kipwire.types import ENCODINGS, TYPES
 
 FIXED = {

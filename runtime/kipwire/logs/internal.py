@@ -12,9 +12,9 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
-from kipwire.errors import DecodeError
+from kipwire.errors import DecodeError, unknown_version
 from kipwire.registry import KAFKA_PACKAGE, registry_of
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +32,44 @@ COORDINATORS: dict[str, type[MessageNumber]] = {
 INTERNAL_TOPICS = (*COORDINATORS, METADATA)
 
 _INT16 = Packer(">h")
-_METADATA_FRAME = 1
+METADATA_FRAME = 1
 """The version of the frame of a metadata record."""
-_METADATA_HEAD = 3
-"""Its bytes: all types and versions that Kafka has fit in one byte each."""
+LEAD_SIZES = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
+"""The bytes before a message in a record, by the type of its spec. As varints, all types and versions of metadata that
+Kafka has fit in one byte each."""
+
+
+class Lead(NamedTuple):
+    """The meaning of the bytes before a message in a record."""
+
+    type_id: int | None
+    """None before the value of a coordinator's record, whose key has the type."""
+    version: int
+    frame: int | None = None
+    """The version of the frame of a metadata record, which should be `METADATA_FRAME`."""
+
+
+def unpack_lead(kind: str, data: bytes) -> Lead:
+    """Read the bytes before a message in a record.
+
+    Args:
+        kind: the type of its spec, one of `LEAD_SIZES`.
+        data: at least as many bytes.
+    """
+    if kind == "metadata":
+        frame, type_id, version = data[: LEAD_SIZES[kind]]
+        return Lead(type_id, version, frame)
+    (number,) = _INT16.unpack_from(data)
+    return Lead(number, 0) if kind == "coordinator-key" else Lead(None, number)
+
+
+def pack_lead(cls: type[Message]) -> bytes | None:
+    """The bytes before a message of a class in a record; None if its spec has a type that is not in `LEAD_SIZES`."""
+    if cls.TYPE == "metadata":
+        return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
+    if cls.TYPE not in LEAD_SIZES:
+        return None
+    return _INT16.pack(cls.API_KEY if cls.TYPE == "coordinator-key" else cls.VERSION)
 
 
 class InternalRecord(NamedTuple):
@@ -81,14 +115,16 @@ def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
     """
     if key is None:
         raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
-    if len(key) < _INT16.size:
-        raise DecodeError("record", 0, "key.type", 0, f"need {_INT16.size} bytes, {only_left(len(key))}")
-    (type_id,) = _INT16.unpack_from(key)
+    size = LEAD_SIZES["coordinator-key"]
+    if len(key) < size:
+        raise DecodeError("record", 0, "key.type", 0, f"need {size} bytes, {only_left(len(key))}")
+    type_id = unpack_lead("coordinator-key", key).type_id
+    assert type_id is not None  # keys have it
     found = _coordinator_type(topic, type_id)
     if found is None:
         raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
     name, key_class, value_name = found
-    return CoordinatorKey(name, type_id, key_class.decode(key[_INT16.size :]), value_name)
+    return CoordinatorKey(name, type_id, key_class.decode(key[size:]), value_name)
 
 
 def coordinator_value(name: str, value: bytes | None) -> Message | None:
@@ -103,25 +139,26 @@ def coordinator_value(name: str, value: bytes | None) -> Message | None:
     """
     if value is None:
         return None
-    if len(value) < _INT16.size:
-        raise DecodeError(name, 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
-    (version,) = _INT16.unpack_from(value)
-    return _class(name, version).decode(value[_INT16.size :])
+    size = LEAD_SIZES["coordinator-value"]
+    if len(value) < size:
+        raise DecodeError(name, 0, "version", 0, f"need {size} bytes, {only_left(len(value))}")
+    return _class(name, unpack_lead("coordinator-value", value).version).decode(value[size:])
 
 
 def _metadata(record: Record) -> InternalRecord:
-    value = record.value
-    if value is None or len(value) < _METADATA_HEAD:
+    value, size = record.value, LEAD_SIZES["metadata"]
+    if value is None or len(value) < size:
         left = only_left(0 if value is None else len(value))
-        raise DecodeError("record", 0, "value.type", 0, f"need {_METADATA_HEAD} bytes, {left}")
-    frame, type_id, version = value[:_METADATA_HEAD]
-    if frame != _METADATA_FRAME:
-        reason = f"is {frame}; only {_METADATA_FRAME} is known"
+        raise DecodeError("record", 0, "value.type", 0, f"need {size} bytes, {left}")
+    type_id, version, frame = unpack_lead("metadata", value)
+    assert type_id is not None  # metadata has it
+    if frame != METADATA_FRAME:
+        reason = f"is {frame}; only {METADATA_FRAME} is known"
         raise DecodeError("record", 0, "value.frame_version", 0, reason)
     type_ = MetadataRecordType.find(type_id)
     if type_ is None:
         raise DecodeError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
-    return InternalRecord(type_.message, type_id, None, _class(type_.message, version).decode(value[_METADATA_HEAD:]))
+    return InternalRecord(type_.message, type_id, None, _class(type_.message, version).decode(value[size:]))
 
 
 @lru_cache(maxsize=256)
@@ -138,6 +175,5 @@ def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str
 def _class(name: str, version: int) -> type[Message]:
     versions = registry_of(KAFKA_PACKAGE).versions(name)
     if version not in versions:
-        known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-        raise DecodeError(name, version, "version", 0, f"there is no version {version}; {known}")
+        raise DecodeError(name, version, "version", 0, unknown_version(version, versions))
     return registry_of(KAFKA_PACKAGE).message(name, version)

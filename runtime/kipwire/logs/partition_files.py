@@ -14,9 +14,9 @@ from kafka_messages.aborted_txn.v0 import AbortedTxn
 from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.errors import DecodeError
-from kipwire.records.locations import wrong_checksum
+from kipwire.records.checks import wrong_checksum
 from kipwire.records.names import HIGHEST_INT32, HIGHEST_OFFSET
-from kipwire.tools.words import counted, only_left
+from kipwire.tools.text import counted, only_left
 
 _OFFSET_ENTRY = Packer(">ii")
 _TIME_ENTRY = Packer(">qi")

@@ -12,7 +12,7 @@ from kipwire.packets.conversation import Found
 from kipwire.packets.files import Packet
 from kipwire.packets.headers import Segment, Unreadable, port, segment_of
 from kipwire.packets.rotation import in_order
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 
 _MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""

@@ -17,7 +17,7 @@ from kipwire.packets.requests import (
     why_no_request,
 )
 from kipwire.packets.streams import Piece, Stream
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _MODULUS = 2**32
 _FIRST_BYTES = 64

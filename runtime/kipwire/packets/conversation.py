@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kipwire.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.packets.framing import Frame, Skipped
 from kipwire.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 REQUEST, RESPONSE = "request", "response"
 

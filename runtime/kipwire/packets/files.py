@@ -14,7 +14,7 @@ from struct import Struct
 from typing import BinaryIO, NamedTuple, cast
 
 from kipwire.captures import CaptureError
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

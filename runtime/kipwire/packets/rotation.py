@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 
 from kipwire.packets.files import Damaged, Packet, read_packets
-from kipwire.tools.readable import ReadableFile
+from kipwire.tools.io import ReadableFile
 
 _NAME = re.compile(r".+\.(pcap|pcapng|cap)\d*(\.gz)?", re.IGNORECASE)
 """The digits are what `tcpdump -C` appends to a name."""

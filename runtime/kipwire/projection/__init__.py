@@ -13,8 +13,8 @@
 All bytes are checked as strictly as by `decode`. See docs/projection.md.
 """
 
-from kipwire.projection.errors import ProjectionError
 from kipwire.projection.one_version import Projection
+from kipwire.projection.paths import ProjectionError
 from kipwire.projection.versions import VersionedProjection
 
 __all__ = ["Projection", "ProjectionError", "VersionedProjection"]

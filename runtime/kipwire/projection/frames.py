@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipwire.frames import class_of_answer
-from kipwire.projection.errors import ProjectionError
+from kipwire.projection.paths import ProjectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.projection.errors import ProjectionError
+from kipwire.errors import KipwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from kipwire.structs import Struct
 
     Choice = dict[str, "int | Choice"]
+
+
+class ProjectionError(KipwireError):
+    """A path that does not lead to a field, paths that overlap, or more or fewer values than paths."""
 
 
 class Step(NamedTuple):
@@ -38,7 +42,7 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
             raise ProjectionError(f"{where} has no field {path!r}: {outer} is not a struct")
         field = next((one for one in struct.ATTRIBUTES if one.name == name), None)
         if field is None:
-            from kipwire.tools.words import did_you_mean  # only errors need it
+            from kipwire.tools.text import did_you_mean  # only errors need it
 
             names = [one.name for one in struct.ATTRIBUTES]
             raise ProjectionError(f"{where} has no field {path!r}: {_missing(name, struct)}{did_you_mean(name, names)}")

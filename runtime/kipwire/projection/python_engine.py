@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire.errors import EncodeError, path_text, shown
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

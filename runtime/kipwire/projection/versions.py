@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipwire.errors import EncodeError, shown
-from kipwire.projection.errors import ProjectionError
 from kipwire.projection.one_version import Projection
-from kipwire.projection.paths import choice_of, steps_to
+from kipwire.projection.paths import ProjectionError, choice_of, steps_to
 from kipwire.tools.typed import Generic
 
 TYPE_CHECKING = False

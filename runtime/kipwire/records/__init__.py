@@ -4,18 +4,16 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 """
 
 from kipwire.records.bounds import Bounds
-from kipwire.records.control import ControlRecord, control_record
-from kipwire.records.converting import Converted, down_convert, up_convert
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
-from kipwire.records.losses import Loss
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
+from kipwire.records.control import ControlRecord, control_record, read_committed
+from kipwire.records.converting import Converted, Loss, down_convert, up_convert
+from kipwire.records.heads import with_offsets
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch
-from kipwire.records.moving import with_offsets
 from kipwire.records.reading import read_batches
 from kipwire.records.record_batches import write_batch
 from kipwire.records.segments import read_segment
-from kipwire.records.transactions import read_committed
 
 __all__ = [
     "MAX_DECOMPRESSED_SIZE",

@@ -21,10 +21,10 @@ from typing import BinaryIO, NamedTuple
 
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.errors import DecodeError
+from kipwire.records.checks import error_at
 from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, RECORDS, SIZE, SIZE_END
-from kipwire.records.locations import error_at
 from kipwire.records.reading import MAX_BATCH_SIZE
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _FIRST_CHUNK, _CHUNK = 1 << 9, 1 << 20
 """Bytes that are read at once: few at first, since damage seldom begins with zeros."""

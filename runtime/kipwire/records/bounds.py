@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kipwire.records.heads import COMPRESSION, HEAD, LOG_APPEND_TIME, SPANS
+from kipwire.records.heads import COMPRESSION, HEAD, LOG_APPEND_TIME, NO_TIMESTAMP, SPANS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 HEAD_BYTES = max(span.size for span in SPANS)
 """The bytes of a batch that say which offsets and times it has."""
 
-NO_TIMESTAMP = -1
-"""The timestamp of a record that has none."""
 UNKNOWN = -(2**63)
 """A lowest offset or timestamp that only the content of a batch says."""
 

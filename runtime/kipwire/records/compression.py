@@ -14,7 +14,7 @@ from typing import Literal
 
 from kipwire.errors import KipwireError
 from kipwire.tools.extras import missing_extra
-from kipwire.tools.words import left_over
+from kipwire.tools.text import left_over
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 

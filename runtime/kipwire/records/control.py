@@ -1,14 +1,15 @@
-"""Control records: what brokers and controllers write into a log for each other."""
+"""Control records, which brokers and controllers write into a log for each other, and transactions, which they end."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from kipwire.errors import DecodeError
 from kipwire.messages import Message
-from kipwire.records.model import Record
-from kipwire.tools.words import only_left
+from kipwire.records.model import Record, RecordBatch
+from kipwire.tools.text import only_left
 
 ControlType = Literal[
     "ABORT",
@@ -98,3 +99,46 @@ def _versioned(data: bytes | None, message: str) -> bytes:
     if len(data) < _version.size:
         raise DecodeError(message, 0, "version", 0, f"need {_version.size} bytes, {only_left(len(data))}")
     return data
+
+
+class AbortedTransaction(Protocol):
+    """An aborted transaction, as a Fetch response lists them."""
+
+    @property
+    def producer_id(self) -> int: ...
+
+    @property
+    def first_offset(self) -> int:
+        """The offset that the transaction starts at."""
+        ...
+
+
+def read_committed(
+    batches: Iterable[RecordBatch], aborted_transactions: Iterable[AbortedTransaction]
+) -> Iterator[RecordBatch]:
+    """The batches without those of aborted transactions and without control batches.
+
+    It goes by the rules of Kafka's consumer with `isolation.level=read_committed`. The broker sees to it that a fetch
+    with that level ends before the first transaction that is still open.
+
+    Args:
+        batches: of one partition, in the order of their offsets.
+        aborted_transactions: of the same part of the partition, as a Fetch response lists them with the records.
+
+    Raises:
+        DecodeError: a control batch is broken.
+    """
+    to_come = sorted(aborted_transactions, key=lambda transaction: transaction.first_offset, reverse=True)
+    aborting: set[int] = set()
+    for batch in batches:
+        while to_come and to_come[-1].first_offset <= batch.last_offset:
+            aborting.add(to_come.pop().producer_id)
+        if batch.is_control:
+            if batch.producer_id in aborting and _is_abort(batch):
+                aborting.remove(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in aborting):
+            yield batch
+
+
+def _is_abort(batch: RecordBatch) -> bool:
+    return bool(batch.records) and control_type(batch.records[0]) == "ABORT"

@@ -13,7 +13,16 @@ from typing import Literal
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of, no_such_timestamp, ordered_records
+from kipwire.records.checks import (
+    TIMESTAMP_TYPES,
+    Limits,
+    Location,
+    decode,
+    error_at,
+    expect_one_of,
+    no_such_timestamp,
+    ordered_records,
+)
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
@@ -23,8 +32,7 @@ from kipwire.records.compression import (
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
-from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, SIZE, SIZE_END
-from kipwire.records.locations import Limits, Location, decode, error_at
+from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, NO_TIMESTAMP, SIZE, SIZE_END
 from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
     from uuid import UUID
 
-    from kipwire.records.transactions import AbortedTransaction
+    from kipwire.records.control import AbortedTransaction
 
 _FIELDS = {
     "ProduceRequest": ("topic_data", "partition_data", "index"),

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from kipwire import native
 from kipwire.records import message_sets, record_batches
 from kipwire.records.bounds import HEAD_BYTES
-from kipwire.records.checks import TIMESTAMP_TYPES
+from kipwire.records.checks import DEFAULT_LIMITS, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, TIMESTAMP_TYPES, Limits, error_at
 from kipwire.records.compression import COMPRESSIONS, compress
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
-from kipwire.records.locations import DEFAULT_LIMITS, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, error_at
 from kipwire.records.model import RecordBatch
 
 TYPE_CHECKING = False

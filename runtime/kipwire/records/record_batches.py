@@ -12,16 +12,33 @@ from kipwire.codec.checksums import crc32c
 from kipwire.codec.wire import BOOL_BYTE, new
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
-    NO_TIMESTAMP,
     TIMESTAMP_TYPES,
+    Limits,
+    Location,
+    error_at,
     expect_one_of,
     expect_producer,
     no_such_timestamp,
     ordered_records,
+    wrong_checksum,
 )
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
-from kipwire.records.heads import BATCH, BATCH_START, COVERED, FORMATS, OF_RECORDS, RECORDS, RECORDS_COUNT, SIZE_END
-from kipwire.records.locations import Limits, Location, error_at, wrong_checksum
+from kipwire.records.heads import (
+    BATCH,
+    BATCH_START,
+    COMPRESSION,
+    CONTROL,
+    COVERED,
+    DELETE_HORIZON,
+    FORMATS,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    OF_RECORDS,
+    RECORDS,
+    RECORDS_COUNT,
+    SIZE_END,
+    TRANSACTIONAL,
+)
 from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import LEAST_ITEM, has_more_items, read_section, write_section
 
@@ -31,12 +48,6 @@ _unpack_head, _unpack_of_records = BATCH.unpack_from, OF_RECORDS.unpack_from
 _pack_start, _pack_covered = BATCH_START.pack, COVERED.pack
 _BEFORE = _ATTRIBUTES - SIZE_END
 """Bytes of the head that the size counts, and the checksum does not cover."""
-_CODEC = 0x07
-_LOG_APPEND_TIME = 0x08
-_TRANSACTIONAL = 0x10
-_CONTROL = 0x20
-_DELETE_HORIZON = 0x40
-"""In the attributes."""
 
 Source = tuple[bytes, Location, Limits]
 """What the records of a batch are read from."""
@@ -70,7 +81,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     ) = _unpack_head(data)
     if check_crcs and crc32c(data[_ATTRIBUTES:]) != crc:
         raise error_at(location, 2, "crc", _CRC, wrong_checksum(crc, crc32c(data[_ATTRIBUTES:])))
-    codec = attributes & _CODEC
+    codec = attributes & COMPRESSION
     if codec >= len(COMPRESSIONS):
         reason = f"unknown compression {codec}; known are 0 to {len(COMPRESSIONS) - 1}"
         raise error_at(location, 2, "attributes", _ATTRIBUTES, reason)
@@ -85,12 +96,12 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     batch.crc = crc
     batch.attributes = attributes
     batch.compression = COMPRESSIONS[codec]
-    batch.timestamp_type = "LogAppendTime" if attributes & _LOG_APPEND_TIME else "CreateTime"
+    batch.timestamp_type = "LogAppendTime" if attributes & LOG_APPEND_TIME else "CreateTime"
     batch.last_offset = base_offset + last_offset_delta
     batch.base_timestamp = base_timestamp
-    batch.is_transactional = attributes & _TRANSACTIONAL != 0
-    batch.is_control = attributes & _CONTROL != 0
-    batch.delete_horizon = base_timestamp if attributes & _DELETE_HORIZON else None
+    batch.is_transactional = attributes & TRANSACTIONAL != 0
+    batch.is_control = attributes & CONTROL != 0
+    batch.delete_horizon = base_timestamp if attributes & DELETE_HORIZON else None
     return batch
 
 
@@ -102,7 +113,7 @@ def section_of(source: Source) -> bytes:
     """
     data, location, limits = source
     section = data[RECORDS:]
-    codec = data[_ATTRIBUTES + 1] & _CODEC
+    codec = data[_ATTRIBUTES + 1] & COMPRESSION
     if codec:
         try:
             section = decompress(COMPRESSIONS[codec], section, limits.decompressed_size)
@@ -129,14 +140,14 @@ def records_of(source: Source) -> list[Record]:
     try:
         records = read_section(section, base_offset, base_timestamp)
     except DecodeError as error:
-        if not attributes & _CODEC:
+        if not attributes & COMPRESSION:
             raise error_at(location, 2, error.path, RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
         raise error_at(location, 2, error.path, RECORDS, reason) from None
     if len(records) != count:
         reason = f"the batch declares {count} records, but has {len(records)}"
         raise error_at(location, 2, "records_count", RECORDS_COUNT, reason)
-    if attributes & _LOG_APPEND_TIME:
+    if attributes & LOG_APPEND_TIME:
         for record in records:
             record.timestamp = max_timestamp
     return records

@@ -14,7 +14,7 @@ from pathlib import Path
 from kipwire.errors import DecodeError
 from kipwire.records.accounting import Damage, Search, Tail, account
 from kipwire.records.bounds import Bounds
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
 from kipwire.records.names import segment_after, snapshot_end_of
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from hypothesis import strategies as st
 
 from kipwire.codec.wire import MAX_STRING, MAX_TAG
-from kipwire.description import conditions
+from kipwire.description.fields import meet_conditions
 from kipwire.description.values import field_range
 from kipwire.messages import Message
 from kipwire.structs import Struct
@@ -133,7 +133,7 @@ def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
         if field.sorted_by:
             by_key = {getattr(element, field.sorted_by): element for element in result[field.name]}
             result[field.name] = [by_key[key] for key in sorted(by_key)]
-    conditions.meet(cls, result)
+    meet_conditions(cls, result)
     return result
 
 

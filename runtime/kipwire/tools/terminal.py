@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from kipwire.tools.printable import printable_text
+from kipwire.tools.text import printable_text
 
 _WIDTH_OF_FILES = 180
 """Columns of output without a terminal: wide enough for every path of Kafka's messages."""

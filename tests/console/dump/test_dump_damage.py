@@ -112,7 +112,7 @@ def test_records_of_an_internal_topic_that_are_something_else_are_shown_as_they_
     done = dump(log(tmp_path / "__consumer_offsets-0", write_batch(records)), "-r")
     assert done.returncode == 1
     lines = done.stdout.splitlines()[2:]
-    assert "there is no version 99; there are 0 to 4" in lines[0]
+    assert "unknown version 99; known versions are 0 to 4" in lines[0]
     assert "__consumer_offsets has no type 99" in lines[1]
     assert "every record of a coordinator has a key" in lines[2]
     assert lines[3].endswith('GroupMetadata key={"group":"g"} value=null')

@@ -222,7 +222,7 @@ def test_the_header_of_an_unknown_version_is_shown() -> None:
     assert element(inspection, "request_api_version") == ("int16", 99)
     assert element(inspection, "client_id") == ("string", "a")
     assert inspection.error is not None
-    assert "no version 99 of MetadataRequest" in inspection.error.reason
+    assert "unknown version 99 of MetadataRequest in kafka_messages" in inspection.error.reason
 
 
 @pytest.mark.parametrize("size", range(9))

@@ -237,7 +237,7 @@ def test_a_refusal_is_shown_whatever_version_of_api_versions_was_asked_for(
     done = kipwire("--response", "ApiVersions", version, refused, folder=tmp_path)
     assert (done.returncode, done.stdout.partition(b":")[0]) == (0, b"ApiVersionsResponse v0")
     other = kipwire("--response", "Metadata", 99, refused, folder=tmp_path)
-    assert b"no version 99 of MetadataResponse" in other.stderr
+    assert b"unknown version 99 of MetadataResponse" in other.stderr
 
 
 def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
@@ -293,7 +293,10 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
         ([], "give name and version of a message, or --request, or --response"),
         (["MetadataResponse"], "give name and version of a message"),
         (["MetadataRespons", "12", "00"], "no message named 'MetadataRespons'; did you mean MetadataResponse"),
-        (["MetadataResponse", "99", "00"], "no version 99 of MetadataResponse; it has 0 to 13"),
+        (
+            ["MetadataResponse", "99", "00"],
+            "unknown version 99 of MetadataResponse in kafka_messages; known versions are 0 to 13",
+        ),
         (["MetadataResponse", "twelve", "00"], "'twelve' is not a version of MetadataResponse"),
         (["MetadataResponse", "12", "nothing.bin"], "'nothing.bin' is neither a file nor hex text"),
         (["MetadataResponse", "12", "."], "'.' is neither a file nor hex text"),

@@ -23,8 +23,8 @@ from kipwire import JsonError
 from kipwire.console.app import app as console
 from kipwire.console.command_line import CommandLine
 from kipwire.console.inspect import input as inspect_input
-from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
+from kipwire.tools.text import printable_line, printable_text
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.places import ROOT

@@ -11,13 +11,12 @@ from click.testing import CliRunner
 
 from kipgen.commands.app import app
 from kipgen.commands.compat.columns import StoredColumn, stored_columns
-from kipgen.commands.compat.message import compare_stored
+from kipgen.commands.compat.compare import compare_stored
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
-from kipgen.commands.drift.facts import nodes
+from kipgen.commands.drift.compare import nodes
 from kipgen.commands.drift.jars import Published, read_release
-from kipgen.commands.drift.spacing import message_text
-from kipgen.commands.drift.write import write_missing
+from kipgen.commands.drift.write import message_text, write_missing
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from kipgen.reading.draft import Draft

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.revisions import compare_paths
 from tests.support.kafka_jars import fetch_jars
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.drift.differences import compare
-from kipgen.commands.drift.facts import nodes
+from kipgen.commands.drift.compare import compare, nodes
 from kipgen.commands.drift.jars import read_release
-from kipgen.commands.drift.spacing import message_text
-from kipgen.commands.drift.write import write_missing
+from kipgen.commands.drift.write import message_text, write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from tests.support.kafka_jars import fetch_jars

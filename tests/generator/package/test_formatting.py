@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from kipgen.code import quoted
 from kipgen.language.spec import MessageSpec
-from kipgen.python import formatting
-from kipgen.python.formatting import format_code
+from kipgen.python import render
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import HeaderVersions, registry_entry, render_message, render_package
+from kipgen.python.render import HeaderVersions, format_code, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
@@ -128,7 +127,7 @@ def test_black_gets_only_long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
         given.append(code)
         return code
 
-    monkeypatch.setattr(formatting, "_black", noted)
+    monkeypatch.setattr(render, "_black", noted)
     short = f'x = 1\n"""{"a" * 200}\n{"b" * 200}\n"""\ny = 2\n'
     assert format_code(short) == short
     assert given == []

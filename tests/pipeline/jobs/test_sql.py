@@ -116,7 +116,7 @@ def test_help_says_how_a_function_is_called(function: object, sql: SparkSession)
         ),
         (
             "from_message(value, 'OffsetCommitValue', 99)",
-            "from_message: kafka_messages has no version 99 of OffsetCommitValue",
+            "from_message: unknown version 99 of OffsetCommitValue in kafka_messages",
         ),
         (
             "from_message(value, 'OffsetCommitValue', 3, map('made', 'x'))",

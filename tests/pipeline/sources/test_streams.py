@@ -20,7 +20,7 @@ from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipwire.records import Record, write_batch
 from kipwire.records.accounting import batch_heads
-from kipwire.tools.folders import files_below
+from kipwire.tools.io import files_below
 
 pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
 

@@ -13,7 +13,7 @@ import kafka_messages
 import kipwire.connection
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kipwire.connection import ClientConnection, Request, ServerConnection
-from kipwire.connection.splitting import sized
+from kipwire.connection.framing import sized
 from tests.support.growth import Action, slow, untold
 
 REGISTRY = kafka_messages.REGISTRY

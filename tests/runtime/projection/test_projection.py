@@ -204,5 +204,8 @@ def test_a_field_that_a_version_does_not_have_is_none() -> None:
         COORDINATORS.replace(new, 4, ("g", None, ["g"], [2]))
     with pytest.raises(ProjectionError, match="3 values for 4 chosen fields"):
         COORDINATORS.replace(new, 4, (None, None, ["g"]))
-    with pytest.raises(UnsupportedVersionError, match="has no version 99 of FindCoordinatorResponse"):
+    with pytest.raises(
+        UnsupportedVersionError,
+        match="unknown version 99 of FindCoordinatorResponse in kafka_messages; known versions are",
+    ):
         COORDINATORS.decode(new, 99)

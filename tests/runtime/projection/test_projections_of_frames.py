@@ -80,7 +80,9 @@ def test_errors_are_those_of_the_body() -> None:
     unknown.receive_data(bytes.fromhex("0000000a0003006300000007ffff"))
     (request,) = unknown.events()
     assert isinstance(request, Request)
-    with pytest.raises(UnsupportedVersionError, match="has no version 99 of MetadataRequest"):
+    with pytest.raises(
+        UnsupportedVersionError, match="unknown version 99 of MetadataRequest in kafka_messages; known versions are"
+    ):
         request.project(TOPICS)
 
 

@@ -10,7 +10,7 @@ from kipgen.commands.compat.rules import Revisions
 from kipgen.reading.rules.examples import ALPHA, spec
 
 if TYPE_CHECKING:
-    from kipgen.commands.compat.finding import Finding
+    from kipgen.commands.compat.model import Finding
 
 
 def write_revisions(folder: Path, revisions: Revisions) -> tuple[Path, Path]:

@@ -8,7 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from kipgen.commands.drift.differences import Difference, compare
+from kipgen.commands.drift.compare import Difference, compare
 from kipgen.commands.drift.jars import read_release
 from kipgen.reading import check
 from kipgen.reading.draft import Draft

@@ -11,10 +11,10 @@ from kafka_messages.enums import ApiKey
 from kipwire import Message, build
 from kipwire.connection import Request
 from kipwire.records import Record, read_batches, write_batch
-from kipwire.testing.broker.answering import answer
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.faults import Effect
 from kipwire.testing.broker.node import Node, Settings
+from kipwire.testing.broker.server import answer
 
 REGISTRY = kafka_messages.REGISTRY
 TOPIC = "orders"

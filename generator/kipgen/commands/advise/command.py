@@ -20,9 +20,8 @@ from kipgen.resources import kafka_spec
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.errors import PackageError
 from kipwire.tools.extras import missing_extra
-from kipwire.tools.lines import print_err
 from kipwire.tools.terminal import ERR, table_console
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err
 
 
 @click.command

@@ -10,7 +10,7 @@ from pathlib import Path
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.savings import Advice, FieldAdvice
 from kipgen.commands.advise.text import ELEMENT_MARK, label, share
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of pictures that can be drawn."""

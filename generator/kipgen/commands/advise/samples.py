@@ -29,7 +29,7 @@ from kipwire.captures import (
 from kipwire.encodings import Counts
 from kipwire.registry import Registry, registry_of
 from kipwire.tools.files import need_input
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 Progress = Callable[[int], object]
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.savings import Advice, FieldAdvice
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 FAILURES_SHOWN = 5
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import BY_ID
 from kipwire.tools.files import read_regular
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 MAX_BYTES = 2**20
 """How long a file of allowances may be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from kipgen.commands.compat.change import Change, Spot
+from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.names import class_name
 from kipgen.language.spec import Location, MessageSpec, StructSpec
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve

@@ -10,17 +10,15 @@ from pathlib import Path
 import click
 
 from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
-from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.git import GitError
+from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity
+from kipgen.commands.compat.report import annotation_lines, counts, json_form, text_lines
+from kipgen.commands.compat.report import sarif as sarif_form
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
-from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS, Severity
-from kipgen.commands.compat.sarif import sarif as sarif_form
-from kipgen.commands.compat.text import annotation_lines, counts, json_form, text_lines
 from kipgen.commands.console import packages_here, print_problems, settings_here
 from kipgen.commands.reporting.formats import Format, chosen_format, format_option
 from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, print_out
 
 ALLOW_FILE = Path("compat-allow.toml")
 """The file of allowances, if no other is given."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from kipgen.commands.compat.change import Change, Spot
-from kipgen.commands.compat.finding import Finding
-from kipgen.commands.compat.message import compare_messages, compare_stored
+from kipgen.commands.compat.compare import compare_messages, compare_stored
+from kipgen.commands.compat.model import Change, Finding, Spot
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart

@@ -12,15 +12,14 @@ from pathlib import Path
 import click
 
 from kipgen.commands.console import print_problems
-from kipgen.commands.drift.differences import ORDER, WHOLE, Difference, Drift, compare, value_text
+from kipgen.commands.drift.compare import ORDER, WHOLE, Difference, Drift, compare, value_text
 from kipgen.commands.drift.jars import JarError, Published, read_release
 from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.resources import kafka_specs
 from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, print_out
 
 
 @click.command

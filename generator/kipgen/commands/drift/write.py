@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from kipgen.commands.drift.differences import ORDER, WHOLE, Difference, covered_folders, differences
-from kipgen.commands.drift.edit import (
-    Edit,
-    apply,
-    indentation,
-    insertion_after,
-    insertion_first,
-    removal,
-    replacement,
-    value_end,
+from kipgen.commands.drift.compare import (
+    ORDER,
+    PROPERTIES,
+    WHOLE,
+    Difference,
+    Node,
+    Value,
+    covered_folders,
+    differences,
+    nodes,
+    oldest_version,
+    served_and_valid,
+    with_older,
 )
-from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
-from kipgen.commands.drift.versions import oldest_version, served_and_valid, with_older
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
 from kipgen.reading import check
@@ -215,3 +217,157 @@ def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
         for path, node in nodes(draft).items()
         if path not in old and "about" not in node.part.given
     )
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[\[\]{}]|[,:]|[^\s\[\]{}",:/]+', re.DOTALL)
+_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)?[ \t]*(?=[\r\n]|\Z)")
+_COMMA_AFTER = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*,", re.DOTALL)
+_COMMA_BEFORE = re.compile(r",\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A range of characters in a text, and their replacement."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits, which must not overlap; of several at one offset the first comes first."""
+    pieces, done = [], 0
+    for edit in sorted(edits, key=lambda it: it.start):
+        pieces += [text[done : edit.start], edit.text]
+        done = edit.end
+    return "".join([*pieces, text[done:]])
+
+
+def value_end(text: str, start: int) -> int:
+    """The offset after the JSON value that starts at an offset; the text must be that of a spec that was read."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in "{[":
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+        if not depth:
+            return token.end()
+    return len(text)
+
+
+def replacement(text: str, start: int, value: str) -> Edit:
+    """Replace the value that starts at an offset."""
+    return Edit(start, value_end(text, start), value)
+
+
+def removal(text: str, key_start: int, value_start: int) -> Edit | None:
+    """Remove a property with the comma before it; None if a comment is between the two."""
+    comma = _COMMA_BEFORE.search(text, 0, key_start)
+    return Edit(comma.start(), value_end(text, value_start), "") if comma else None
+
+
+def insertion_after(text: str, start: int, items: Iterable[str], separator: str) -> list[Edit]:
+    """Insert elements or properties after the one whose value starts at an offset.
+
+    Args:
+        text: the spec.
+        start: where that value starts.
+        items: their texts.
+        separator: what comes before each of them, after the comma: a space, or a line break and an indentation.
+    """
+    end = value_end(text, start)
+    comma = _COMMA_AFTER.match(text, end)
+    at = comma.end() if comma else end
+    line = _REST_OF_LINE.match(text, at) if "\n" in separator else None
+    after = line.end() if line else at
+    if comma:
+        return [Edit(after, after, "".join(f"{separator}{item}," for item in items))]
+    return [Edit(end, end, ","), Edit(after, after, ",".join(f"{separator}{item}" for item in items))]
+
+
+def insertion_first(text: str, list_start: int, items: Iterable[str], separator: str, outer: str) -> Edit:
+    """Insert elements before all others of a list.
+
+    Args:
+        text: the spec.
+        list_start: where its opening bracket is.
+        items: their texts.
+        separator: the line break and the indentation of an element.
+        outer: the line break and the indentation of the closing bracket, for a list that was empty.
+    """
+    line = _REST_OF_LINE.match(text, list_start + 1)
+    at = line.end() if line else list_start + 1
+    is_empty = value_end(text, list_start) == _past_gap(text, list_start + 1) + 1
+    inside = ",".join(f"{separator}{item}" for item in items)
+    has_break = text[at : at + 1] in ("\r", "\n")
+    return Edit(at, at, inside + ("," if not is_empty else "" if has_break else outer))
+
+
+def _past_gap(text: str, at: int) -> int:
+    """The offset of the first token that is not a comment."""
+    for token in _TOKEN.finditer(text, at):
+        if not token[0].startswith(("//", "/*")):
+            return token.start()
+    return len(text)
+
+
+def indentation(text: str, start: int) -> str:
+    """The text between the start of a line and an offset in it, if it is blank; else the indentation of the line."""
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    before = text[line:start]
+    return before if not before.strip() else " " * (len(before) - len(before.lstrip()))
+
+
+WIDTH = 120
+_STEP = "  "
+
+
+def message_text(nodes: Mapping[str, Node]) -> str:
+    """A whole spec.
+
+    Args:
+        nodes: its content, as `compare.nodes` gives it.
+    """
+    message = nodes[""]
+    lines = [f"{_STEP}{property_text(name, message.facts[name])}" for name in PROPERTIES if name in message.facts]
+    lines.append(f'{_STEP}"fields": [{_elements(nodes, message.children, _STEP)}]')
+    structs = tuple(path for path, node in nodes.items() if node.kind == "struct")
+    if structs:
+        lines.append(f'{_STEP}"commonStructs": [{_elements(nodes, structs, _STEP)}]')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def element_text(nodes: Mapping[str, Node], path: str, indent: str) -> str:
+    """A field or a common struct with its contents, without the indentation of its first line."""
+    node = nodes[path]
+    names = ["name", *(name for name in PROPERTIES if name in node.facts and name != "name")]
+    text, width = "{ ", len(indent) + 2
+    for index, name in enumerate(names):
+        item = property_text(name, node.facts[name])
+        if index and width + len(item) + len(", ") > WIDTH - len(" },"):
+            text, width = f"{text},\n{indent}{_STEP}{item}", len(indent + _STEP + item)
+        else:
+            text, width = text + (", " if index else "") + item, width + len(item) + (2 if index else 0)
+    if node.children or node.kind == "struct":
+        inner = _elements(nodes, node.children, indent)
+        return f'{text}, "fields": [{inner}]}}'
+    return text + " }"
+
+
+def property_text(name: str, value: Value) -> str:
+    """A property as it is written in a spec."""
+    return f"{json.dumps(name)}: {value_json(value)}"
+
+
+def value_json(value: Value) -> str:
+    """A fact as JSON, in which only necessary characters are escaped."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _elements(nodes: Mapping[str, Node], paths: tuple[str, ...], indent: str) -> str:
+    """The text between the brackets of a list."""
+    if not paths:
+        return ""
+    inner = indent + _STEP
+    return ",".join(f"\n{inner}{element_text(nodes, path, inner)}" for path in paths) + f"\n{indent}"

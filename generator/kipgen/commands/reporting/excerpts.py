@@ -10,7 +10,7 @@ from pathlib import Path
 from kipgen.language.spec import Location
 from kipgen.reading.source import MAX_BYTES, lines_of
 from kipwire.tools.files import read_regular
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import printable_line
 
 WIDTH = 100
 """Columns of a source line that are shown; of a longer one, those around the place."""

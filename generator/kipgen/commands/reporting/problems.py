@@ -11,9 +11,7 @@ from kipgen.commands.reporting.formats import Format
 from kipgen.commands.reporting.sarif import SarifResult, SarifRule, sarif_log
 from kipgen.language.problems import Problem
 from kipgen.reading.rules import ALL
-from kipwire.tools.lines import Part, print_out
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import Part, counted, print_out, printable_line
 
 Print = Callable[..., None]
 _COLOURS = {"error": "red", "warning": "yellow"}

@@ -9,7 +9,7 @@ from kipgen.commands.reporting.formats import Format
 from kipgen.commands.reporting.problems import annotation, is_document
 from kipgen.package.generate import PackageChanges, differences
 from kipwire.console.command_line import one_line
-from kipwire.tools.lines import Part, print_out
+from kipwire.tools.text import Part, print_out
 
 MOST_NAMES = 50
 """How many files a check names."""

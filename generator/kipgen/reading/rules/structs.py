@@ -9,7 +9,7 @@ from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
 from kipgen.reading.rules.rule import Finding, draft_rule, repeated
 from kipgen.reading.source import MAX_DEPTH
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 from kipwire.types import TYPES
 
 MAX_STRUCTS = MAX_DEPTH // 2

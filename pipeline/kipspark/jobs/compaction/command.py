@@ -20,7 +20,7 @@ from kipspark.jobs.shared.running import run
 from kipspark.report.formats import Format
 from kipspark.report.report import Report, Table
 from kipspark.sources.options import listed
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean
 
 
 def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) -> Report:

@@ -20,7 +20,7 @@ from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, kept_form, merge
 from kipwire.packets.frame_facts import decode_frame
 from kipwire.registry import registry_of
-from kipwire.tools.collector import no_garbage_collection
+from kipwire.tools.io import no_garbage_collection
 
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]

@@ -10,7 +10,7 @@ import typer
 from kipspark.jobs.extract import extraction
 from kipspark.jobs.shared.options import Ports, folder_here, place, port_numbers
 from kipwire.tools.terminal import OUT
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 
 def command(

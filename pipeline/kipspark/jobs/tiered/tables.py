@@ -19,6 +19,7 @@ from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePart
 from kipspark.jobs.metadata.tables import uuid_text
 from kipspark.spark.functions import from_message
 from kipwire import Message
+from kipwire.logs.internal import LEAD_SIZES, METADATA_FRAME
 
 TOPIC = "__remote_log_metadata"
 
@@ -27,8 +28,7 @@ _TYPES: tuple[type[Message], ...] = (
     RemoteLogSegmentMetadataUpdateRecord,
     RemotePartitionDeleteMetadataRecord,
 )
-_FRAME, _LEAD = 1, 3
-"""The version of the frame, and the bytes before the message."""
+_LEAD = LEAD_SIZES["metadata"]
 _SEGMENT, _UPDATE, _DELETE = "segment", "update", "delete"
 
 
@@ -49,7 +49,7 @@ def records(log: DataFrame) -> DataFrame:
         sf.col("offset").alias("log_offset"),
         *[
             from_message(
-                sf.when((frame == _FRAME) & (type_ == message.API_KEY) & (version == message.VERSION), body),
+                sf.when((frame == METADATA_FRAME) & (type_ == message.API_KEY) & (version == message.VERSION), body),
                 message.NAME,
                 message.VERSION,
             ).alias(name)

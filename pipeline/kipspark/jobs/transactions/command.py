@@ -15,7 +15,7 @@ from kipspark.jobs.shared.reading import files, heads, log
 from kipspark.jobs.shared.running import on_logs
 from kipspark.jobs.transactions.coordinators import OPEN, TOPIC
 from kipspark.report.report import Report, Table
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 
 def transactions_report(spark: SparkSession, roots: Roots) -> Report:

@@ -21,8 +21,8 @@ from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind
 from kipwire.console.dump.text import TextLines
 from kipwire.errors import KipwireError
 from kipwire.records import Bounds
-from kipwire.tools.collector import no_garbage_collection
 from kipwire.tools.files import need_file
+from kipwire.tools.io import no_garbage_collection
 
 
 class Format(StrEnum):

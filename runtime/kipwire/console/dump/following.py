@@ -13,7 +13,7 @@ from kipwire.console.dump.log_files import LogFile, log_file
 from kipwire.console.dump.logs import LogDump
 from kipwire.records.accounting import batch_heads
 from kipwire.records.names import base_offset_of, segment_after, segments_of
-from kipwire.tools.lines import print_err
+from kipwire.tools.text import print_err
 
 _PAUSE = 0.2
 """Seconds between two looks at the files."""

@@ -11,8 +11,7 @@ from kipwire.console.dump.captures import Capture, Row, rows_of
 from kipwire.console.dump.output import Output, moment_text_of_ns
 from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
+from kipwire.tools.text import print_err, printable_line
 
 _NS_OF_MS = 10**6
 

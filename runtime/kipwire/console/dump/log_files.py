@@ -19,7 +19,7 @@ from kipwire.records.names import (
     segments_of,
     snapshot_end_of,
 )
-from kipwire.tools.folders import files_below
+from kipwire.tools.io import files_below
 
 _HEAD = Struct(">8xi4xB")
 """Of a batch of each format: its size after the offset, and after what differs the number of the format."""

@@ -12,8 +12,7 @@ from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
 from kipwire.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail
-from kipwire.tools.lines import print_err
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err
 
 _AT_ONCE = 1024
 """Records whose lines are made at a time: a batch may have a million, of a few bytes each."""

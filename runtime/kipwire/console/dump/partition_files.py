@@ -20,9 +20,7 @@ from kipwire.logs.partition_files import (
 )
 from kipwire.records.names import SEGMENT, base_offset_of, partition_of
 from kipwire.structs import Struct
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, printable_line
 
 Entry = dict[str, Any]
 

@@ -9,8 +9,7 @@ from kipwire.console.dump.reading import Damage, Summary
 from kipwire.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, printable_line
 
 
 class TextLines:

@@ -20,9 +20,7 @@ from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from kipwire.errors import DecodeError, UnsupportedVersionError
 from kipwire.registry import Registry, registry_of
-from kipwire.tools.lines import has_colour, print_err, print_out
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import did_you_mean
+from kipwire.tools.text import did_you_mean, has_colour, print_err, print_out, printable_line
 
 _SIZE_BYTES = 4
 """Bytes of the size that a frame may have before it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kipwire.console.inspect.text import piece_text, printable, title
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _WIDTH = 16
 """Bytes in a line of the dump."""

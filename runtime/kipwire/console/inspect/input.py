@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kipwire.tools.files import need_input
-from kipwire.tools.lines import print_err
-from kipwire.tools.printable import printable_line
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted, print_err, printable_line
 
 _XXD = re.compile(r"([0-9a-f]{6,}): ((?:[0-9a-f]{2}+ ?)+)(?: .*)?", re.IGNORECASE)
 _OFFSET = re.compile(r"\s*([0-9a-f]{6,})(\s.*)?", re.IGNORECASE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kipwire.console.inspect.tree import Inspection, Piece
 from kipwire.description.json_form import uuid_to_json
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.elements import Element
-from kipwire.description.walk import walk
+from kipwire.description.walk import Element, walk
 from kipwire.enums import NamedNumber
 from kipwire.frames import class_of_answer, key_and_version
 from kipwire.messages import expect_end
 from kipwire.registry import Registry
-from kipwire.tools.words import counted, left_over
+from kipwire.tools.text import counted, left_over
 
 _SIZE = struct.Struct(">i")
 _SMALL = 0xFFFF

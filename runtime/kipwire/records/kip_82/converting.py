@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kipwire.records.converting import Converted
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
+from kipwire.records.converting import Converted, Loss, losses
 from kipwire.records.kip_82.model import ConsumerRecord
 from kipwire.records.kip_82.writing import write_records
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
-from kipwire.records.losses import Loss, losses
 from kipwire.records.reading import read_batches
 
 TYPE_CHECKING = False

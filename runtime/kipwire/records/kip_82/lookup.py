@@ -15,7 +15,7 @@ from struct import Struct as Packer
 from kipwire.errors import DecodeError
 from kipwire.records.heads import FORMATS, HAS_HEADERS, HEAD, KEYS, MAGIC, MAGIC_2, SIZE, SIZE_END
 from kipwire.records.kip_82.headers import Headers, checked_key, trusted_headers
-from kipwire.tools.words import counted, only_left
+from kipwire.tools.text import counted, only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.kip_82.headers import Headers
 from kipwire.records.kip_82.model import ConsumerRecord
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.reading import read_batches
 
 TYPE_CHECKING = False

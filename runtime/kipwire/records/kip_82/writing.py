@@ -8,8 +8,9 @@ from typing import Protocol
 
 from kipwire.errors import EncodeError
 from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of
+from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of
 from kipwire.records.compression import COMPRESSIONS, Compression, compress
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.model import TimestampType
 
 _CODECS = COMPRESSIONS[:4]

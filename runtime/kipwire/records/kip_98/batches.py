@@ -6,13 +6,13 @@ from typing import Literal
 
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError
+from kipwire.records.checks import Limits, Location, error_at
 from kipwire.records.control import end_marker_key
 from kipwire.records.heads import MAGIC_2
 from kipwire.records.kip_98 import reading
 from kipwire.records.kip_98.heads import MESSAGES
 from kipwire.records.kip_98.model import CODECS
 from kipwire.records.kip_98.reading import Decoded, Found
-from kipwire.records.locations import Limits, Location, error_at
 from kipwire.records.model import Record, RecordBatch
 
 _ENDS: tuple[Literal["COMMIT"], Literal["ABORT"]] = ("COMMIT", "ABORT")

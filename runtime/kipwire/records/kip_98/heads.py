@@ -7,7 +7,7 @@ from struct import Struct as Packer
 from kipwire.errors import DecodeError
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END
 from kipwire.records.kip_98.model import CODECS, SetHead
-from kipwire.tools.words import only_left
+from kipwire.tools.text import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from kipwire.errors import DecodeError, Malformed
 from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
 from kipwire.proposals.control_message_key.v0 import ControlMessageKey
 from kipwire.proposals.messages.v2 import Message, Messages
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, decode
 from kipwire.records.compression import CompressedDataError, decompress
 from kipwire.records.heads import SIZE, SIZE_END
 from kipwire.records.kip_98.heads import (
@@ -24,7 +25,6 @@ from kipwire.records.kip_98.heads import (
     read_head,
 )
 from kipwire.records.kip_98.model import CODECS, ControlMessage, DraftSet, SetHead
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, decode
 from kipwire.records.model import Record
 
 TYPE_CHECKING = False

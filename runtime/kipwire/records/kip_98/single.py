@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kipwire.errors import DecodeError, Malformed
 from kipwire.proposals.messages.v2 import Messages
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE
 from kipwire.records.compression import CompressedDataError, decompress
 from kipwire.records.kip_98.heads import MESSAGES
 from kipwire.records.kip_98.model import ControlMessage, SetHead
@@ -22,7 +23,6 @@ from kipwire.records.kip_98.reading import (
     whole_set,
     with_right_crcs,
 )
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE
 from kipwire.records.model import Record
 
 TYPE_CHECKING = False

@@ -9,8 +9,9 @@ from kipwire.errors import EncodeError, shown
 from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
 from kipwire.proposals.control_message_key.v0 import ControlMessageKey
 from kipwire.proposals.messages.v2 import Message, Messages
-from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES
+from kipwire.records.checks import TIMESTAMP_TYPES
 from kipwire.records.compression import Compression, compress
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.kip_98.heads import fault_of_delta
 from kipwire.records.kip_98.model import CODECS, ControlMessage
 from kipwire.records.model import Record

@@ -12,12 +12,10 @@ from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import faults
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.node import Node, Settings
-from kipwire.testing.broker.running import Running, start_thread
-from kipwire.testing.broker.server import Server
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.server import Running, Server, start_thread
+from kipwire.testing.broker.state.groups import Group, GroupState, view_of
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.views import GroupState, view_of
 
 if TYPE_CHECKING:
     from typing import Self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +11,37 @@ from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
-from kipwire.testing.broker.changes import Changes
 from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
+
+
+class Changes:
+    """Who waits for a change; used by the thread of one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def notify(self) -> None:
+        """Wake all that wait."""
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether something changes within that time; may be infinite."""
+        if seconds <= 0:
+            return False
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            done, _ = await asyncio.wait({future}, timeout=None if seconds == float("inf") else seconds)
+            return bool(done)
+        finally:
+            self._waiting.discard(future)
+
 
 NODE_ID = 1
 CLUSTER_ID = "kipwire-fake-cluster"

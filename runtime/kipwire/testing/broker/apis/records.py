@@ -12,7 +12,7 @@ from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.batches import sent_batch
 from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
 from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.state.topic_configs import limits_of
+from kipwire.testing.broker.state.topics import limits_of
 
 _SESSION_ERRORS = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,

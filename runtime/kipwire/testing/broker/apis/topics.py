@@ -10,9 +10,8 @@ from kafka_messages.enums import ApiKey, ConfigResourceType, ConfigSource, Error
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Api, Values, refusal
 from kipwire.testing.broker.node import NODE_ID, Node
-from kipwire.testing.broker.state import topic_configs
 from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.state.topics import MOST_PARTITIONS, NO_ID
+from kipwire.testing.broker.state.topics import MOST_PARTITIONS, NO_ID, expect_valid_configs
 
 _DUPLICATE = Refused(ErrorCode.INVALID_REQUEST, "the request names the topic twice")
 
@@ -29,7 +28,7 @@ def create_topics(node: Node, request: Request) -> Values:
             raise _DUPLICATE
         configs = {one.name: one.value for one in asked.configs}
         node.topics.check_free(asked.name)
-        topic_configs.expect_valid(configs)
+        expect_valid_configs(configs)
         count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
         _expect_assignment(asked)
         node.topics.check_new(asked.name, count)

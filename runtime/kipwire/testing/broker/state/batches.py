@@ -8,9 +8,9 @@ from kafka_messages.enums import ErrorCode
 from kipwire.codec.checksums import crc32c
 from kipwire.errors import DecodeError
 from kipwire.records import RecordBatch, read_batches
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE
 from kipwire.records.compression import CompressedDataError, decompress
 from kipwire.records.heads import FORMATS, RECORDS
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE
 from kipwire.testing.broker.state.refusals import Refused
 
 NEWEST_PRODUCE = 13

@@ -1,17 +1,48 @@
-"""Splits the bytes of one direction into frames: each is an int32 size and that many bytes."""
+"""Frames of one direction: bytes split into them, what can be wrong, and which requests have no answer.
+
+A frame is an int32 size and that many bytes.
+"""
 
 from __future__ import annotations
 
+import struct
 from struct import Struct as Packer
 from typing import NamedTuple
 
-from kipwire.connection.errors import LocalProtocolError, RemoteProtocolError
+from kipwire.api_keys import PRODUCE_KEY
+from kipwire.errors import DecodeError, KipwireError
 from kipwire.frame_hints import foreign_protocol
-from kipwire.tools.words import counted
+from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
+
+    from kipwire.messages import Message
+    from kipwire.registry import Registry
+
+
+class LocalProtocolError(KipwireError):
+    """Something that this side asked its own connection for, which cannot be in the state that it is in.
+
+    Nothing was sent, and the connection is as it was before.
+    """
+
+
+class RemoteProtocolError(KipwireError):
+    """Bytes of the peer that cannot be where they are. Nothing can be read after them: close the connection."""
+
+    def __init__(self, reason: str, frame: int, offset: int) -> None:
+        super().__init__(reason, frame, offset)
+        self.reason = reason
+        self.frame = frame
+        """Which frame of the peer it is, from 0."""
+        self.offset = offset
+        """Where that frame's size begins, in bytes from the start of what the peer sent."""
+
+    def __str__(self) -> str:
+        return f"frame {self.frame}, at byte {self.offset} of what was received: {self.reason}"
+
 
 _SIZE = Packer(">i")
 
@@ -109,3 +140,53 @@ class Splitter:
 def sized(frame: bytes) -> bytes:
     """A frame with its size before it, as connections carry it."""
     return _SIZE.pack(len(frame)) + frame
+
+
+_INT16 = Packer(">h")
+_UVARINT_BITS = 35
+
+
+def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) -> bool:
+    """Whether a request wants an answer; one that cannot be read does.
+
+    Args:
+        registry: that of the package.
+        frame: the request with its header.
+        api_key: that of the request.
+        version: that of the request.
+    """
+    if api_key != PRODUCE_KEY or not registry.has_request(api_key, version):
+        return True
+    cls = registry.request(api_key, version)
+    try:
+        header = registry.with_header("RequestHeader").message("RequestHeader", cls.HEADER_VERSION)
+        return _acks(cls, frame, header.read(frame)[1]) != 0
+    except (DecodeError, struct.error, IndexError):
+        return True
+
+
+def _acks(cls: type[Message], frame: bytes, at: int) -> int | None:
+    """The number of acknowledgements that a Produce request asks for; None where its class has no such field."""
+    number: int
+    for field in cls.FIELDS:
+        if field.name == "acks":
+            (number,) = _INT16.unpack_from(frame, at)
+            return number
+        if field.element != "string" or field.tag is not None:
+            return None
+        at = _end_of_string(frame, at, field.compact)
+    return None
+
+
+def _end_of_string(frame: bytes, at: int, compact: bool) -> int:
+    if not compact:
+        (size,) = _INT16.unpack_from(frame, at)
+        return at + _INT16.size + max(int(size), 0)
+    size = shift = 0
+    while shift < _UVARINT_BITS:
+        size |= (frame[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if frame[at - 1] < 0x80:
+            return at + max(size - 1, 0)
+    return len(frame)  # where nothing can be read

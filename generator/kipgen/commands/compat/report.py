@@ -1,15 +1,15 @@
-"""Findings as text for people, the worst first, as annotations, and as one JSON object for programs."""
+"""Findings as text for people, the worst first, as annotations, as one JSON object for programs, and as SARIF."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from kipgen.commands.compat.finding import Finding
-from kipgen.commands.compat.rules import SEVERITIES, Severity
+from kipgen.commands.compat.model import Finding
+from kipgen.commands.compat.rules import ALL, SEVERITIES, CompatRule, Severity
 from kipgen.commands.reporting.problems import annotation
-from kipwire.tools.lines import Part
-from kipwire.tools.printable import printable_line
+from kipgen.commands.reporting.sarif import Level, SarifResult, SarifRule, sarif_log
+from kipwire.tools.text import Part, printable_line
 
 Line = tuple[Part, ...]
 
@@ -107,3 +107,28 @@ def _plain(finding: Finding) -> dict[str, object]:
         "instead": finding.rule.instead,
         "allowed": finding.allowed,
     }
+
+
+_SARIF_LEVELS: dict[Severity, Level] = {"wire": "error", "source": "warning", "column": "warning", "notice": "note"}
+
+
+def sarif(findings: Sequence[Finding]) -> dict[str, object]:
+    """A log of one run, as plain values; allowed findings are suppressed results."""
+    return sarif_log("kipgen compat", [_rule(rule) for rule in ALL], [_result(finding) for finding in findings])
+
+
+def _rule(rule: CompatRule) -> SarifRule:
+    level = _SARIF_LEVELS[rule.severity]
+    return SarifRule(rule.id, rule.summary, f"Breaks: {rule.breaks}.", f"Instead: {rule.instead}.", level)
+
+
+def _result(finding: Finding) -> SarifResult:
+    return SarifResult(
+        rule=finding.rule.id,
+        level=_SARIF_LEVELS[finding.severity],
+        text=f"{finding.path}: {finding.text}. Breaks: {finding.rule.breaks}. Instead: {finding.rule.instead}.",
+        path=finding.path,
+        location=finding.location,
+        fingerprint=("change/v1", f"{finding.rule.id}:{finding.path}:{finding.change}"),
+        justification=finding.allowed,
+    )

@@ -1,0 +1,130 @@
+"""The data of `kipgen compat`: changes between two revisions, the rules that judge them, and the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from kipgen.language.spec import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A location in a revision: a property, or the name of what it belongs to if the property is not written."""
+
+    name: Location
+    """The location of the name of the message, struct or field."""
+    property: str = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference between two revisions."""
+
+    rule: str
+    """The id of the rule that judges it."""
+    path: str
+    """What it is about, by the names in the new spec, as in `MetadataResponse.Topics.Name`."""
+    text: str
+    """What changed, without the versions."""
+    new: Spot
+    """Where it is, or where it is missing, in the new spec."""
+    old: Spot
+    """Where it was, or where nothing was, in the old spec."""
+    versions: frozenset[int] = frozenset()
+    """The released versions that it touches; none if it is not about certain versions."""
+
+
+def merged(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes in their order, with those that differ in their versions only as one."""
+    versions: dict[Change, frozenset[int]] = {}
+    for change in changes:
+        key = replace(change, versions=frozenset())
+        versions[key] = versions.get(key, frozenset()) | change.versions
+    return tuple(replace(key, versions=found) for key, found in versions.items())
+
+
+def versions_text(versions: frozenset[int]) -> str:
+    """Versions in words: `version 3`, `versions 0-3`, `versions 0-1 and 5`."""
+    runs: list[list[int]] = []
+    for version in sorted(versions):
+        if runs and runs[-1][1] == version - 1:
+            runs[-1][1] = version
+        else:
+            runs.append([version, version])
+    *most, last = (str(low) if low == high else f"{low}-{high}" for low, high in runs)
+    text = f"{', '.join(most)} and {last}" if most else last
+    return f"{'version' if len(versions) == 1 else 'versions'} {text}"
+
+
+Severity = Literal["wire", "source", "column", "notice"]
+"""Who is affected: peers that use a released version; code that uses the generated classes; tables with columns of all
+versions of a message; nobody directly."""
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the worst to the mildest."""
+
+WITHOUT_COLUMNS: tuple[Severity, ...] = ("wire", "source", "notice")
+"""Those that are looked for where nobody asks for stored tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """Specs before and after, one text a file."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompatRule:
+    """One kind of change."""
+
+    id: str
+    severity: Severity
+    summary: str
+    """What is required, or worth knowing."""
+    breaks: str
+    """Whom the change breaks, and why."""
+    instead: str
+    """What to do instead."""
+    good: Revisions
+    bad: Revisions
+    """A change that is this one, and no other of its severity or worse."""
+
+
+def change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
+    """The example of a change; specs are given by their text."""
+    return Revisions((old,) if isinstance(old, str) else old, (new,) if isinstance(new, str) else new)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What `kipgen compat` says about one change."""
+
+    rule: CompatRule
+    severity: Severity
+    """The rule's, or `notice` where only an unstable version changes."""
+    path: str
+    """What it is about, by the names in the new spec, as in `MetadataResponse.Topics.Name`."""
+    change: str
+    """What changed, without the versions."""
+    versions: frozenset[int]
+    """The released versions that it touches; none if it is not about certain versions."""
+    location: Location
+    """In the new file; if it is gone, where it would be."""
+    was: Location
+    """In the old file; if it is new, where it would have been."""
+    allowed: str | None = None
+    """Why it is allowed, if it is."""
+
+    @property
+    def text(self) -> str:
+        """What changed, and in which versions."""
+        return f"{self.change} ({versions_text(self.versions)})" if self.versions else self.change
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by file and location."""
+    return tuple(sorted(findings, key=lambda it: (it.location, it.rule.id, it.path)))

@@ -1,0 +1,340 @@
+"""Compares specs with those of Kafka's jars: the facts of each, as plain values, and the differences between them."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from kipgen.commands.drift.jars import Published
+from kipgen.language.defaults import type_default
+from kipgen.language.spec import Default, FieldSpec, Location, MessageSpec, StructSpec
+from kipgen.language.types import encoding_property
+from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
+
+Value = str | int | bool | list[str] | dict[str, str]
+"""A fact as it is written in a spec."""
+
+PROPERTIES = (
+    *("apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions"),
+    *("latestVersionUnstable", "versions", "tag", "taggedVersions", "nullableVersions", "default", "encoding"),
+    *("elementEncoding", "ignorable", "mapKey", "zeroCopy", "entityType"),
+)
+"""The properties that are facts, in the order in which they are written; of a field, the name goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message, a struct that several fields share, or a field."""
+
+    kind: str
+    """`message`, `struct` or `field`."""
+    path: str
+    """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
+    facts: Mapping[str, Value]
+    """By property; those that say no more than the language's default are left out."""
+    part: SpecPart
+    children: tuple[str, ...]
+    """The paths of its own fields, in their order."""
+
+
+def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
+    """Everything that a spec has, by path: outer before inner, the message first.
+
+    Args:
+        draft: a spec that could be read as a whole.
+        oldest: what only versions below this one have is left out.
+    """
+    structs = {struct.spec.name: struct for struct in draft.structs if struct.kind == "inline"}
+    found: dict[str, Node] = {}
+
+    def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, struct: StructDraft | None) -> None:
+        fields = [field for field in struct.fields if _exists(field.spec, oldest)] if struct is not None else []
+        inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
+        found[path] = Node(kind, path, _stated(facts), part, tuple(one for one, _ in inner))
+        for one, field in inner:
+            add("field", one, _field_facts(field.spec), field.part, _own_struct(field, structs))
+
+    for struct in draft.structs:
+        if struct.kind == "message":
+            add("message", "", _message_facts(draft.message), struct.part, struct)
+        elif struct.kind == "common" and _exists(struct.spec, oldest):
+            facts: dict[str, Value] = {"name": struct.spec.name, "versions": str(struct.spec.versions)}
+            add("struct", f"struct {struct.spec.name}", facts, struct.part, struct)
+    return found
+
+
+def _exists(spec: FieldSpec | StructSpec, oldest: int) -> bool:
+    """Whether some version from the oldest on has it, or none at all."""
+    return spec.versions.is_empty or spec.versions.highest >= oldest
+
+
+def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> StructDraft | None:
+    """The struct that a field defines, which shares the field's location in the document."""
+    struct = structs.get(field.spec.type.element)
+    return struct if struct is not None and struct.part.path == field.part.path else None
+
+
+def _message_facts(spec: MessageSpec) -> dict[str, Value]:
+    """What a message says of itself. Kafka's valid versions are those that are served; earlier ones it leaves out."""
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "apiKey": "" if spec.api_key is None else spec.api_key,
+        "validVersions": str(spec.served_versions),
+        "flexibleVersions": "" if spec.valid_versions.is_empty else str(spec.flexible_versions),
+        "deprecatedVersions": "" if spec.deprecated_versions.is_empty else str(spec.deprecated_versions),
+        "listeners": sorted(spec.listeners),
+        "latestVersionUnstable": spec.latest_version_unstable,
+    }
+
+
+def _field_facts(spec: FieldSpec) -> dict[str, Value]:
+    return {
+        "name": spec.name,
+        "type": str(spec.type),
+        "versions": str(spec.versions),
+        "tag": "" if spec.tag is None else spec.tag,
+        "taggedVersions": "" if spec.tagged_versions.is_empty else str(spec.tagged_versions),
+        "flexibleVersions": "" if spec.flexible_versions is None else str(spec.flexible_versions),
+        "nullableVersions": "" if spec.nullable_versions.is_empty else str(spec.nullable_versions),
+        # By their texts: -0.0 equals 0.0, and NaN not even itself.
+        "default": "" if repr(spec.default) == repr(type_default(spec.type)) else _default_text(spec.default),
+        encoding_property(spec.type): {str(versions): str(encoding) for versions, encoding in spec.encodings},
+        "ignorable": spec.ignorable,
+        "mapKey": spec.map_key,
+        "zeroCopy": spec.zero_copy,
+        "entityType": spec.entity_type or "",
+    }
+
+
+def _stated(facts: dict[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in facts.items() if value is not False and value not in ("", [], {})}
+
+
+def _default_text(default: Default) -> str:
+    if default is None:
+        return "null"
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    if isinstance(default, UUID):
+        return urlsafe_b64encode(default.bytes).decode().rstrip("=")
+    return str(default)
+
+
+RANGES = frozenset({"versions", "taggedVersions", "nullableVersions", "flexibleVersions", "deprecatedVersions"})
+"""Properties of messages, structs and fields that are version ranges; validVersions are a fact of their own."""
+
+
+OF_SERVED = frozenset({"listeners", "latestVersionUnstable"})
+"""Properties that say nothing where no version is served."""
+
+
+def oldest_version(kafka: Draft | None) -> int:
+    """The lowest version of a message that a release has; beyond all if it has none, 0 if it lacks the message."""
+    if kafka is None:
+        return 0
+    valid = kafka.message.valid_versions
+    return MAX_VERSION + 1 if valid.is_empty else valid.lowest
+
+
+def since(name: str, value: Value | None, oldest: int) -> Value | None:
+    """What a fact says of a version and all later ones; None if it says nothing of them."""
+    if name in OF_SERVED and oldest > MAX_VERSION:
+        return None
+    if name not in RANGES or value is None:
+        return value
+    versions = Versions.parse(str(value))
+    later = versions.intersect(Versions(oldest, MAX_VERSION))
+    return value if versions.is_empty else None if later.is_empty else str(later)
+
+
+def with_older(name: str, ours: Value | None, kafka: Value | None, oldest: int) -> Value | None:
+    """What to write: what Kafka says from its oldest version on, and what our spec says of older versions.
+
+    Args:
+        name: the property.
+        ours: what our spec says.
+        kafka: what Kafka says.
+        oldest: the lowest version that Kafka has.
+    """
+    if name not in RANGES or ours is None:
+        return kafka
+    older = Versions.parse(str(ours)).intersect(Versions(0, oldest - 1))
+    if older.is_empty:
+        return kafka
+    if kafka is None:
+        return str(older)
+    newer = Versions.parse(str(kafka))
+    return str(Versions(older.lowest, newer.highest)) if newer.lowest <= oldest else kafka
+
+
+def served_and_valid(ours: Versions, kafka: Versions) -> tuple[str | None, Versions]:
+    """What a spec says once a release serves other versions: servedVersions, None if all are served; validVersions.
+
+    Args:
+        ours: the valid versions of our spec.
+        kafka: those of Kafka's.
+    """
+    if kafka.is_empty:
+        return (None if ours.is_empty else "none"), ours
+    if ours.is_empty or kafka.lowest <= ours.lowest:
+        return None, kafka
+    return f"{kafka.lowest}+", Versions(ours.lowest, kafka.highest)
+
+
+WHOLE = ("message", "struct", "field")
+"""What may be missing as a whole."""
+ORDER = "order"
+"""The fact that says which of the fields that both sides have come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One fact that our specs and Kafka's do not share."""
+
+    message: str
+    path: str
+    """What it is about, as in `Topics.Name` or `struct Cursor`; "" for the message itself."""
+    fact: str
+    """A property such as `nullableVersions`, `ORDER`, or one of `WHOLE`."""
+    ours: Value | None
+    """What our spec says; None if it says nothing, so that the language's default holds. Of a whole, its facts."""
+    kafka: Value | None
+    """Likewise what Kafka says."""
+    location: Location
+    """The location in our spec; if our specs lack it, the location in the jar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Our specs and a release, compared."""
+
+    differences: tuple[Difference, ...]
+    """By message, and within one in the order of its fields."""
+    messages: int
+    """How many messages were compared: those of either side."""
+
+
+def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Drift:
+    """Compare specs with a release.
+
+    A message that no jar has counts only if a jar has others of its folder: the jars may be some of a release. Layouts
+    are left out, since Kafka has no specs of its record formats, and so are messages that are no longer served.
+
+    Args:
+        ours: our specs by file.
+        release: Kafka's by name.
+    """
+    known = {draft.message.name: draft for draft in ours.values()}
+    covered = covered_folders(ours, release)
+    judged = [
+        draft.message.name
+        for file, draft in ours.items()
+        if draft.message.name in release or (file.parent in covered and _is_due(draft.message))
+    ]
+    found: list[Difference] = []
+    names = sorted({*judged, *release})
+    for name in names:
+        theirs = release[name].draft if name in release else None
+        found += differences(known.get(name), theirs)
+    return Drift(tuple(found), len(names))
+
+
+def _is_due(message: MessageSpec) -> bool:
+    """Whether a release is expected to have it."""
+    return not message.is_layout and not message.served_versions.is_empty
+
+
+def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> dict[Path, str]:
+    """The folders that have messages of the release, each with the jar that has most of them."""
+    counts: dict[Path, Counter[str]] = {}
+    for file, draft in ours.items():
+        if draft.message.name in release:
+            counts.setdefault(file.parent, Counter())[release[draft.message.name].jar] += 1
+    return {folder: jars.most_common(1)[0][0] for folder, jars in counts.items()}
+
+
+def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]:
+    """What two specs of one message do not share in the versions that Kafka has; None is a spec that is not there."""
+    there = ours or kafka
+    assert there is not None
+    message = there.message.name
+    oldest = oldest_version(kafka)
+    left = nodes(ours, oldest) if ours is not None else {}
+    right = nodes(kafka, oldest) if kafka is not None else {}
+    for path in _in_order(left, right):
+        mine, yours = left.get(path), right.get(path)
+        if mine is not None and yours is not None:
+            yield from _of_one(message, mine, yours, oldest)
+        elif not _is_within_a_whole(path, left, right):
+            yield _whole(message, mine, yours)
+
+
+def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[str]:
+    """The paths of both; a path that only the right has follows the path before it there."""
+    following: dict[str, list[str]] = {"": []}
+    last = ""
+    for path in right:
+        if path in left:
+            last = path
+        else:
+            following.setdefault(last, []).append(path)
+    for path in left or right:
+        yield path
+        if left:
+            yield from following.get(path, ())
+
+
+def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> bool:
+    """Whether its container is missing too, so that reporting it adds nothing."""
+    if not path:
+        return False
+    outer = path.rpartition(".")[0]
+    return outer not in left or outer not in right
+
+
+def _whole(message: str, mine: Node | None, yours: Node | None) -> Difference:
+    node = mine or yours
+    assert node is not None
+    mine_facts = dict(_plain(mine.facts)) if mine is not None else None
+    your_facts = dict(_plain(yours.facts)) if yours is not None else None
+    return Difference(message, node.path, node.kind, mine_facts, your_facts, node.part.location())
+
+
+def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
+    return ((name, value_text(facts[name])) for name in PROPERTIES if name in facts and name != "name")
+
+
+def _of_one(message: str, mine: Node, yours: Node, oldest: int) -> Iterator[Difference]:
+    for name in PROPERTIES:
+        here, there = mine.facts.get(name), yours.facts.get(name)
+        if since(name, here, oldest) != since(name, there, oldest):
+            is_served = name == "validVersions" and "servedVersions" in mine.part.given
+            location = mine.part.location("servedVersions" if is_served else name)
+            yield Difference(message, mine.path, name, here, there, location)
+    both = set(mine.children) & set(yours.children)
+    shared = [path for path in mine.children if path in both]
+    theirs = [path for path in yours.children if path in both]
+    if shared != theirs:
+        location = mine.part.location("fields")
+        yield Difference(message, mine.path, ORDER, _names(shared), _names(theirs), location)
+
+
+def _names(paths: list[str]) -> list[str]:
+    return [path.rpartition(".")[2] for path in paths]
+
+
+def value_text(value: Value) -> str:
+    """A fact as people read it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text}" for name, text in value.items())
+    return str(value)

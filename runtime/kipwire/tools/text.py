@@ -1,0 +1,131 @@
+"""Text for people: counted things, suggestions, text from outside made safe to show, and lines in colour.
+
+Lines are printed without rich, which takes longer to import than most commands run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from unicodedata import category
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def counted(number: int, noun: str) -> str:
+    """A count with its noun, such as `1 byte` and `3,542 bytes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def left_over(number: int, what: str) -> str:
+    """The reason for refusing bytes that follow the last byte of something."""
+    return f"{counted(number, 'trailing byte')} after {what}"
+
+
+def only_left(number: int) -> str:
+    """The words for too few bytes, such as `but only 2 are left`."""
+    if number == 0:
+        return "but none are left"
+    return f"but only {number} {'is' if number == 1 else 'are'} left"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most similar to a misspelt one, in any case; None if none is similar."""
+    from difflib import get_close_matches  # only errors need it
+
+    by_lower_case = {one.lower(): one for one in known}
+    near = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.65)
+    return by_lower_case[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The suffix `; did you mean ...?` for an unknown word; empty if no known word is similar."""
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near else ""
+
+
+_STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+"""Categories of characters that do something instead of being seen: controls, formats, surrogates, ends of lines."""
+
+
+def printable_text(text: str) -> str:
+    """The text with control characters as escapes; its lines and tabs stay."""
+    return _escaped(text, "\n\t")
+
+
+def printable_line(text: str) -> str:
+    """The text on one line: line ends and tabs are escapes, too."""
+    return _escaped(text, "")
+
+
+def _escaped(text: str, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(escaped(one) if category(one) in _STEERING and one not in kept else one for one in text)
+
+
+def escaped(character: str) -> str:
+    """A character as Python and JSON programmers would write it, with its number in hex digits."""
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+Part = str | tuple[str, str]
+"""Text, or text with its style: one or two of `STYLES`, such as `bold red`."""
+
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "underline": "4",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "bright_cyan": "96",
+}
+
+
+def print_out(*parts: Part) -> None:
+    """Print one line to standard output; control characters in it are shown as escapes."""
+    _print(sys.stdout, parts)
+
+
+def print_err(*parts: Part) -> None:
+    """Print one line to standard error; as `print_out`."""
+    _print(sys.stderr, parts)
+
+
+def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
+    coloured = has_colour(stream)
+    line = "".join(_styled(part, coloured) for part in parts) + "\n"
+    try:
+        stream.write(line)
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def _styled(part: Part, coloured: bool) -> str:
+    text, style = (part, "") if isinstance(part, str) else part
+    shown = printable_text(text)
+    if not coloured or not style:
+        return shown
+    return f"\x1b[{';'.join(STYLES[one] for one in style.split())}m{shown}\x1b[0m"
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether a stream takes colours: a terminal does; NO_COLOR and FORCE_COLOR in the environment decide before it."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    # Consoles of Windows take escapes only after a call, which rich makes; lines without colour are always right.
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown") and os.name != "nt"
