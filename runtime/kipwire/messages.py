@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from importlib import import_module
 
 from kipwire.codec.wire import new
-from kipwire.errors import DecodeError, UnsupportedVersionError, shown
+from kipwire.errors import DecodeError, EncodeError, Malformed, UnsupportedVersionError, shown
 from kipwire.structs import FlexibleStruct, Root
 
 TYPE_CHECKING = False
@@ -198,4 +199,6 @@ def _explain_encode(message: Message, failure: Exception) -> NoReturn:
     from kipwire.description.values import check
 
     check(message)
+    if isinstance(failure, (Malformed, struct.error)):  # which say nothing; by now the value is another one
+        raise EncodeError(message.NAME, message.VERSION, "", "it changed while it was written") from None
     raise failure
