@@ -24,7 +24,7 @@ _LONGEST_PREVIEW = 16
 """The most bytes that are previewed as text."""
 
 Line = tuple[tuple[str, str], ...]
-"""Texts, each with its style: words of `kipwire.tools.lines.STYLES`, or none."""
+"""Texts, each with its style: words of `kipwire.tools.text.STYLES`, or none."""
 
 
 @dataclass(frozen=True, slots=True)
