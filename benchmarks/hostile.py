@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kipwire import EncodeError, Message, Struct, native
-from kipwire.structs import Field
+from kipwire.model.structs import Field
 from kipwire.tools.io import no_garbage_collection
 
 SIZE = 2000
 """Bytes of an attack, about: enough for what a message costs by itself not to matter."""
-PACKAGES = ("kafka_messages", "kafka_records", "kipwire.proposals")
+PACKAGES = ("kafka_messages", "kafka_records", "kipwire.drafts.proposals")
 
 Make = Callable[[type[Struct], int], Struct]
 """Makes a struct at a depth."""

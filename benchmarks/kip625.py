@@ -71,7 +71,7 @@ def arithmetic(version: int) -> Any:
 
 
 def _module(version: int) -> Any:
-    return import_module(f"kipwire.proposals.encoded_metadata.v{version}")
+    return import_module(f"kipwire.drafts.proposals.encoded_metadata.v{version}")
 
 
 def _message(module: Any, partitions: list[Any], *, topic: str, host: str) -> Any:

@@ -20,8 +20,8 @@ from benchmarks.peers import OURS, WrongBytesError
 from benchmarks.reporting.report import Table, machine, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import native
-from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from kipwire.records.kip_82 import find_header, headers_up_to
+from kipwire.drafts.kip_82 import find_header, headers_up_to
+from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
 
 COUNT = 200
 KAFKAS = (1, 2, 3)

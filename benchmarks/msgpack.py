@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kipwire.structs import Field, Struct
+from kipwire.model.structs import Field, Struct
 
 _TYPES: dict[str, type] = {"bool": bool, "string": str, "bytes": bytes, "records": bytes, "uuid": uuid.UUID}
 """Primitives that are not numbers."""

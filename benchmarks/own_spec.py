@@ -15,7 +15,7 @@ from benchmarks.bodies import METADATA
 from benchmarks.peers import codec_of, interpreted_codec_of
 from benchmarks.timing import interleaved
 from kipwire import native
-from kipwire.messages import Message
+from kipwire.message.messages import Message
 
 SPECS = Path(__file__).parent.parent / "schemas/kafka_messages"
 FILES = ("clients/MetadataRequest.json", "clients/MetadataResponse.json", "enums/AclOperation.enum.json")

@@ -16,7 +16,7 @@ import kafka_messages
 from benchmarks import msgpack
 from benchmarks.bodies import Sample
 from kipwire import native
-from kipwire.messages import Message
+from kipwire.message.messages import Message
 
 
 @dataclass(frozen=True)

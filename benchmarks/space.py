@@ -14,7 +14,7 @@ from benchmarks.reporting.report import Table, show
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
 from kafka_records.records.v2 import Record, Records
-from kipwire.proposals.message_set.v2 import Message, MessageSet
+from kipwire.drafts.proposals.message_set.v2 import Message, MessageSet
 
 DRAFT_TABLE = {1: (34, 62), 3: (102, 96), 10: (340, 215), 50: (1700, 895), 100: (3400, 1745)}
 """The draft's table: by messages in a batch, the bytes that the old and the new format add to them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from benchmarks.reporting.report import Table
-from kipwire import Struct, proposals
+from kipwire import Struct
+from kipwire.drafts import proposals
 
 TOPICS = ("page-views", "orders", "shipments")
 CLIENT_ID = "web-front-end"

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import kafka_messages
 from kafka_messages.enums import ErrorCode
 from kipwire import KipwireError
-from kipwire.captures import CaptureError, Entry, files_in, open_frames, read_index
 from kipwire.tools.text import printable_line
+from kipwire.traffic.captures import CaptureError, Entry, files_in, open_frames, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
 """Bytes, by the bits of the number."""

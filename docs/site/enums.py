@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from docs.site.navigation import Page
 from docs.site.templating import render
 from kafka_messages import enums
-from kipwire.enums import ErrorNumber, MessageNumber, NamedNumber
+from kipwire.model.enums import ErrorNumber, MessageNumber, NamedNumber
 
 PATH = "messages/enums.md"
 

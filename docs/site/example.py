@@ -10,7 +10,7 @@ from docs.site.real_messages import RealMessage
 from kipwire import Message
 from kipwire.console.inspect.text import bytes_hex, piece_text
 from kipwire.console.inspect.tree import Inspection, inspect_message
-from kipwire.registry import Registry
+from kipwire.message.registry import Registry
 
 _GOOD_SIZE = 240
 """Bytes: the most that an example should have, if there is one of so few."""

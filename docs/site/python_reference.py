@@ -42,14 +42,14 @@ MODULES = (
         "`pip install 'kipwire[records]'` brings what it needs. The guide is [Records](../docs/records.md).",
     ),
     Module(
-        "kipwire.records.kip_82",
-        "kipwire.records.kip_82",
+        "kipwire.drafts.kip_82",
+        "kipwire.drafts.kip_82",
         "Messages with numbered headers, as version 43 of KIP-82 proposed them. "
         "The guide is [Record formats](../docs/record-formats.md).",
     ),
     Module(
-        "kipwire.records.kip_98",
-        "kipwire.records.kip_98",
+        "kipwire.drafts.kip_98",
+        "kipwire.drafts.kip_98",
         "Message sets of the KIP-98 draft, which Kafka did not release. "
         "The guide is [Record formats](../docs/record-formats.md#sets-of-the-kip-98-draft).",
     ),
@@ -88,12 +88,12 @@ MODULES = (
 
 SMALLER = (
     "kipwire.native",
-    "kipwire.contract",
-    "kipwire.encodings",
-    "kipwire.enums",
-    "kipwire.header_keys",
-    "kipwire.producer_sequence",
-    "kipwire.wire_format_08",
+    "kipwire.model.abi",
+    "kipwire.message.encodings",
+    "kipwire.model.enums",
+    "kipwire.drafts.header_keys",
+    "kipwire.records.producer_sequence",
+    "kipwire.drafts.wire_format_08",
 )
 """Public modules that share a page; all their names without an underscore are public."""
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kafka_messages
-from kipwire.captures import files_in, open_frames, read_index
 from kipwire.records import control_record, read_segment
+from kipwire.traffic.captures import files_in, open_frames, read_index
 
 CAPTURE = "examples/capture"
 LOGS = ("tests/data/segments", "tests/data/snapshots")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kipwire import enums
+from kipwire.model import enums
 
 __all__ = [
     "AcknowledgeType",

@@ -12,11 +12,11 @@ Classes are imported when they are asked for.
 
 from __future__ import annotations
 
-from kipwire.contract import expect_level
+from kipwire.model.abi import expect_level
 
 expect_level(1, __name__)
 
-from kipwire.registry import Entry, Registry  # noqa: E402 - another level may have another one
+from kipwire.message.registry import Entry, Registry  # noqa: E402 - another level may have another one
 
 REGISTRY = Registry(
     __name__,

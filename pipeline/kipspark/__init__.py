@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from kipwire.tools.extras import explained
+from kipwire.model.extras import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipwire.release import showed_release
-from kipwire.tools.extras import run_with_extra
+from kipwire.console.release import showed_release
+from kipwire.model.extras import run_with_extra
 
 
 def main() -> None:

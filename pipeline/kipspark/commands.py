@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
-from kipwire.release import release_line
+from kipwire.console.release import release_line
 from kipwire.tools.terminal import ERR, OUT
 
 COMMANDS = {

@@ -31,8 +31,8 @@ from struct import pack as packed
 
 from kipwire.codec import empty_elements
 from kipwire.codec import wire
-from kipwire.messages import content_of
-from kipwire.structs import DEFAULT, Field, LazyStruct
+from kipwire.message.messages import content_of
+from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
 # Whoever has it may set what all threads share. It is never kept while other modules are imported, nor while a plan is
 # looked at, so that nobody waits for one who waits for him.

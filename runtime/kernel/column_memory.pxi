@@ -2,7 +2,7 @@
 
 cdef int set_widths(Column* column, type_) except -1:
     """Set what depends on the width of a value; `type_` is the spec's type."""
-    from kipwire.types import TYPES  # here, as importing the kernel has no need of it
+    from kipwire.model.types import TYPES  # here, as importing the kernel has no need of it
 
     if column.kind in (STRING, BYTES):
         return 0

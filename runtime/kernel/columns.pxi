@@ -219,7 +219,7 @@ cdef class Tree:
         return 0
 
     cdef int learn_default(self, Column* column, default, type_) except -1:
-        from kipwire.types import TYPES
+        from kipwire.model.types import TYPES
 
         column.null_by_default = default is None
         if default is None or column.kind in (ARRAY, STRUCT, NULLABLE_STRUCT):

@@ -1,7 +1,8 @@
 """What generated classes and their users share at run time. Needs nothing outside the standard library."""
 
-from kipwire import native
-from kipwire.errors import (
+from kipwire.message import native
+from kipwire.message.messages import FlexibleMessage, Message
+from kipwire.model.errors import (
     ConversionError,
     DecodeError,
     EncodeError,
@@ -17,8 +18,7 @@ from kipwire.errors import (
     UnknownVersionError,
     UnsupportedVersionError,
 )
-from kipwire.messages import FlexibleMessage, Message
-from kipwire.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Struct, slots_of
+from kipwire.model.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Struct, slots_of
 
 __all__ = [
     "DEFAULT",
@@ -58,12 +58,12 @@ KAFKA_VERSION = "4.4"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.conversion import build, convert
+    from kipwire.message.conversion import build, convert
 
 
 def __getattr__(name: str) -> object:
     if name in ("build", "convert"):  # few programs convert, and all of them import kipwire
-        from kipwire import conversion
+        from kipwire.message import conversion
 
         return getattr(conversion, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from kipwire.messages import Message
+from kipwire.message.messages import Message
 from kipwire.records import Record, RecordBatch
 
 M = TypeVar("M", bound=Message)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import kafka_messages
 import kafka_records
-from kipwire import DecodeError, Message, columns, native, proposals
+from kipwire import DecodeError, Message, columns, native
+from kipwire.drafts import proposals
 from kipwire.testing import damaged, messages
 from tests.support import column_checks, golden_data, property_checks
 from tests.support.cases import of_each

@@ -170,7 +170,7 @@ def test_without_pyarrow_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['pyarrow'] = None; import kipwire.columns"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     needed = 'kipwire.columns needs pyarrow, which is not installed: pip install "kipwire[columns]"'
-    assert done.stderr.splitlines()[-1] == f"kipwire.errors.MissingExtraError: {needed}"
+    assert done.stderr.splitlines()[-1] == f"kipwire.model.errors.MissingExtraError: {needed}"
 
 
 def test_example_of_the_documentation_works() -> None:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError, columns, native
 from kipwire.columns.python_engine import PythonRecords
+from kipwire.drafts.kip_98 import write_set
 from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
-from kipwire.records.kip_98 import write_set
 from kipwire.records.model import bytes_of_key, header_key
 from kipwire.records.sections import write_section
 from tests.support import native_checks, record_column_checks

@@ -28,7 +28,7 @@ from kafka_messages.offset_delete_request.v0 import (
 )
 from kipgen.resolve.wire import resolve
 from kipwire import Struct, convert
-from kipwire.enums import ErrorNumber, MessageNumber, NamedNumber
+from kipwire.model.enums import ErrorNumber, MessageNumber, NamedNumber
 from tests.support.places import ROOT
 from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
 

@@ -184,7 +184,7 @@ def test_the_reference_has_every_public_name_and_search_finds_it(built: Path) ->
         for name in public_names(module.name):
             assert f"reference/{module.name}.html#{module.name}.{name}" in locations
     for method in ("message", "versions", "decode_request", "encode_response"):
-        assert f"reference/generated-packages.html#kipwire.registry.Registry.{method}" in locations
+        assert f"reference/generated-packages.html#kipwire.message.registry.Registry.{method}" in locations
     for name in SMALLER:
         assert any(one.startswith(f"reference/smaller-modules.html#{name}.") for one in locations), name
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kipwire.tools.extras import MODULES, install
+from kipwire.model.extras import MODULES, install
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.same_without_kernel

@@ -30,10 +30,11 @@ os.environ["KIPWIRE_NATIVE"] = "0"  # the kernel of the package is another one
 
 import kafka_messages
 import kafka_records
-from kipwire import Message, Struct, proposals
+from kipwire import Message, Struct
 from kipwire.description.values import field_range
+from kipwire.drafts import proposals
+from kipwire.model.types import KINDS
 from kipwire.testing.strategies import arranged
-from kipwire.types import KINDS
 from tests.support import golden_data, native_checks
 
 Target = Callable[[ModuleType, random.Random], Iterator[None]]

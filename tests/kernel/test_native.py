@@ -11,8 +11,9 @@ import pytest
 from hypothesis import strategies as st
 
 import kafka_messages
-from kipwire import DecodeError, EncodeError, Field, Message, Struct, native, proposals
+from kipwire import DecodeError, EncodeError, Field, Message, Struct, native
 from kipwire.description.plan import NoPlanError, plan_of
+from kipwire.drafts import proposals
 from kipwire.testing import damaged
 from tests.support import golden_data, native_checks, property_checks
 from tests.support.cases import of_each
@@ -233,7 +234,7 @@ def test_plan_says_everything_that_the_bytes_depend_on() -> None:
 
 
 def test_plan_of_a_layout_says_every_part() -> None:
-    plan = plan_of(import_module("kipwire.proposals.message_set.v2").Message)
+    plan = plan_of(import_module("kipwire.drafts.proposals.message_set.v2").Message)
     assert not plan.is_plain
     size, bits, *_, key, value, crc = plan.items
     assert [one.role for one in (size, bits, key, value, crc)] == ["size", "bits", "value", "value", "checksum"]

@@ -13,8 +13,8 @@ import pytest
 
 import kipspark
 import kipwire
-from kipwire.release import release_line
-from kipwire.tools.extras import MODULES
+from kipwire.console.release import release_line
+from kipwire.model.extras import MODULES
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.same_without_kernel("the kernel needs no library")
@@ -88,7 +88,7 @@ def test_the_release_is_shown_without_any_extra(program: str) -> None:
 def test_a_module_raises_an_error_that_says_what_to_install(code: str, error: str) -> None:
     what, extra = error.split("|")
     done = run(code)
-    expected = f'kipwire.errors.MissingExtraError: {what}, which is not installed: pip install "kipwire[{extra}]"'
+    expected = f'kipwire.model.errors.MissingExtraError: {what}, which is not installed: pip install "kipwire[{extra}]"'
     assert done.stderr.splitlines()[-1] == expected
     assert "ModuleNotFoundError" not in done.stderr.splitlines()[-1]
 

@@ -61,7 +61,7 @@ def circle(modules: dict[str, ast.Module]) -> list[str]:
 def test_no_circle_in_the_runtime() -> None:
     modules = sources(ROOT / "runtime/kipwire") | {"kipwire._kernel": kernel()}
     assert not circle(modules)
-    assert {"kipwire.messages", "kipwire.structs"} < set(imported("kipwire._kernel", kernel(), modules))
+    assert {"kipwire.message.messages", "kipwire.model.structs"} < set(imported("kipwire._kernel", kernel(), modules))
 
 
 def test_no_circle_in_the_generator() -> None:

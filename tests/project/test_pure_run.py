@@ -15,12 +15,12 @@ CODECS = {"kipwire", "kipspark", "kafka_messages", "kafka_records", "importlib"}
 """Packages that read or write messages, and what finds classes that were just generated, which do so too."""
 NO_CODECS = (
     "kipwire.__version__",
-    "kipwire.api_keys",
-    "kipwire.contract",
+    "kipwire.model.api_keys",
+    "kipwire.model.abi",
     "kipwire.description.column_order",
-    "kipwire.header_keys",
-    "kipwire.structs",
-    "kipwire.types",
+    "kipwire.drafts.header_keys",
+    "kipwire.model.structs",
+    "kipwire.model.types",
     "kipwire.tools",
 )
 """Modules of those that read and write no messages: facts, files, words."""

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from kipwire.header_keys import HIGHEST_KEY
-from kipwire.records.kip_82 import (
+from kipwire.drafts.header_keys import HIGHEST_KEY
+from kipwire.drafts.kip_82 import (
     ConsumerRecord,
     Headers,
     HeaderSerializers,

@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipwire import DecodeError
-from kipwire.header_keys import HIGHEST_KEY
-from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from kipwire.records import Record, write_message_set
-from kipwire.records.kip_82 import (
+from kipwire.drafts.header_keys import HIGHEST_KEY
+from kipwire.drafts.kip_82 import (
     ProducerRecord,
     find_header,
     find_header_in_section,
@@ -21,6 +19,8 @@ from kipwire.records.kip_82 import (
     read_records,
     write_records,
 )
+from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.records import Record, write_message_set
 from kipwire.testing import damaged
 from tests.support.cost import cost_of
 from tests.support.hex_tables import octets, with_crc

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire import DecodeError, EncodeError
-from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
-from kipwire.records.kip_82 import (
+from kipwire.drafts.kip_82 import (
     ConsumerRecord,
     Headers,
     MutableHeaders,
@@ -23,6 +21,8 @@ from kipwire.records.kip_82 import (
     to_magic_2,
     write_records,
 )
+from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
 from tests.support.hex_tables import octets, with_crc
 
 OF_MAGIC_0 = octets("""

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, EncodeError
-from kipwire.proposals.messages.v2 import Messages
-from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
-from kipwire.records.kip_98 import (
+from kipwire.drafts.kip_98 import (
     ABORT,
     COMMIT,
     ControlMessage,
@@ -27,6 +25,8 @@ from kipwire.records.kip_98 import (
     single,
     write_set,
 )
+from kipwire.drafts.proposals.messages.v2 import Messages
+from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
 from tests.support.cost import cost_of
 from tests.support.hex_tables import octets, with_crc
 from tests.support.subjects.batch_bytes import with_bytes

@@ -12,8 +12,9 @@ import kafka_records
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch
 from kafka_records.records.v2 import Record, RecordHeader, Records
-from kipwire import DecodeError, EncodeError, proposals
+from kipwire import DecodeError, EncodeError
 from kipwire.codec import checksums
+from kipwire.drafts import proposals
 from tests.support import golden_data
 from tests.support.hex_tables import expect_fault, octets, with_crc
 from tests.support.places import ROOT

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipwire.errors import MissingExtraError
+from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,

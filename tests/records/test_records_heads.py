@@ -11,10 +11,10 @@ from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import Message
 from kipwire.console.inspect.tree import Piece, inspect_message
-from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
-from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.drafts.kip_98 import heads as kip_98
+from kipwire.drafts.proposals.compressed_message_set.v2 import CompressedMessageSet
+from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records import heads
-from kipwire.records.kip_98 import heads as kip_98
 from tests.support.places import ROOT
 
 KEY = b"a key"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kipwire import DecodeError, EncodeError
+from kipwire.drafts.kip_82 import ProducerRecord, write_records
+from kipwire.drafts.kip_98 import read_set, write_set
 from kipwire.records import Record, read_batches, with_offsets, write_batch, write_message_set
-from kipwire.records.kip_82 import ProducerRecord, write_records
-from kipwire.records.kip_98 import read_set, write_set
 
 RECORDS = [Record(offset=5, timestamp=10, key=b"k", value=b"v"), Record(offset=7, timestamp=12, value=b"w")]
 BATCH = write_batch(RECORDS, producer_id=3, producer_epoch=1, base_sequence=0)

@@ -10,10 +10,10 @@ import pytest
 
 from kafka_records.message_and_offset import v1
 from kipwire import DecodeError, EncodeError
-from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
-from kipwire.proposals.control_message_key.v0 import ControlMessageKey
-from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
-from kipwire.proposals.messages.v2 import Message, Messages
+from kipwire.drafts.proposals.compressed_message_set.v2 import CompressedMessageSet
+from kipwire.drafts.proposals.control_message_key.v0 import ControlMessageKey
+from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.drafts.proposals.messages.v2 import Message, Messages
 from kipwire.records import (
     Loss,
     Record,

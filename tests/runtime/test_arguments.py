@@ -13,7 +13,7 @@ from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.metadata_request.v12 import MetadataRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseTopic
 from kipwire import ConversionError, DecodeError, EncodeError, JsonError, native
-from kipwire.errors import MOST_CHARACTERS, bounded, shown
+from kipwire.model.errors import MOST_CHARACTERS, bounded, shown
 
 DECODERS: dict[str, Callable[[Any, Any], Any]] = {
     "decode": lambda cls, data: cls.decode(data),

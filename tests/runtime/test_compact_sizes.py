@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kipwire.codec.wire import MAX_LENGTH, read_size, write_size
-from kipwire.errors import Malformed
+from kipwire.model.errors import Malformed
 
 SHORTEST, FIRST_OF_THREE = 128, 16384
 

@@ -9,7 +9,7 @@ import pytest
 
 from kipgen.reading.rules.examples import field_of, layout, spec, struct_named
 from kipwire import ConversionError, EncodeError
-from kipwire.conversion import build, convert
+from kipwire.message.conversion import build, convert
 from tests.support.cost import cost_of
 from tests.support.spec_package import classes_of
 

@@ -17,8 +17,9 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.reading.check import read_folder
-from kipwire import Field, Struct, native, proposals
-from kipwire.types import ENCODINGS, TYPES
+from kipwire import Field, Struct, native
+from kipwire.drafts import proposals
+from kipwire.model.types import ENCODINGS, TYPES
 from tests.support.places import ROOT
 
 SCHEMAS = ROOT / "schemas"

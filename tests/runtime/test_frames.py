@@ -15,7 +15,7 @@ from kafka_messages.metadata_request.v12 import MetadataRequest
 from kafka_messages.metadata_response import v13 as metadata_response_v13
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError
-from kipwire.frames import Frame, RequestHeader, ResponseHeader
+from kipwire.message.frames import Frame, RequestHeader, ResponseHeader
 
 REQUEST = kafka_messages.encode_request(MetadataRequest(), 7, "me")
 RESPONSE = kafka_messages.encode_response(MetadataResponse(controller_id=1), 7)

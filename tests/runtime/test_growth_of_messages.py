@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import kipwire
-import kipwire.encodings
+import kipwire.message.encodings
 import kipwire.projection
 import kipwire.testing
 from kipwire import columns
 from kipwire.columns import ColumnError
-from kipwire.errors import KipwireError
+from kipwire.model.errors import KipwireError
 from kipwire.projection import Projection, VersionedProjection
 from kipwire.testing.strategies import field_values, messages, same_message, structs, unknown_tagged_fields
 from tests.support.growing_specs import LEVELS, SHAPES, of_levels
@@ -103,13 +103,17 @@ NO_COLUMNS: dict[str, str] = {
 }
 
 ENCODINGS: dict[str, Walk] = {
-    "count": lambda it: (lambda message: lambda: kipwire.encodings.count(message).fields)(it.cls.decode(it.data)),
-    "count_all": lambda it: (lambda all_: lambda: kipwire.encodings.count_all(all_))([it.cls.decode(it.data)] * 3),
-    "Counts": lambda it: lambda: kipwire.encodings.Counts().add(it.cls()),
-    "merge": lambda it: (lambda counts: lambda: kipwire.encodings.merge(counts, counts))(
-        kipwire.encodings.count(it.cls.decode(it.data))
+    "count": lambda it: (lambda message: lambda: kipwire.message.encodings.count(message).fields)(
+        it.cls.decode(it.data)
     ),
-    "kept_form": lambda it: lambda: kipwire.encodings.kept_form([it.cls], it.path),
+    "count_all": lambda it: (lambda all_: lambda: kipwire.message.encodings.count_all(all_))(
+        [it.cls.decode(it.data)] * 3
+    ),
+    "Counts": lambda it: lambda: kipwire.message.encodings.Counts().add(it.cls()),
+    "merge": lambda it: (lambda counts: lambda: kipwire.message.encodings.merge(counts, counts))(
+        kipwire.message.encodings.count(it.cls.decode(it.data))
+    ),
+    "kept_form": lambda it: lambda: kipwire.message.encodings.kept_form([it.cls], it.path),
 }
 NO_ENCODINGS = {"IntegerCounts": "the numbers of one field", "form_of_tagged": "makes a text"}
 
@@ -188,7 +192,7 @@ def may_refuse(call: Action) -> None:
 
 
 def test_everything_that_kipwire_exports_has_a_row() -> None:
-    own = {name for name, value in vars(kipwire.encodings).items() if _is_own(name, value)}
+    own = {name for name, value in vars(kipwire.message.encodings).items() if _is_own(name, value)}
     methods = {name for name in dir(kipwire.Message) if not name.startswith("_")}
     methods |= {"__eq__", "__repr__", "__rich_repr__", "__replace__", "__init__", "__reduce_ex__"}
     tags = {"OTHER_TAGS": "a constant", "DECLARED_TAGS": "a constant"}
@@ -201,7 +205,7 @@ def test_everything_that_kipwire_exports_has_a_row() -> None:
 
 
 def _is_own(name: str, value: object) -> bool:
-    return not name.startswith("_") and getattr(value, "__module__", "") == kipwire.encodings.__name__
+    return not name.startswith("_") and getattr(value, "__module__", "") == kipwire.message.encodings.__name__
 
 
 def of_size(

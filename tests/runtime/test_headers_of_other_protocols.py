@@ -11,7 +11,7 @@ import pytest
 
 import kafka_messages
 from kipwire import UnknownVersionError
-from kipwire.frames import may_answer_in_version_0
+from kipwire.message.frames import may_answer_in_version_0
 from tests.support.spec_package import generated
 
 KEYS = (0, 7, 17, 18, 19)

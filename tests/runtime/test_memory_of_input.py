@@ -30,7 +30,7 @@ def test_every_class_of_kafka_messages_keeps_to_a_small_multiple(part: int) -> N
     assert sum(map(assert_bounded, classes("kafka_messages")[part::PARTS])) > 100
 
 
-@pytest.mark.parametrize("name", ["kafka_records", "kipwire.proposals"])
+@pytest.mark.parametrize("name", ["kafka_records", "kipwire.drafts.proposals"])
 def test_every_class_of_the_other_packages_does(name: str) -> None:
     assert sum(map(assert_bounded, classes(name)))
 

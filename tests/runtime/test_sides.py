@@ -17,9 +17,10 @@ from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.produce_request.v9 import ProduceRequest
 from kafka_messages.request_header.v2 import RequestHeader
 from kafka_messages.response_header.v1 import ResponseHeader
-from kipwire import EncodeError, KipwireError, proposals
+from kipwire import EncodeError, KipwireError
 from kipwire.connection import ClientConnection, LocalProtocolError, ServerConnection
 from kipwire.connection.negotiation import common_versions, version_to_retry
+from kipwire.drafts import proposals
 from kipwire.projection import Projection, ProjectionError, VersionedProjection
 from kipwire.records.messages import partitions
 from tests.support.defaults import of_defaults
@@ -137,7 +138,7 @@ def test_only_messages_of_its_side_are_taken(entry: str, given: str) -> None:
         ),
         (
             lambda: kafka_messages.encode_request(FOREIGN, 7),
-            "is not a message of kafka_messages; kipwire.proposals has it, and makes its frame",
+            "is not a message of kafka_messages; kipwire.drafts.proposals has it, and makes its frame",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kipwire.description.fields import is_required
-from kipwire.structs import Struct
+from kipwire.model.structs import Struct
 
 S = TypeVar("S", bound=Struct)
 

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 
 from kipgen.language.names import RUNTIME_NAMES
 from kipwire import DecodeError, EncodeError, Field, Message, Struct
-from kipwire.contract import LEVEL
-from kipwire.registry import Entry, Registry, registry_of
+from kipwire.message.registry import Entry, Registry, registry_of
+from kipwire.model.abi import LEVEL
 from kipwire.testing import messages
 from tests.support.places import DATA
 from tests.support.spec_package import write_package

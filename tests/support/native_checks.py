@@ -15,7 +15,7 @@ from kipwire.records import RawHeaderKey, Record, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
-LEFT_TO_PYTHON = frozenset({("kipwire.proposals", "MessageSet", 2), ("kipwire.proposals", "Messages", 2)})
+LEFT_TO_PYTHON = frozenset({("kipwire.drafts.proposals", "MessageSet", 2), ("kipwire.drafts.proposals", "Messages", 2)})
 """The classes with a property that the kernel does not know: `requiredIf`, which only the KIP-98 draft has."""
 
 

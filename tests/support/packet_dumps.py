@@ -13,7 +13,7 @@ from typing import Any
 
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
-from kipwire.packets.headers import ACK, FIN, SYN
+from kipwire.traffic.packet_headers import ACK, FIN, SYN
 from tests.support.places import ROOT
 
 CAPTURE = ROOT / "examples" / "capture"

@@ -13,13 +13,13 @@ from kafka_messages.enums import ApiKey
 from kipwire import Message
 from kipwire.connection import Request
 from kipwire.description.values import field_range
+from kipwire.model.types import KINDS
 from kipwire.records import Record, write_batch
 from kipwire.testing.broker.apis import APIS, SERVED
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.faults import Fail
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import answer
-from kipwire.types import KINDS
 from tests.support.subjects.fake_broker_requests import GROUP, REGISTRY, TOPIC, TRANSACTIONAL_ID, node
 
 TEXTS = (TOPIC, TOPIC, GROUP, GROUP, TRANSACTIONAL_ID, "", "x" * 300, "\0", "é", "range", "consumer", "retention.ms")

@@ -12,7 +12,7 @@ from hypothesis import Phase, find, given, seed, settings
 from kafka_messages.delete_topics_request.v4 import DeleteTopicsRequest
 from kafka_messages.fetch_snapshot_request.v0 import FetchSnapshotRequest
 from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
-from kipwire.messages import Message
+from kipwire.message.messages import Message
 from kipwire.testing import messages
 
 pytestmark = pytest.mark.same_without_kernel("nothing is decoded")

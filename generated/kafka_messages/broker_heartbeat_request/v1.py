@@ -10,7 +10,7 @@ import kipwire
 from kipwire.codec.uuids import read_uuids, write_uuids
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

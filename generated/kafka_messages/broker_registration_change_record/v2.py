@@ -10,7 +10,7 @@ import kipwire
 from kipwire.codec.uuids import read_uuids, write_uuids
 from kipwire.codec.wire import ONE_BYTE, as_list, is_empty, pack_b, read_size, read_tag_section, tag_section, unpack_b
 from kipwire.codec.wire import write_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

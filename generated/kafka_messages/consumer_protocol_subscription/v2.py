@@ -7,7 +7,7 @@ import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h
 from kipwire.codec.wire import unpack_i
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import struct
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import struct
 import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_B, unpack_i
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

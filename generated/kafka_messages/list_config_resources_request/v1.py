@@ -6,7 +6,7 @@ from __future__ import annotations
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

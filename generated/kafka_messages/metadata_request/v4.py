@@ -6,7 +6,7 @@ from __future__ import annotations
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_B, pack_h, unpack_h, unpack_i
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import kipwire
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, pack_b, read_size, read_tag_section
 from kipwire.codec.wire import tag_section, unpack_b, write_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

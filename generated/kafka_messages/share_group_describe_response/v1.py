@@ -12,7 +12,7 @@ from kipwire.codec.arrays import write_compact_texts, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

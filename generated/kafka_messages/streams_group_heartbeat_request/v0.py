@@ -11,7 +11,7 @@ from kipwire.codec.arrays import write_compact_texts, write_struct
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT16, PACK_INT32, UNPACK_INT16, UNPACK_INT32
 from kipwire.codec.wire import as_list, encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size, write_string_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

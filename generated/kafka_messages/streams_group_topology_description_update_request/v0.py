@@ -10,7 +10,7 @@ from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_
 from kipwire.codec.arrays import write_compact_texts, write_struct
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import unpack_i, write_string_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

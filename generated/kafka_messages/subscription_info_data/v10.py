@@ -10,7 +10,7 @@ import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, unpack_i
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_q, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_h, unpack_q, write_size
 from kipwire.codec.wire import write_string_size
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

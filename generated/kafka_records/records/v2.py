@@ -7,7 +7,7 @@ import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import as_bytes, as_list, pack_b, read_varint, unpack_b, write_packed
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

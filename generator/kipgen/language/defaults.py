@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kipgen.language.spec import Default
 from kipgen.language.types import FieldType
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]+", re.ASCII)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kipwire.model.types import TYPES
 from kipwire.tools.text import nearest
-from kipwire.types import TYPES
 
 _NAMES = {
     **dict.fromkeys(("byte", "sbyte", "tinyint", "i8"), "int8"),

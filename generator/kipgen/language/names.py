@@ -7,7 +7,7 @@ import re
 import sys
 import unicodedata
 
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 _NUMBERS = [row.name.upper() for row in TYPES.values() if row.kind in ("integer", "float")]
 _OF_NUMBERS = {f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")}.union(
@@ -26,7 +26,7 @@ RUNTIME_NAMES = {
         """.split()),
     "kipwire.codec.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
     "kipwire.codec.varints": frozenset({"VARINTS"}),
-    "kipwire.structs": frozenset({"DEFAULT"}),
+    "kipwire.model.structs": frozenset({"DEFAULT"}),
     "kipwire.codec.wire": frozenset(_OF_NUMBERS).union("""
         BOOL_BYTE FALSE_TRUE ONE_BYTE
         as_bytes as_list encode_text in_order is_empty is_in_order
@@ -80,7 +80,7 @@ RESERVED_MODULES = frozenset(
 RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
 
-PROPOSALS = "kipwire.proposals"
+PROPOSALS = "kipwire.drafts.proposals"
 """The one generated package that is part of kipwire."""
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""

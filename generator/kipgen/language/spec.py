@@ -9,7 +9,7 @@ from uuid import UUID
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.versions import Versions
 from kipgen.language.wire_form import WireForm
-from kipwire.api_keys import is_api_versions_response, is_controlled_shutdown_request
+from kipwire.model.api_keys import is_api_versions_response, is_controlled_shutdown_request
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kipgen.language.foreign_types import advice_on
-from kipwire.types import ENCODINGS, KINDS, TYPES, Kind
-from kipwire.types import Encoding as Encoding
+from kipwire.model.types import ENCODINGS, KINDS, TYPES, Kind
+from kipwire.model.types import Encoding as Encoding
 
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 

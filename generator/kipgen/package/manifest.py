@@ -16,8 +16,8 @@ from pathlib import Path
 from kipgen.python.render import HeaderVersions, RegistryEntry
 from kipgen.reading.spec_files import MANIFEST
 from kipgen.resources import enum_schema_path, package_folder, schema_path, template_folder
-from kipwire.contract import LEVEL
-from kipwire.enums import MODULE
+from kipwire.model.abi import LEVEL
+from kipwire.model.enums import MODULE
 from kipwire.tools.files import read_regular
 
 FILE_NAME = MANIFEST

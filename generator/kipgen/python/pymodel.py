@@ -22,7 +22,7 @@ from kipgen.python.steps import (
     write_steps,
 )
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
-from kipwire.structs import Field
+from kipwire.model.structs import Field
 
 LINE_LENGTH = 120
 

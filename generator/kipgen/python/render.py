@@ -19,7 +19,7 @@ from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
-from kipwire.contract import LEVEL
+from kipwire.model.abi import LEVEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class _PyEnum:
 
     name: str
     base: str
-    """The class of `kipwire.enums` that it is made from."""
+    """The class of `kipwire.model.enums` that it is made from."""
     docstring: Code
     members: tuple[Code, ...]
 

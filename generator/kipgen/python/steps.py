@@ -14,7 +14,7 @@ from typing import Literal
 
 from kipgen.language.wire_form import PREFIX_FORMS, REST
 from kipgen.resolve.wire import PLUS_ONE, WireField
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"

@@ -18,8 +18,8 @@ from kipgen.language import names
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import REST, VERSION, BitsSpec
-from kipwire.structs import Role
-from kipwire.types import TYPES
+from kipwire.model.structs import Role
+from kipwire.model.types import TYPES
 
 PLUS_ONE = "uvarint_plus_one"
 """The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""

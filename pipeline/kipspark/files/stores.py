@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kipspark.errors import ListingError, SourceError
-from kipwire.errors import KipwireError
-from kipwire.tools.extras import install, missing_extra
+from kipwire.model.errors import KipwireError
+from kipwire.model.extras import install, missing_extra
 from kipwire.tools.text import printable_line
 
 if TYPE_CHECKING:

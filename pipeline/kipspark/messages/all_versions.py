@@ -13,8 +13,8 @@ from kipspark.messages.selection import Selection
 from kipwire import Message, columns
 from kipwire.columns.arrow_types import Column, StructColumns, columns_of
 from kipwire.description.column_order import ordered, places
+from kipwire.model.types import TYPES
 from kipwire.tools.text import nearest
-from kipwire.types import TYPES
 
 VERSION = "_version"
 """The column with a row's version, if versions may differ."""

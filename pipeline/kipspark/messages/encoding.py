@@ -15,7 +15,7 @@ from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
 from kipspark.messages.tag_defaults import with_tag_defaults
 from kipwire import EncodeError, Message, columns
-from kipwire.errors import unknown_version
+from kipwire.model.errors import unknown_version
 
 
 class Encoded(NamedTuple):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kipspark.arrow import pc
 from kipspark.messages.all_versions import VERSION
-from kipwire.structs import Field, Struct
+from kipwire.model.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]
 """The classes of one struct in all versions, the highest first."""

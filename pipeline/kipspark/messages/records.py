@@ -28,8 +28,8 @@ from kipspark.messages.framing import (
 from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
 from kipwire import Message
-from kipwire.logs.internal import LEAD_SIZES
-from kipwire.registry import registry_of
+from kipwire.message.registry import registry_of
+from kipwire.records.internal_topics import LEAD_SIZES
 
 COORDINATORS = ("group", "transaction", "share")
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kipspark.errors import JobError
 from kipwire import Message
-from kipwire.registry import registry_of
+from kipwire.message.registry import registry_of
 
 KAFKA = "kafka_messages"
 

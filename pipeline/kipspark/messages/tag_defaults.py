@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kipspark.arrow import pc
 from kipwire.description.column_order import UNKNOWN
-from kipwire.structs import Field, Struct
+from kipwire.model.structs import Field, Struct
 
 
 def with_tag_defaults(array: pa.Array, cls: type[Struct]) -> pa.Array:

@@ -11,9 +11,9 @@ from kipspark.files.roots import Roots, files_of, shown_roots
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.captures import is_frames_name, is_index_name
 from kipspark.sources.packet_captures import PacketCapture
-from kipwire.captures import FRAMES, INDEX
-from kipwire.packets.rotation import is_packet_name
 from kipwire.tools.io import ReadableFile
+from kipwire.traffic.captures import FRAMES, INDEX
+from kipwire.traffic.rotation import is_packet_name
 
 
 class Captures(NamedTuple):

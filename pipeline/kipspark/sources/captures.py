@@ -1,4 +1,4 @@
-"""Captures in kipwire's own format as Arrow batches, without Spark; `kipwire.captures` reads them."""
+"""Captures in kipwire's own format as Arrow batches, without Spark; `kipwire.traffic.captures` reads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kipspark.errors import SourceError
 from kipspark.files.access import file_at, path_text, size_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
-from kipwire.captures import (
+from kipwire.tools.io import ReadableFile
+from kipwire.traffic.captures import (
     FRAMES,
     INDEX,
     PACKED,
@@ -22,8 +23,7 @@ from kipwire.captures import (
     open_frames,
     read_index,
 )
-from kipwire.packets.conversation import REQUEST, RESPONSE
-from kipwire.tools.io import ReadableFile
+from kipwire.traffic.conversation import REQUEST, RESPONSE
 
 
 class Part(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.arrow import TIMESTAMP
-from kipwire.packets.conversation import REQUEST, RESPONSE
+from kipwire.traffic.conversation import REQUEST, RESPONSE
 
 FRAMES_SCHEMA = pa.schema(
     [

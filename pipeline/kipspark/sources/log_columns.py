@@ -11,8 +11,8 @@ import pyarrow as pa
 from kipspark.arrow import TIMESTAMP, microseconds, pc
 from kipspark.files.access import path_text
 from kipspark.sources.segments import Segment
-from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records import RecordBatch
+from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 

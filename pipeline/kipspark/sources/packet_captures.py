@@ -12,9 +12,9 @@ from kipspark.errors import SourceError
 from kipspark.files.access import file_at, path_text, size_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
-from kipwire.captures import CaptureError
-from kipwire.packets.capture import WHOLE, Share, find_frames, find_share
-from kipwire.packets.conversation import Found
+from kipwire.traffic.captures import CaptureError
+from kipwire.traffic.conversation import Found
+from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share
 
 _NUMBERS = 10_000_000
 """More than the frames that are found with one packet: what waits for it has at most some MiB."""

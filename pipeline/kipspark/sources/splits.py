@@ -15,9 +15,9 @@ import numpy as np
 from kipspark.files.access import open_file, open_to_look
 from kipspark.sources.batch_heads import Wanted, batch_heads_in
 from kipspark.sources.segments import Segment, sibling
-from kipwire.errors import DecodeError
-from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
+from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import batch_heads, head_at
+from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
 """The default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""

@@ -22,7 +22,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.errors import SourceError
 from kipspark.spark.client_config import without_secrets
-from kipwire.logs.internal import COORDINATORS, METADATA
+from kipwire.records.internal_topics import COORDINATORS, METADATA
 
 OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 """Spark's setting for its older way of fetching offsets, by a consumer that is a member of a group."""

@@ -21,8 +21,8 @@ from kipwire.codec.wire import (
     write_size,
     write_string_size,
 )
-from kipwire.errors import Malformed
-from kipwire.structs import Struct
+from kipwire.model.errors import Malformed
+from kipwire.model.structs import Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import MAX_LENGTH
-from kipwire.errors import Malformed
+from kipwire.model.errors import Malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from kipwire.structs import Struct
+    from kipwire.model.structs import Struct
 
     T = TypeVar("T", bound=Struct)
 

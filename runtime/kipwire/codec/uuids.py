@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 
-from kipwire.errors import Malformed
+from kipwire.model.errors import Malformed
 
 ZERO_UUID = uuid.UUID(int=0)
 """Kafka's uuids are never null; all bits zero mean that there is none."""

@@ -12,14 +12,14 @@ from operator import attrgetter, ge
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 
-from kipwire.errors import Malformed
+from kipwire.model.errors import Malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
-    from kipwire.structs import Struct
+    from kipwire.model.structs import Struct
 
     T = TypeVar("T")
 

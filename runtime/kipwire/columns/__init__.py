@@ -18,7 +18,7 @@ from typing import Literal
 try:
     import pyarrow as pa
 except ImportError as error:
-    from kipwire.tools.extras import missing_extra
+    from kipwire.model.extras import missing_extra
 
     raise missing_extra("kipwire.columns needs", "pyarrow", "columns") from error
 
@@ -32,8 +32,8 @@ from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import Messages, Rows, as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
 from kipwire.columns.soundness import expect_sound
-from kipwire.errors import DecodeError
-from kipwire.messages import Message
+from kipwire.message.messages import Message
+from kipwire.model.errors import DecodeError
 
 __all__ = [
     "RECORD_SCHEMA",

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
 from kipwire.description.column_order import UNKNOWN as UNKNOWN
-from kipwire.messages import Message
-from kipwire.structs import Field, Struct
-from kipwire.types import TYPES
+from kipwire.message.messages import Message
+from kipwire.model.structs import Field, Struct
+from kipwire.model.types import TYPES
 
 MOST_COLUMNS = 65_536
 """The most columns of a message, those of structs and of structs in them counted. Structs that share structs may have

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipwire.errors import DecodeError, EncodeError, KipwireError
+from kipwire.model.errors import DecodeError, EncodeError, KipwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kipwire.columns.arrow_types import Column, StructColumns
 from kipwire.description.fields import Visitor
-from kipwire.messages import Message
-from kipwire.types import KINDS
+from kipwire.message.messages import Message
+from kipwire.model.types import KINDS
 
 types = pa.types
 

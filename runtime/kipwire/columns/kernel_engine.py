@@ -11,7 +11,7 @@ from kipwire.columns import input_checks
 from kipwire.columns.arrow_types import UNKNOWN_TYPE, Column, StructColumns
 from kipwire.columns.errors import ColumnError, too_large_a_number, too_much
 from kipwire.columns.soundness import expect_sound
-from kipwire.messages import Message
+from kipwire.message.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from kipwire.columns.arrow_types import Column, StructColumns
 from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_large_a_number, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.description.fields import Visitor
-from kipwire.errors import DecodeError, EncodeError
-from kipwire.messages import Message
+from kipwire.message.messages import Message
+from kipwire.model.errors import DecodeError, EncodeError
+from kipwire.model.structs import Struct
 from kipwire.records.model import bytes_of_key
-from kipwire.structs import Struct
 from kipwire.tools.io import no_garbage_collection
 
 TYPE_CHECKING = False

@@ -9,12 +9,12 @@
 It uses no socket, thread or clock, and decodes only what is asked for.
 """
 
-from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.client import ClientConnection
 from kipwire.connection.events import Event, Expected, Request, Response, SaslToken
 from kipwire.connection.framing import LocalProtocolError, RemoteProtocolError
 from kipwire.connection.negotiation import common_versions, version_to_retry, versions_answer
 from kipwire.connection.server import ServerConnection
+from kipwire.traffic.captures import LARGEST_FRAME
 
 __all__ = [
     "LARGEST_FRAME",

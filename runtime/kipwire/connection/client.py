@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 
-from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Location, Splitter, is_answered, sized
-from kipwire.messages import described
+from kipwire.message.messages import described
 from kipwire.tools.text import counted
+from kipwire.traffic.captures import LARGEST_FRAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipwire.messages import Message
-    from kipwire.registry import Registry
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
 
 _HIGHEST_ID = 2**31 - 1
 

@@ -6,17 +6,17 @@ from struct import Struct as Packer
 from typing import Generic, NamedTuple, TypeVar
 
 from kipwire.connection.framing import is_answered
-from kipwire.errors import DecodeError, UnsupportedVersionError
+from kipwire.model.errors import DecodeError, UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final, TypeVarTuple
 
-    from kipwire.frames import FrameAndRest, RequestHeader, ResponseHeader
-    from kipwire.messages import Message
+    from kipwire.message.frames import FrameAndRest, RequestHeader, ResponseHeader
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
     from kipwire.projection import VersionedProjection
     from kipwire.projection.frames import Body
-    from kipwire.registry import Registry
 
     Values = TypeVarTuple("Values")
 

@@ -9,17 +9,17 @@ import struct
 from struct import Struct as Packer
 from typing import NamedTuple
 
-from kipwire.api_keys import PRODUCE_KEY
-from kipwire.errors import DecodeError, KipwireError
-from kipwire.frame_hints import foreign_protocol
+from kipwire.message.frame_hints import foreign_protocol
+from kipwire.model.api_keys import PRODUCE_KEY
+from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from kipwire.messages import Message
-    from kipwire.registry import Registry
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
 
 
 class LocalProtocolError(KipwireError):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipwire.api_keys import API_VERSIONS_KEY, is_api_versions_response
-from kipwire.conversion import build
-from kipwire.frames import UNSUPPORTED_VERSION
-from kipwire.messages import described
+from kipwire.message.conversion import build
+from kipwire.message.frames import UNSUPPORTED_VERSION
+from kipwire.message.messages import described
+from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kipwire.messages import Message
-    from kipwire.registry import Registry
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
 
 
 def common_versions(registry: Registry, answer: Message) -> dict[int, int]:

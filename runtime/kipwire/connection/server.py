@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 
-from kipwire.api_keys import SASL_HANDSHAKE_KEY
-from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Splitter, sized
-from kipwire.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
-from kipwire.messages import described
+from kipwire.message.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
+from kipwire.message.messages import described
+from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.text import counted
+from kipwire.traffic.captures import LARGEST_FRAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipwire.frames import ResponseHeader
-    from kipwire.messages import Message
-    from kipwire.registry import Registry
+    from kipwire.message.frames import ResponseHeader
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
 
 _SASL_HANDSHAKE = (SASL_HANDSHAKE_KEY, 0)
 """API key and version of the request after whose answer tokens of SASL come without headers."""

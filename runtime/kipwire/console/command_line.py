@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import click
 from click.shell_completion import get_completion_class
 
-from kipwire.release import release_line
+from kipwire.console.release import release_line
 from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)

@@ -12,8 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
-from kipwire.errors import EncodeError, JsonError, UnsupportedVersionError, path_text, unknown_version
-from kipwire.structs import Field, Root, Struct
+from kipwire.model.errors import EncodeError, JsonError, UnsupportedVersionError, path_text, unknown_version
+from kipwire.model.structs import Field, Root, Struct
 
 T = TypeVar("T")
 

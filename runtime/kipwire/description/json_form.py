@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from kipwire.description.fields import Visitor, fields_of_other_versions
 from kipwire.description.values import check, out_of_range
-from kipwire.errors import JsonError, shown
-from kipwire.structs import Field, Root, Struct
-from kipwire.types import KINDS
+from kipwire.model.errors import JsonError, shown
+from kipwire.model.structs import Field, Root, Struct
+from kipwire.model.types import KINDS
 
 R = TypeVar("R", bound="Root")
 S = TypeVar("S", bound="Struct")

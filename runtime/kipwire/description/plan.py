@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from kipwire.lazy import kept
-from kipwire.structs import Field, Struct
-from kipwire.types import TYPES
+from kipwire.model.lazy import kept
+from kipwire.model.structs import Field, Struct
+from kipwire.model.types import TYPES
 
 CHECKSUM_WIDTH = 4
 """Bytes."""

@@ -15,9 +15,9 @@ from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.codec.wire import write_packed, write_size, write_upacked
 from kipwire.description.fields import Visitor, fault, fault_of_null
 from kipwire.description.plan import PREFIX_WIDTHS, Item, Plan, struct_plan
-from kipwire.errors import EncodeError, Malformed, path_text, shown
-from kipwire.structs import Field, Root, Struct
-from kipwire.types import ENCODINGS, KINDS, TYPES
+from kipwire.model.errors import EncodeError, Malformed, path_text, shown
+from kipwire.model.structs import Field, Root, Struct
+from kipwire.model.types import ENCODINGS, KINDS, TYPES
 
 _RANGES = {
     **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},

@@ -14,8 +14,8 @@ from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.walk_numbers import NumberWalker
-from kipwire.errors import path_text, shown
-from kipwire.structs import Field, Root
+from kipwire.model.errors import path_text, shown
+from kipwire.model.structs import Field, Root
 from kipwire.tools.text import only_left
 
 Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"]

@@ -6,10 +6,10 @@ import struct
 import uuid
 from typing import Any, NoReturn
 
-from kipwire.errors import DecodeError, path_text
-from kipwire.structs import Root
+from kipwire.model.errors import DecodeError, path_text
+from kipwire.model.structs import Root
+from kipwire.model.types import ENCODINGS, TYPES
 from kipwire.tools.text import only_left
-from kipwire.types import ENCODINGS, TYPES
 
 FIXED = {
     row.name: struct.Struct(f">{row.code}") for row in TYPES.values() if row.kind in ("integer", "float") and row.code

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.frames import class_of_answer
+from kipwire.message.frames import class_of_answer
 from kipwire.projection.paths import ProjectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVarTuple
 
-    from kipwire.messages import Message
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
     from kipwire.projection.versions import VersionedProjection
-    from kipwire.registry import Registry
 
     Values = TypeVarTuple("Values")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire import native
-from kipwire.messages import Message, content_of, described
+from kipwire.message.messages import Message, content_of, described
 from kipwire.projection import python_engine
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
 from kipwire.tools.typed import Generic

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.errors import KipwireError
+from kipwire.model.errors import KipwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kipwire.messages import Message
-    from kipwire.structs import Struct
+    from kipwire.message.messages import Message
+    from kipwire.model.structs import Struct
 
     Choice = dict[str, "int | Choice"]
 

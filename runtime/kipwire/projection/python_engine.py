@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipwire.errors import EncodeError, path_text, shown
+from kipwire.model.errors import EncodeError, path_text, shown
 from kipwire.tools.text import counted
 
 TYPE_CHECKING = False
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from kipwire.messages import Message
+    from kipwire.message.messages import Message
+    from kipwire.model.structs import Struct
     from kipwire.projection.paths import Step
-    from kipwire.structs import Struct
 
     Steps = Sequence[Step]
 

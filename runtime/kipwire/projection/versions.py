@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.errors import EncodeError, shown
+from kipwire.model.errors import EncodeError, shown
 from kipwire.projection.one_version import Projection
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
 from kipwire.tools.typed import Generic
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVarTuple  # for its default; all type checkers bring it
 
-    from kipwire.messages import Message
-    from kipwire.registry import Registry
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
 
     Values = TypeVarTuple("Values", default=Unpack[tuple[Any, ...]])
 else:
@@ -168,7 +168,7 @@ class VersionedProjection(Generic[*Values]):
 
 
 def _again(package: str, name: str, paths: tuple[str, ...]) -> VersionedProjection:
-    from kipwire.registry import registry_of
+    from kipwire.message.registry import registry_of
 
     return VersionedProjection(registry_of(package), name, *paths)
 

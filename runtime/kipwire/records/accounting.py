@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from kipwire.codec.checksums import crc32, crc32c
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records.checks import error_at
 from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, RECORDS, SIZE, SIZE_END
 from kipwire.records.reading import MAX_BATCH_SIZE

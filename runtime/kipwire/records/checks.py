@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from kipwire import native
 from kipwire.codec.checksums import crc32, crc32c
-from kipwire.errors import DecodeError, EncodeError, shown
-from kipwire.messages import Message
+from kipwire.message.messages import Message
+from kipwire.model.errors import DecodeError, EncodeError, shown
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.model import Record
 

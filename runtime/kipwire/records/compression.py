@@ -12,8 +12,8 @@ from struct import error as StructError  # noqa: N812
 from types import ModuleType
 from typing import Literal
 
-from kipwire.errors import KipwireError
-from kipwire.tools.extras import missing_extra
+from kipwire.model.errors import KipwireError
+from kipwire.model.extras import missing_extra
 from kipwire.tools.text import left_over
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
 from typing import Literal, NamedTuple, Protocol
 
-from kipwire.errors import DecodeError
-from kipwire.messages import Message
+from kipwire.message.messages import Message
+from kipwire.model.errors import DecodeError
 from kipwire.records.model import Record, RecordBatch
 from kipwire.tools.text import only_left
 

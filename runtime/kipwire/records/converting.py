@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kipwire.errors import EncodeError
+from kipwire.model.errors import EncodeError
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.heads import KNOWN_ATTRIBUTES
 from kipwire.records.message_sets import headers_of_entry, write_message_set

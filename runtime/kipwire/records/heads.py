@@ -9,8 +9,8 @@ from struct import Struct as Packer
 from typing import Literal, NamedTuple
 
 from kipwire.codec.checksums import crc32
-from kipwire.errors import DecodeError, EncodeError, shown
-from kipwire.messages import content_of
+from kipwire.message.messages import content_of
+from kipwire.model.errors import DecodeError, EncodeError, shown
 from kipwire.tools.text import left_over
 
 HEAD = Packer(">qiib")

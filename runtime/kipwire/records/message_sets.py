@@ -12,7 +12,7 @@ from typing import Literal
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
-from kipwire.errors import DecodeError, EncodeError
+from kipwire.model.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
     TIMESTAMP_TYPES,
     Limits,
@@ -37,7 +37,7 @@ from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.proposals.message_and_offset import v2 as kip_82
+    from kipwire.drafts.proposals.message_and_offset import v2 as kip_82
 
     Entry = v0.MessageAndOffset | v1.MessageAndOffset | kip_82.MessageAndOffset
 
@@ -65,7 +65,7 @@ def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Li
     Raises:
         DecodeError: they are not an entry.
     """
-    from kipwire.proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
+    from kipwire.drafts.proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
 
     if _has_more_items(data, limits.items):
         raise error_at(location, MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
@@ -81,7 +81,7 @@ def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:
     """
     if batch.magic in range(len(_LAYOUTS)) or batch.compression == "none" or not batch.attributes & HAS_HEADERS:
         return 0
-    from kipwire.proposals.message_and_offset.v2 import MessageAndOffset
+    from kipwire.drafts.proposals.message_and_offset.v2 import MessageAndOffset
 
     entry = bytes(data[batch.position : batch.position + batch.size])
     return len(decode(MessageAndOffset, entry, check_crcs=False).headers)

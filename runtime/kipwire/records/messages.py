@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire.messages import Message, described
+from kipwire.message.messages import Message, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from kipwire.lazy import filled
-from kipwire.producer_sequence import HIGHEST_SEQUENCE
+from kipwire.model.lazy import filled
 from kipwire.records.compression import Compression
+from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 Header = tuple[str, bytes | None]
 TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]

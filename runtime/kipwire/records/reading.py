@@ -172,7 +172,7 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
     elif magic_2 == "kip-82":
         read = message_sets.read_kip_82
     else:
-        from kipwire.records.kip_98 import batches  # here, since few logs need its classes
+        from kipwire.drafts.kip_98 import batches  # here, since few logs need its classes
 
         read = batches.read
     readers = (message_sets.read, message_sets.read, read)

@@ -10,7 +10,7 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipwire import native
 from kipwire.codec.checksums import crc32c
 from kipwire.codec.wire import BOOL_BYTE, new
-from kipwire.errors import DecodeError, EncodeError
+from kipwire.model.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
     TIMESTAMP_TYPES,
     Limits,

@@ -15,7 +15,7 @@ from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import new, read_packed, read_varint, write_packed
-from kipwire.errors import EncodeError, Malformed, shown
+from kipwire.model.errors import EncodeError, Malformed, shown
 from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, header_key
 
 

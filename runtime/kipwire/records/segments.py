@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Search, Tail, account
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS

@@ -5,7 +5,7 @@
 
 from importlib import import_module
 
-from kipwire.tools.extras import explained
+from kipwire.model.extras import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

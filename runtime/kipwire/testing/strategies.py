@@ -26,16 +26,16 @@ from hypothesis import strategies as st
 from kipwire.codec.wire import MAX_STRING, MAX_TAG
 from kipwire.description.fields import meet_conditions
 from kipwire.description.values import field_range
-from kipwire.messages import Message
-from kipwire.structs import Struct
-from kipwire.types import KINDS
+from kipwire.message.messages import Message
+from kipwire.model.structs import Struct
+from kipwire.model.types import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from kipwire.structs import Field
+    from kipwire.model.structs import Field
 
 __all__ = ["damaged", "field_values", "messages", "same_message", "structs", "unknown_tagged_fields"]
 

@@ -245,7 +245,7 @@ def test_a_refused_version_of_api_versions_is_shown_as_its_answer_is_in_version_
 
 
 def test_packages_with_headers_of_their_own_use_them() -> None:
-    from kipwire import proposals
+    from kipwire.drafts import proposals
 
     body = proposals.message("FooRequest", 9)()
     frame = proposals.REGISTRY.encode_request(body, correlation_id=7, client_id="me")

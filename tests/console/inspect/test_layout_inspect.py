@@ -10,13 +10,14 @@ import pytest
 import kafka_records
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.records.v2 import Record, RecordHeader, Records
-from kipwire import Message, proposals
+from kipwire import Message
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.json import json_form
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import Inspection, inspect_message
-from kipwire.proposals.messages.v2 import Message as DraftMessage
-from kipwire.proposals.messages.v2 import Messages
+from kipwire.drafts import proposals
+from kipwire.drafts.proposals.messages.v2 import Message as DraftMessage
+from kipwire.drafts.proposals.messages.v2 import Messages
 from kipwire.testing import messages
 from tests.support import property_checks
 

@@ -12,7 +12,7 @@ import pytest
 
 import kafka_messages
 from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
-from kipwire.encodings import count, count_all
+from kipwire.message.encodings import count, count_all
 from tests.support.places import ROOT
 from tests.support.subjects.advice import CAPTURE, FETCH_REQUEST, METADATA, SPECS, as_json, captured, run
 
@@ -173,8 +173,8 @@ def test_an_index_that_does_not_fit_its_frames_gives_its_line(
         ([METADATA, "--samples", CAPTURE, "--package", "no_such"], "no_such: cannot be imported"),
         ([METADATA, "--samples", CAPTURE, "--package", "json"], "json: is not a package that kipgen generated"),
         (
-            [METADATA, "--samples", CAPTURE, "--package", "kipwire.proposals"],
-            "kipwire.proposals: has no MetadataResponse",
+            [METADATA, "--samples", CAPTURE, "--package", "kipwire.drafts.proposals"],
+            "kipwire.drafts.proposals: has no MetadataResponse",
         ),
         ([SPECS / "UpdateMetadataRequest.json", "--samples", CAPTURE], "UpdateMetadataRequest is retired"),
         ([METADATA, "--samples", CAPTURE, "--plot", "a.gif"], "a.gif: --plot writes a file with one of the suffixes"),

@@ -20,9 +20,10 @@ from kafka_messages.fetch_response.v12 import (
     PartitionData,
 )
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
-from kipwire import Message, Struct, types
+from kipwire import Message, Struct
 from kipwire.codec.wire import write_packed, write_upacked, write_varint
-from kipwire.encodings import Counts, IntegerCounts, count, count_all, merge
+from kipwire.message.encodings import Counts, IntegerCounts, count, count_all, merge
+from kipwire.model import types
 from kipwire.testing import messages
 
 QUICK = settings(deadline=None)

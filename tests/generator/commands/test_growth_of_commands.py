@@ -24,7 +24,7 @@ from kipgen.resolve.wire import resolve
 from kipwire.console.app import app as console
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import inspect_message
-from kipwire.encodings import count
+from kipwire.message.encodings import count
 from tests.support.growing_specs import LEVELS, SHAPES, message, of_levels
 from tests.support.growth import LINEAR, QUADRATIC, Action, Fresh, Packages, slow, untold
 from tests.support.subjects.drifting_specs import drifted, jar

@@ -17,7 +17,7 @@ from kipgen.language.wire_form import PROPERTIES
 from kipgen.reading.check import read_folder
 from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.resolve.wire import resolve
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.testing import messages
 from tests.support.places import LAYOUTS
 from tests.support.spec_package import classes_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_messages import enums
-from kipwire.enums import NamedNumber
+from kipwire.model.enums import NamedNumber
 from tests.support.kafka_jars import fetch_jars
 from tests.support.places import SUPPORT
 

@@ -292,12 +292,12 @@ def test_a_wheel_shows_bytes_on_a_page(installed: Path) -> None:
 
 
 KIP_98 = """
-import pathlib, kipwire.proposals
+import pathlib, kipwire.drafts.proposals
 from kipwire.records import Record
-from kipwire.records.kip_98 import read_set, write_set
+from kipwire.drafts.kip_98 import read_set, write_set
 
 site = pathlib.Path("site").resolve()
-assert pathlib.Path(kipwire.proposals.__file__).is_relative_to(site), kipwire.proposals.__file__
+assert pathlib.Path(kipwire.drafts.proposals.__file__).is_relative_to(site), kipwire.drafts.proposals.__file__
 data = write_set([Record(offset=3, timestamp=1, value=b"v")], base_sequence=0, producer_id=9, producer_epoch=0)
 print([message.value for message in read_set(data).messages])
 """

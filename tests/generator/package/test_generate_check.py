@@ -203,10 +203,10 @@ def test_folders_of_ones_own_and_files_that_are_no_code_are_left_alone(specs: Pa
     assert checked(specs, package).strays == ()
 
 
-@pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/proposals"])
+@pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/drafts/proposals"])
 def test_the_packages_here_have_no_strays(package: str) -> None:
     name = package.replace("/", ".")
-    specs = {"kipwire.proposals": "proposals"}.get(name, name)
+    specs = {"kipwire.drafts.proposals": "proposals"}.get(name, name)
     assert planned_here(ROOT / "schemas" / specs, ROOT / "generated" / package, name).strays == ()
 
 
@@ -260,7 +260,7 @@ def test_names_that_no_package_can_have_are_refused(name: str, specs: Path, pack
         find_changes(specs, package, name, lambda done, total: None)
 
 
-@pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/proposals"])
+@pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/drafts/proposals"])
 def test_this_generator_has_written_the_manifests_here_so_that_making_all_again_changes_no_file(package: str) -> None:
     recorded = manifest.read_manifest(ROOT / "generated" / package)
     assert recorded.made_by == manifest.made_by(), "run `make generate`"

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import kipwire
-from kipwire import LevelError, Message, PackageError, contract, native
-from kipwire.contract import LEVEL, OLDEST
-from kipwire.registry import Registry, registry_of
+from kipwire import LevelError, Message, PackageError, native
+from kipwire.message.registry import Registry, registry_of
+from kipwire.model import abi as contract
+from kipwire.model.abi import LEVEL, OLDEST
 from tests.support.level_checks import behaviour, folder, kept, needs
 from tests.support.places import DATA
 from tests.support.spec_package import importable, write_package
@@ -87,7 +88,7 @@ def test_generated_code_takes_nothing_from_the_runtime_that_its_level_does_not_h
     new = {where: sorted(set(names) - set(allowed.get(where, ()))) for where, names in needs().items()}
     assert not {
         where: names for where, names in new.items() if names
-    }, "an earlier release of this level lacks these: raise kipwire.contract.LEVEL and run tests.support.level_checks"
+    }, "an earlier release of this level lacks these: raise kipwire.model.abi.LEVEL and run tests.support.level_checks"
 
 
 @pytest.fixture

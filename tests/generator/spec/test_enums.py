@@ -23,8 +23,8 @@ from kipgen.package.manifest import ENUMS_FILE, FILE_NAME
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
 from kipwire import Struct
-from kipwire.enums import NamedNumber
-from kipwire.types import TYPES
+from kipwire.model.enums import NamedNumber
+from kipwire.model.types import TYPES
 from tests.support.places import ROOT
 
 NOT_ASKED_FOR = -(2**31)
@@ -258,9 +258,9 @@ def test_messages_are_imported_without_the_enums() -> None:
         import sys
         from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
         HeartbeatResponse.decode(HeartbeatResponse(error_code=25).encode())
-        assert not {"kafka_messages.enums", "kipwire.enums"} & set(sys.modules)
+        assert not {"kafka_messages.enums", "kipwire.model.enums"} & set(sys.modules)
         assert HeartbeatResponse.FIELDS[1].enum.text(25) == "25 UNKNOWN_MEMBER_ID"
-        assert {"kafka_messages.enums", "kipwire.enums"} <= set(sys.modules)
+        assert {"kafka_messages.enums", "kipwire.model.enums"} <= set(sys.modules)
     """
     subprocess.run([sys.executable, "-c", program], check=True)
 

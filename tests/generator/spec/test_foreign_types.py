@@ -11,7 +11,7 @@ from kipgen.language import foreign_types
 from kipgen.language.types import FieldType
 from kipgen.reading.check import read_file, read_folder
 from kipgen.reading.rules.examples import LEAF, field_of, spec
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 from tests.support.subjects.rule_checks import check_text, rules_broken
 
 pytestmark = pytest.mark.same_without_kernel

@@ -8,7 +8,7 @@ import pytest
 
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import field_of, layout, spec
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 pytestmark = pytest.mark.same_without_kernel
 TYPE_NAMES = f"{', '.join(sorted(TYPES))}, a struct's name, or [] before one"

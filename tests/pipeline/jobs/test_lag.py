@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kipspark.jobs.offsets.report import offsets_report
 from kipspark.jobs.offsets.tables import ends
 from kipspark.report.metrics import exposition
-from kipwire.logs.internal import INTERNAL_TOPICS
 from kipwire.records import Record, write_batch
+from kipwire.records.internal_topics import INTERNAL_TOPICS
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
 from tests.support.subjects.spark_tables import rows
 

@@ -14,7 +14,7 @@ from kipspark import commands
 from kipspark.errors import JobError
 from kipspark.jobs import tiered
 from kipspark.spark.session import FOR_FEW_ROWS
-from kipwire.captures import FRAMES, INDEX
+from kipwire.traffic.captures import FRAMES, INDEX
 
 MIB = 2**20
 OFFSET = "0" * 20

@@ -27,7 +27,7 @@ from kipspark.jobs.shared.reading import committed
 from kipspark.jobs.traffic.command import traffic_report
 from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
-from kipwire.encodings import count_all
+from kipwire.message.encodings import count_all
 from kipwire.records import read_segment
 from tests.support.places import DATA, GOLDEN
 from tests.support.subjects.spark_tables import SEGMENTS, rows
@@ -284,7 +284,7 @@ def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
 
 
 def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:
-    cases = conform.cases(["kipwire.proposals"], count=20, seed=7)
+    cases = conform.cases(["kipwire.drafts.proposals"], count=20, seed=7)
     given = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in cases]
     frame = spark.createDataFrame(given, struct_type(conform.CASES_SCHEMA)).repartition(2)
     assert rows(conform.differences(frame)) == []
@@ -310,7 +310,7 @@ def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_
         ("line", "message, version, bytes, json"),
     ]
     with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
-        conform_report(spark, ["kipwire.proposals"], 1, 0, tmp_path / "empty")
+        conform_report(spark, ["kipwire.drafts.proposals"], 1, 0, tmp_path / "empty")
 
 
 def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:

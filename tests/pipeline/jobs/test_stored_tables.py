@@ -21,7 +21,7 @@ from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_strictly
 from kipspark.messages.framing import write_lead
 from kipspark.messages.selection import KAFKA, Selection
-from kipwire.registry import registry_of
+from kipwire.message.registry import registry_of
 from tests.support.spec_package import importable
 from tests.support.subjects.releases_of_kafka import write_release
 from tests.support.subjects.spark_tables import rows

@@ -14,7 +14,7 @@ import pytest
 import kafka_messages
 from kipwire import Message
 from kipwire.connection import Request, Response
-from kipwire.frames import FrameAndRest
+from kipwire.message.frames import FrameAndRest
 from tests.support.live.proxied_clients import CLIENTS
 from tests.support.live.real_broker import HOST, PORT
 from tests.support.live.recording_proxy import Passed, recording_proxy

@@ -14,7 +14,7 @@ import pytest
 from kipspark.errors import SourceError
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
-from kipwire.captures import (
+from kipwire.traffic.captures import (
     LARGEST_FRAME,
     LONGEST_LINE,
     CaptureError,

@@ -9,7 +9,7 @@ import pytest
 
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.selection import KAFKA, Selection
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 from tests.support.stored_columns import Column, recorded
 
 pytestmark = pytest.mark.same_without_kernel("which columns there are is decided without codecs")

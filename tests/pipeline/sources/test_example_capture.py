@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import kafka_messages
-from kipwire.frames import RequestHeader, ResponseHeader
+from kipwire.message.frames import RequestHeader, ResponseHeader
 from tests.support.places import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kipwire.packets.capture import find_frames
+from kipwire.traffic.packet_captures import find_frames
 from tests.support import packet_dumps as made
 from tests.support.growth import Action, slow
 from tests.support.packet_dumps import Tcp

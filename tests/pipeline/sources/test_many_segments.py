@@ -11,7 +11,7 @@ import pytest
 from kipspark.errors import SourceError
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import find_segments
-from kipwire.logs.partition_files import OffsetIndexEntry
+from kipwire.records.partition_files import OffsetIndexEntry
 
 NAME = f"{0:020d}.log"
 

@@ -32,7 +32,7 @@ from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before
-from kipwire.errors import MissingExtraError
+from kipwire.model.errors import MissingExtraError
 from kipwire.records import Bounds, Record, write_batch
 from tests.support import packet_dumps as made
 from tests.support.live.stores import KEY, SECRET, Bucket, store

@@ -14,8 +14,8 @@ from kipspark.sources import packet_captures
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.frames_source import KafkaFramesSource
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
-from kipwire.packets.capture import Placed, Share, find_frames, find_share
-from kipwire.packets.conversation import Found
+from kipwire.traffic.conversation import Found
+from kipwire.traffic.packet_captures import Placed, Share, find_frames, find_share
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder
 from tests.support.subjects.packet_talks import Talk, shipped

@@ -27,11 +27,11 @@ from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
-from kipwire.captures import CaptureError
-from kipwire.packets import capture as capture_module
-from kipwire.packets import streams
-from kipwire.packets.capture import find_frames
-from kipwire.packets.streams import Stream
+from kipwire.traffic import packet_captures as capture_module
+from kipwire.traffic import streams
+from kipwire.traffic.captures import CaptureError
+from kipwire.traffic.packet_captures import find_frames
+from kipwire.traffic.streams import Stream
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder, Tcp
 from tests.support.subjects.packet_talks import (

@@ -16,8 +16,8 @@ from kafka_messages.api_versions_request.v3 import ApiVersionsRequest as ApiVers
 from kafka_messages.fetch_request.v11 import FetchRequest as Fetch11
 from kafka_messages.metadata_request.v12 import MetadataRequest as Metadata12
 from kipwire import Message
-from kipwire.packets.capture import find_frames
-from kipwire.packets.requests import begins_request, is_request, opens_with_request, request_of, why_no_request
+from kipwire.traffic.packet_captures import find_frames
+from kipwire.traffic.requests import begins_request, is_request, opens_with_request, request_of, why_no_request
 from tests.support import packet_dumps as made
 from tests.support.subjects.packet_talks import Talk, errors_of, found_in, frames_of, sized
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kafka_messages
-from kipwire.packets.requests import Request, begins_request, is_request, request_of
+from kipwire.traffic.requests import Request, begins_request, is_request, request_of
 
 
 @pytest.mark.parametrize("broker_id", [0, 7, 70_000, -1])

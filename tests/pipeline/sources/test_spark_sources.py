@@ -29,8 +29,7 @@ from kipspark.sources.snapshot_source import KafkaSnapshotSource
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns
-from kipwire.logs import partition_files
-from kipwire.records import Bounds, Record, read_segment, write_batch
+from kipwire.records import Bounds, Record, partition_files, read_segment, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
 from tests.support.places import DATA, ROOT

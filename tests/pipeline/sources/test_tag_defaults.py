@@ -9,7 +9,7 @@ import kafka_messages
 from kipspark.messages.encoding import encode
 from kipspark.messages.selection import KAFKA, Selection
 from kipwire import columns
-from kipwire.structs import Struct
+from kipwire.model.structs import Struct
 
 pytestmark = pytest.mark.same_without_kernel("which values are null is decided without codecs")
 

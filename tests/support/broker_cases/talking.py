@@ -11,7 +11,7 @@ from typing import Any
 import kafka_messages
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.connection import ClientConnection
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records import read_batches
 from tests.support.subjects.fake_broker_requests import request
 

@@ -9,7 +9,8 @@ import pytest
 
 import kafka_messages
 import kafka_records
-from kipwire import native, proposals
+from kipwire import native
+from kipwire.drafts import proposals
 from tests.support.native_checks import LEFT_TO_PYTHON
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")

@@ -8,9 +8,9 @@ from pathlib import Path
 from struct import pack
 from typing import Any
 
-from kipwire.packets.capture import find_frames
-from kipwire.packets.conversation import Found
-from kipwire.packets.headers import ACK, SYN
+from kipwire.traffic.conversation import Found
+from kipwire.traffic.packet_captures import find_frames
+from kipwire.traffic.packet_headers import ACK, SYN
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Tcp
 

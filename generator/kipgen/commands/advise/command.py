@@ -18,8 +18,8 @@ from kipgen.commands.console import print_problems
 from kipgen.reading import check
 from kipgen.resources import kafka_spec
 from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.errors import PackageError
-from kipwire.tools.extras import missing_extra
+from kipwire.model.errors import PackageError
+from kipwire.model.extras import missing_extra
 from kipwire.tools.terminal import ERR, table_console
 from kipwire.tools.text import counted, print_err
 

@@ -14,7 +14,11 @@ from typing import cast
 
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
-from kipwire.captures import (
+from kipwire.message.encodings import Counts
+from kipwire.message.registry import Registry, registry_of
+from kipwire.tools.files import need_input
+from kipwire.tools.text import only_left
+from kipwire.traffic.captures import (
     LARGEST_FRAME,
     CaptureError,
     files_in,
@@ -26,10 +30,6 @@ from kipwire.captures import (
     readable,
     whole_number,
 )
-from kipwire.encodings import Counts
-from kipwire.registry import Registry, registry_of
-from kipwire.tools.files import need_input
-from kipwire.tools.text import only_left
 
 Progress = Callable[[int], object]
 

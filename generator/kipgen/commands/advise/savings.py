@@ -11,8 +11,8 @@ from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import kept_forms
 from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import Versions
-from kipwire.encodings import Counts, IntegerCounts, form_of_tagged
-from kipwire.types import ENCODINGS
+from kipwire.message.encodings import Counts, IntegerCounts, form_of_tagged
+from kipwire.model.types import ENCODINGS
 
 EncodingMap = tuple[tuple[Versions, Encoding], ...]
 """Encodings by version, the lowest first, as in `FieldSpec.encodings`."""

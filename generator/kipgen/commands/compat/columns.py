@@ -10,7 +10,7 @@ from kipgen.language.names import class_name
 from kipgen.language.spec import Location, MessageSpec, StructSpec
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
 from kipwire.description.column_order import UNKNOWN, ordered, places
-from kipwire.types import TYPES
+from kipwire.model.types import TYPES
 
 Renamed = Collection[tuple[Location, Location]]
 """The fields that were only renamed, by their locations in the old and in the new spec."""

@@ -11,7 +11,7 @@ from kipgen.language.wire_form import PREFIX_FORMS, PROPERTIES, REST, BitsSpec
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
 from kipgen.reading.rules.rule import Finding, layout_struct_rule
-from kipwire.types import KINDS, TYPES
+from kipwire.model.types import KINDS, TYPES
 
 _FLAGS = field_of("int8", "Flags", bits=[{"name": "HasAlpha", "bits": "0"}])
 _VALUE = field_of("bytes", "Value", size="rest", presentIf="HasValue")

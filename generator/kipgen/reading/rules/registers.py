@@ -9,7 +9,7 @@ from kipgen.reading.enum_spec import EnumDraft
 from kipgen.reading.rules.examples import enum, spec
 from kipgen.reading.rules.rule import Finding, Folder, enum_rule, folder_rule, reading_rule
 from kipgen.reading.schema_check import one_of
-from kipwire.header_keys import HIGHEST_KEY, KEY_SPACES, KeySpace, key_space
+from kipwire.drafts.header_keys import HIGHEST_KEY, KEY_SPACES, KeySpace, key_space
 
 _LOCAL = '"keyAreas": ["local use"]'
 _KAFKA = '"keyAreas": ["Kafka open source"]'

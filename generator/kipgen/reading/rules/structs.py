@@ -9,8 +9,8 @@ from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
 from kipgen.reading.rules.rule import Finding, draft_rule, repeated
 from kipgen.reading.source import MAX_DEPTH
+from kipwire.model.types import TYPES
 from kipwire.tools.text import did_you_mean
-from kipwire.types import TYPES
 
 MAX_STRUCTS = MAX_DEPTH // 2
 """How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.jobs import metadata
 from kipspark.jobs.shared.reading import folder
-from kipwire.logs.internal import COORDINATORS
+from kipwire.records.internal_topics import COORDINATORS
 
 OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
 """The columns of records that are needed."""

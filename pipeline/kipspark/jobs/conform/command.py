@@ -17,7 +17,7 @@ from kipspark.jobs.shared.options import Html, Master, Out, Remote, TableFormat
 from kipspark.jobs.shared.running import run
 from kipspark.report.formats import Format
 from kipspark.report.report import Report, Table
-from kipwire.registry import registry_of
+from kipwire.message.registry import registry_of
 
 _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
 

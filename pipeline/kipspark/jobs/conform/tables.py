@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 from kipspark.arrow import struct_type
 from kipwire import Field, KipwireError, Message, Struct, columns
 from kipwire.description.values import field_range
-from kipwire.registry import registry_of
-from kipwire.types import KINDS
+from kipwire.message.registry import registry_of
+from kipwire.model.types import KINDS
 
 S = TypeVar("S", bound=Struct)
 

@@ -1,6 +1,6 @@
 """What KIP-625's encodings would save on real traffic, counted over any volume.
 
-Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.encodings`: first in each task, then all counts
+Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.message.encodings`: first in each task, then all counts
 of a message together. The classes of Kafka's messages say which fields may have another encoding at all.
 """
 
@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame
 from kipspark.arrow import struct_type
 from kipspark.messages.selection import KAFKA
 from kipwire import KipwireError, Message
-from kipwire.encodings import Counts, IntegerCounts, kept_form, merge
-from kipwire.packets.frame_facts import decode_frame
-from kipwire.registry import registry_of
+from kipwire.message.encodings import Counts, IntegerCounts, kept_form, merge
+from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic.frame_facts import decode_frame
 
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]

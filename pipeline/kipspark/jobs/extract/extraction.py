@@ -15,10 +15,10 @@ from kipspark.errors import JobError, SourceError
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
-from kipwire.captures import FRAMES, INDEX
-from kipwire.packets.conversation import REQUEST, Found
-from kipwire.packets.framing import SIZE
 from kipwire.tools.atomic import new_folder, rename_new
+from kipwire.traffic.captures import FRAMES, INDEX
+from kipwire.traffic.conversation import REQUEST, Found
+from kipwire.traffic.framing import SIZE
 
 ERRORS = "errors.jsonl"
 """The file for what is not a frame."""

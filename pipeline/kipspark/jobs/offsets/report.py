@@ -17,7 +17,7 @@ from kipspark.report.charts import DOTS
 from kipspark.report.report import Chart, Report, Table
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.spark.live_times import live_firsts
-from kipwire.logs.internal import METADATA
+from kipwire.records.internal_topics import METADATA
 
 STALLED_AFTER = 60
 """Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""

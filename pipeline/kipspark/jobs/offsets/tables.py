@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kipspark.spark.functions import from_coordinator
-from kipwire.logs.internal import INTERNAL_TOPICS
+from kipwire.records.internal_topics import INTERNAL_TOPICS
 
 TOPIC = "__consumer_offsets"
 OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")

@@ -19,7 +19,7 @@ from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePart
 from kipspark.jobs.metadata.tables import uuid_text
 from kipspark.spark.functions import from_message
 from kipwire import Message
-from kipwire.logs.internal import LEAD_SIZES, METADATA_FRAME
+from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME
 
 TOPIC = "__remote_log_metadata"
 

@@ -16,9 +16,9 @@ from kipspark.arrow import struct_type
 from kipspark.messages.selection import KAFKA
 from kipspark.sources.frame_rows import FRAMES_SCHEMA
 from kipwire import KipwireError
-from kipwire.packets.frame_facts import api_name, decode_frame, error_name, facts_of
-from kipwire.registry import registry_of
+from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
 
 _CODES = pa.list_(
     pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])

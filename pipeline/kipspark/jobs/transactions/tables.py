@@ -20,8 +20,8 @@ from kipspark.arrow import spark_type
 from kipspark.errors import SourceError
 from kipspark.jobs.shared.reading import folder, last_ends
 from kipwire import KipwireError
-from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records import control_record, read_segment
+from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 OF_BATCHES = (
     *("topic", "partition", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "records_count"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kipspark.arrow import TIMESTAMP
 from kipspark.files.access import path_text
-from kipwire.logs import partition_files
+from kipwire.records import partition_files
 
 Row = tuple[Any, ...]
 

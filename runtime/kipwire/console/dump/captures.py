@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kipwire.captures import INDEX, PACKED, files_in, open_frames, read_index
-from kipwire.errors import KipwireError
-from kipwire.packets.capture import find_frames
-from kipwire.packets.conversation import REQUEST, RESPONSE, Found
-from kipwire.packets.files import is_packets
-from kipwire.packets.frame_facts import api_name, decode_frame, error_name, facts_of
-from kipwire.packets.requests import Request
-from kipwire.packets.rotation import is_packet_file
-from kipwire.registry import KAFKA_PACKAGE, registry_of
+from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.model.errors import KipwireError
+from kipwire.traffic.captures import INDEX, PACKED, files_in, open_frames, read_index
+from kipwire.traffic.conversation import REQUEST, RESPONSE, Found
+from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.traffic.packet_captures import find_frames
+from kipwire.traffic.packet_files import is_packets
+from kipwire.traffic.requests import Request
+from kipwire.traffic.rotation import is_packet_file
 
 _MOST_OPEN = 65536
 """The most requests whose times are kept for their responses; some have none."""

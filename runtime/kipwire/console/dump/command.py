@@ -19,7 +19,7 @@ from kipwire.console.dump.logs import LogDump, Wanted
 from kipwire.console.dump.output import Output, milliseconds
 from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind_of
 from kipwire.console.dump.text import TextLines
-from kipwire.errors import KipwireError
+from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.files import need_file
 from kipwire.tools.io import no_garbage_collection

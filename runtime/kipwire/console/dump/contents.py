@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
-from kipwire.errors import KipwireError
-from kipwire.logs.internal import COORDINATORS, METADATA, coordinator_key, coordinator_value, internal_record
-from kipwire.messages import Message
+from kipwire.message.messages import Message
+from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.model.errors import KipwireError
+from kipwire.model.structs import Field, Struct
+from kipwire.model.types import KINDS
 from kipwire.records import Record, control_record
-from kipwire.registry import KAFKA_PACKAGE, registry_of
-from kipwire.structs import Field, Struct
-from kipwire.types import KINDS
+from kipwire.records.internal_topics import COORDINATORS, METADATA, coordinator_key, coordinator_value, internal_record
 
 Write = Callable[[Any], str]
 """The text of a value."""

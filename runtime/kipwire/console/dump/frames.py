@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 
-from kipwire.captures import CaptureError
 from kipwire.console.command_line import one_line
 from kipwire.console.dump.captures import Capture, Row, rows_of
 from kipwire.console.dump.output import Output, moment_text_of_ns
-from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line
+from kipwire.traffic.captures import CaptureError
+from kipwire.traffic.conversation import RESPONSE
 
 _NS_OF_MS = 10**6
 

@@ -9,7 +9,7 @@ from typing import Any
 from kipwire.console.dump.contents import Contents, JsonText
 from kipwire.console.dump.log_files import LogFile
 from kipwire.console.dump.reading import Damage, Summary
-from kipwire.errors import KipwireError
+from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 
 _compact = JsonText(ascii=True).any

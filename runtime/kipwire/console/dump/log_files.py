@@ -7,9 +7,8 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from kipwire.captures import INDEX, PACKED
-from kipwire.logs.internal import INTERNAL_TOPICS, METADATA
 from kipwire.records import Bounds
+from kipwire.records.internal_topics import INTERNAL_TOPICS, METADATA
 from kipwire.records.names import (
     SEGMENT,
     SNAPSHOT,
@@ -20,6 +19,7 @@ from kipwire.records.names import (
     snapshot_end_of,
 )
 from kipwire.tools.io import files_below
+from kipwire.traffic.captures import INDEX, PACKED
 
 _HEAD = Struct(">8xi4xB")
 """Of a batch of each format: its size after the offset, and after what differs the number of the format."""

@@ -9,7 +9,7 @@ from kipwire.console.command_line import one_line
 from kipwire.console.dump.log_files import LogFile
 from kipwire.console.dump.output import Output
 from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.tools.text import counted, print_err

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from kipwire.console.command_line import one_line
 from kipwire.console.dump.output import Output, moment_text
-from kipwire.errors import DecodeError
-from kipwire.logs.partition_files import (
+from kipwire.model.errors import DecodeError
+from kipwire.model.structs import Struct
+from kipwire.records.names import SEGMENT, base_offset_of, partition_of
+from kipwire.records.partition_files import (
     aborted_transactions,
     leader_epochs,
     offset_index,
@@ -18,8 +20,6 @@ from kipwire.logs.partition_files import (
     producer_snapshot,
     time_index,
 )
-from kipwire.records.names import SEGMENT, base_offset_of, partition_of
-from kipwire.structs import Struct
 from kipwire.tools.text import counted, print_err, printable_line
 
 Entry = dict[str, Any]

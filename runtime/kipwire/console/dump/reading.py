@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
 from kipwire.records.accounting import Tail
 from kipwire.records.segments import may_grow, read_part

@@ -6,7 +6,7 @@ from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import LogFile
 from kipwire.console.dump.output import NONE, moment_text
 from kipwire.console.dump.reading import Damage, Summary
-from kipwire.errors import KipwireError
+from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
 from kipwire.tools.text import counted, printable_line

@@ -18,8 +18,8 @@ from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import json_form
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
-from kipwire.errors import DecodeError, UnsupportedVersionError
-from kipwire.registry import Registry, registry_of
+from kipwire.message.registry import Registry, registry_of
+from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.text import did_you_mean, has_colour, print_err, print_out, printable_line
 
 _SIZE_BYTES = 4

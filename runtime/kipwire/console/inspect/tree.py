@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.walk import Element, walk
-from kipwire.enums import NamedNumber
-from kipwire.frames import class_of_answer, key_and_version
-from kipwire.messages import expect_end
-from kipwire.registry import Registry
+from kipwire.message.frames import class_of_answer, key_and_version
+from kipwire.message.messages import expect_end
+from kipwire.message.registry import Registry
+from kipwire.model.enums import NamedNumber
 from kipwire.tools.text import counted, left_over
 
 _SIZE = struct.Struct(">i")

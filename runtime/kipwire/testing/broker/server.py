@@ -21,7 +21,7 @@ import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, build
 from kipwire.connection import RemoteProtocolError, Request, ServerConnection, versions_answer
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
 from kipwire.testing.broker.faults import Delay, Disconnect, Effect, Fail, Faults

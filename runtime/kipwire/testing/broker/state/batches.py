@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kafka_messages.enums import ErrorCode
 from kipwire.codec.checksums import crc32c
-from kipwire.errors import DecodeError
+from kipwire.model.errors import DecodeError
 from kipwire.records import RecordBatch, read_batches
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE
 from kipwire.records.compression import CompressedDataError, decompress

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_messages.enums import ErrorCode
-from kipwire.producer_sequence import next_sequence
 from kipwire.records import RecordBatch
+from kipwire.records.producer_sequence import next_sequence
 from kipwire.testing.broker.state.refusals import Refused
 
 _REMEMBERED_BATCHES = 5

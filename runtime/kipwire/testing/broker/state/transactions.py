@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_messages.enums import ErrorCode
-from kipwire.producer_sequence import HIGHEST_EPOCH
+from kipwire.records.producer_sequence import HIGHEST_EPOCH
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 

@@ -17,7 +17,7 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, 
 from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i
 from kipwire.codec.wire import read_packed_array, read_upacked, read_upacked_array, read_varint, unpack_h, unpack_i
 from kipwire.codec.wire import write_packed, write_packed_array, write_upacked, write_upacked_array
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, en
 from kipwire.codec.wire import read_packed_array, read_size, read_string_size, read_tag_section, read_upacked
 from kipwire.codec.wire import read_upacked_array, read_varint, tag_section, unpack_h, unpack_i, write_packed
 from kipwire.codec.wire import write_packed_array, write_size, write_string_size, write_upacked, write_upacked_array
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kipwire.codec.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, 
 from kipwire.codec.wire import encode_text, in_order, is_in_order, pack_B, pack_H, pack_I, pack_b, pack_h, pack_i
 from kipwire.codec.wire import read_upacked, read_varint, unpack_H, unpack_I, unpack_h, unpack_i, write_packed
 from kipwire.codec.wire import write_size, write_upacked
-from kipwire.structs import DEFAULT
+from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

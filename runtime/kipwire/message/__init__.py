@@ -1,0 +1,1 @@
+"""Messages: one by itself, in a frame, in a registry, and from one version to another."""

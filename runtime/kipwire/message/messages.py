@@ -1,0 +1,204 @@
+"""`Message`, the class under every generated message: the outermost struct, which reads and writes itself."""
+
+from __future__ import annotations
+
+import struct
+from importlib import import_module
+
+from kipwire.codec.wire import new
+from kipwire.model.errors import DecodeError, EncodeError, Malformed, UnsupportedVersionError, shown
+from kipwire.model.structs import FlexibleStruct, Root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Self
+
+
+class _Counterpart:
+    """Gives the class of a request that of its response, or the other way round; imported when it is asked for."""
+
+    def __init__(self, asked_of: str, found: str) -> None:
+        self.asked_of = asked_of
+        self.found = found
+
+    def __get__(self, instance: Message | None, owner: type[Message]) -> type[Message]:
+        if getattr(owner, "TYPE", None) != self.asked_of:
+            raise AttributeError(f"{owner.__name__} has no {self.found}: it is not the class of a {self.asked_of}")
+        package = import_module(owner.__module__.rsplit(".", 2)[0])
+        try:
+            cls: type[Message] = package.REGISTRY.counterpart(owner)
+        except UnsupportedVersionError as error:
+            raise AttributeError(str(error)) from None
+        return cls
+
+
+class Message(Root):
+    """A message of one version: what can be sent, received or stored by itself."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # generated classes say which class it is
+        RESPONSE = _Counterpart("request", "response")
+        """The class of the response in the same version; only requests have it."""
+        REQUEST = _Counterpart("response", "request")
+        """The class of the request in the same version; only responses have it."""
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """The message that the buffer holds, from its first to its last byte.
+
+        Raises:
+            DecodeError: the buffer is not exactly one message of this version; it has field path and byte offset.
+        """
+        if type(data) is not bytes:
+            data = content_of(data)
+        try:
+            message = new(cls)
+            end = message._read(data, 0)
+            if end == len(data):
+                return message
+        except Exception as failure:
+            _explain_decode(cls, data, 0, failure, whole=True)
+        _explain_decode(cls, data, 0, None, whole=True)
+
+    @classmethod
+    def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
+        """The message that starts at `offset` of a longer buffer, and the offset after it.
+
+        Pass `bytes` where you can: any other buffer is copied first, at each call.
+
+        Raises:
+            DecodeError: there is no message of this version; its offset counts from the start of the buffer.
+            ValueError: the offset is outside the buffer.
+        """
+        if type(data) is not bytes:
+            data = content_of(data)
+        if not 0 <= offset <= len(data):
+            raise ValueError(f"offset {offset} is outside the buffer of {len(data)} bytes")
+        try:
+            message = new(cls)
+            end = message._read(data, offset)
+            if end <= len(data):
+                return message, end
+        except Exception as failure:
+            _explain_decode(cls, data, offset, failure, whole=False)
+        _explain_decode(cls, data, offset, None, whole=False)
+
+    def encode(self) -> bytes:
+        """The message's bytes, without a header.
+
+        Raises:
+            EncodeError: a value does not fit its field; it has the field's path.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts)
+            return b"".join(parts)
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def encoded_size(self) -> int:
+        """How many bytes `encode` gives, without putting them together.
+
+        Raises:
+            EncodeError: as `encode`.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts)
+            return sum(map(len, parts))
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form that Kafka's Java converters use, as plain data for `json.dumps`; see docs/json.md.
+
+        Unknown tagged fields are not part of it.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+        """
+        from kipwire.description.json_form import write_json
+
+        return write_json(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The message that a JSON object describes, the reverse of `to_json`.
+
+        A key of a field that only other versions have is accepted where its value may be dropped: where it is the
+        default, or the field is ignorable.
+
+        Raises:
+            JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
+        """
+        from kipwire.description.json_form import read_json
+
+        return read_json(cls, value)
+
+
+class FlexibleMessage(FlexibleStruct, Message):
+    """A message of a flexible version."""
+
+    __slots__ = ()
+
+
+def described(value: object) -> str:
+    """What was given for a message, for errors: name and version of a message, the type of anything else."""
+    if isinstance(value, Message):
+        return f"{value.NAME} v{value.VERSION}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return (
+        "None"
+        if value is None
+        else f"{'an' if type(value).__name__[0] in 'AEIOUaeiou' else 'a'} {type(value).__name__}"
+    )
+
+
+def content_of(data: object) -> bytes:
+    """The content of a buffer.
+
+    Raises:
+        TypeError: it is not a buffer. A number is not one, though `bytes` turns it into zeros.
+    """
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
+        raise TypeError(f"a message must be bytes or another buffer, not {what}") from None
+    return view.tobytes()
+
+
+def expect_end(cls: type[Message], end: int, data: bytes) -> None:
+    """Check that a message that ends there takes the buffer to its last byte.
+
+    Raises:
+        DecodeError: bytes are left over.
+    """
+    if end < len(data):
+        from kipwire.tools.text import left_over  # only errors need it
+
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
+
+
+def _explain_decode(
+    cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
+) -> NoReturn:
+    """Raise the DecodeError with the location of the error that stopped the reader."""
+    from kipwire.description.walk import walk
+
+    end = walk(cls, data, offset)
+    if whole:
+        expect_end(cls, end, data)
+    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
+
+
+def _explain_encode(message: Message, failure: Exception) -> NoReturn:
+    """Raise the EncodeError for the value that stopped the writer."""
+    from kipwire.description.values import check
+
+    check(message)
+    if isinstance(failure, (Malformed, struct.error)):  # which say nothing; by now the value is another one
+        raise EncodeError(message.NAME, message.VERSION, "", "it changed while it was written") from None
+    raise failure

@@ -1,0 +1,83 @@
+"""The compiled kernel: whether it is in use, and why.
+
+    >>> from kipwire import native
+    >>> native.in_use, native.reason
+    (False, 'KIPWIRE_NATIVE=0 switches it off')
+
+If it is in use, its functions are the methods `decode`, `read`, `encode` and `encoded_size` of every message; anything
+that it cannot handle falls back to the Python methods it replaced. See docs/native.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kipwire.message.messages import Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+in_use: bool
+"""Whether messages are read and written by the kernel."""
+reason: str
+"""Why, in a few words."""
+
+
+def _load() -> tuple[ModuleType | None, str]:
+    """The kernel, if there is one and it is wanted, and the reason."""
+    if os.environ.get("KIPWIRE_NATIVE") == "0":
+        return None, "KIPWIRE_NATIVE=0 switches it off"
+    try:
+        import kipwire._kernel as _kernel
+    except ModuleNotFoundError as error:
+        return None, f"it is not built for this Python: {error}"
+    except ImportError as error:  # such as in a subinterpreter, which cannot have it
+        return None, f"it cannot be loaded here: {error}"
+    return _kernel, f"it is built: {_kernel.__file__}"
+
+
+PYTHON_METHODS = {
+    "decode": vars(Message)["decode"].__func__,
+    "read": vars(Message)["read"].__func__,
+    "encode": Message.encode,
+    "encoded_size": Message.encoded_size,
+}
+"""The functions of the methods that the kernel replaces."""
+
+
+def _replace_methods(kernel: ModuleType) -> None:
+    kernel.fall_back_on(**PYTHON_METHODS)
+    for name, method in PYTHON_METHODS.items():
+        function = _in_place_of(method, getattr(kernel, name))
+        setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
+
+
+def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
+    """The kernel's function, which looks like the one that it replaces."""
+    function.__doc__ = method.__doc__
+    function.__module__, function.__qualname__ = method.__module__, method.__qualname__
+    function.__wrapped__ = method  # what `help` and `inspect` take the signature from
+    return function
+
+
+def compiled(name: str) -> Callable[[F], F]:
+    """What puts the kernel's function of this name in the place of the decorated one, if the kernel is in use.
+
+    The kernel calls the decorated one with the same arguments where it fails.
+    """
+
+    def replaced(function: F) -> F:
+        return function if kernel is None else _in_place_of(function, kernel.replacement(name, function))
+
+    return replaced
+
+
+kernel, reason = _load()
+in_use = kernel is not None
+if kernel is not None:
+    _replace_methods(kernel)

@@ -1,0 +1,495 @@
+"""The registry of a generated package: from names, API keys and versions to classes, without importing them all."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from kipwire.message.messages import content_of
+from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
+from kipwire.tools.typed import overload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from kipwire.message.frames import Asks, Frame, FrameAndRest, RequestHeader, ResponseHeader
+    from kipwire.message.messages import Message
+
+    M = TypeVar("M", bound=Message)
+
+
+class Entry:
+    """What is known of a message before its class is imported."""
+
+    __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "served", "type")
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        type: str,  # the spec language's own word
+        api_key: int | None,
+        lowest: int,
+        highest: int,
+        first_flexible: int,
+        headers: tuple[int, ...] | None,
+        served: tuple[int, int] | None = None,
+    ) -> None:
+        self.name = name
+        self.module = module
+        self.type = type
+        self.api_key = api_key
+        self.lowest = lowest
+        self.highest = highest
+        """Below `lowest` for a retired message, which has no version left."""
+        self.first_flexible = first_flexible
+        """The lowest flexible version; one above `highest` where there is none."""
+        self.headers = headers
+        """Of requests and responses: the header's version before inflexible and before flexible versions.
+
+        One more comes first where version 0 has a header of its own.
+        """
+        lowest_served, highest_served = served or (lowest, highest)
+        self.served = range(lowest_served, highest_served + 1)
+        """The versions that the current release of the protocol speaks; the others are for what earlier ones wrote."""
+
+    @property
+    def versions(self) -> range:
+        return range(self.lowest, self.highest + 1)
+
+    def existing(self, version: int, package: str) -> int:
+        """The version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        if version in self.versions:
+            return version
+        if not self.versions:
+            raise UnsupportedVersionError(f"{self.name} is retired: {package} has no version of it")
+        raise UnsupportedVersionError(unknown_version(version, self.versions, f"{self.name} in {package}"))
+
+    def header_version(self, version: int, package: str) -> int:
+        """The version of the header before the message in that version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        *first, inflexible, flexible = self.headers or (0, 0)
+        if self.existing(version, package) >= self.first_flexible:
+            return flexible
+        return first[0] if first and version == 0 else inflexible
+
+
+KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
+_NAMED_BY = "name a response by its class, by the class of its request, or by API key and version"
+
+
+class Registry:
+    """All messages of one package."""
+
+    def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
+        self.package = package
+        self._classes: dict[tuple[str, int], type[Message]] = {}  # those that have been asked for
+        self._framed: dict[type[Message], str] = {}  # classes whose messages can be in frames, with their types
+        self._by_name = {entry.name: entry for entry in entries}
+        # Of two names of one API, the one that is served: it has all versions of the other.
+        ranked = sorted(entries, key=lambda entry: bool(entry.served))
+        self._requests = {entry.api_key: entry for entry in ranked if entry.type == "request"}
+        self._responses = {entry.api_key: entry for entry in ranked if entry.type == "response"}
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all messages, retired ones among them, in alphabetical order."""
+        return tuple(self._by_name)
+
+    def entry(self, name: str) -> Entry:
+        """What is known of a message before its class is imported.
+
+        Raises:
+            UnsupportedVersionError: the package has no message of that name.
+        """
+        entry = self._by_name.get(name)
+        if entry is None:
+            from kipwire.tools.text import did_you_mean  # only errors need it
+
+            hint = did_you_mean(name, self._by_name)
+            raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")
+        return entry
+
+    def versions(self, name: str) -> range:
+        """The versions that a message has classes for; empty for a retired one.
+
+        Raises:
+            UnsupportedVersionError: the package has no message of that name.
+        """
+        return self.entry(name).versions
+
+    def served(self, name: str) -> range:
+        """The versions that the current release of the protocol speaks; in `kafka_messages` that is Kafka 4.4.
+
+        A message's other versions have classes, too: for older peers, and for what was written in them.
+
+        Raises:
+            UnsupportedVersionError: the package has no message of that name.
+        """
+        return self.entry(name).served
+
+    def message(self, name: str, version: int) -> type[Message]:
+        """The class of a message in one version.
+
+        Raises:
+            UnsupportedVersionError: the package has no such message, or not in that version.
+        """
+        return self._class(self.entry(name), version)
+
+    def request(self, api_key: int, version: int) -> type[Message]:
+        """The class of a request.
+
+        Raises:
+            UnsupportedVersionError: the package has no request of that key, or not in that version.
+        """
+        return self._class(self._keyed(self._requests, "request", api_key), version)
+
+    def request_versions(self, api_key: int) -> range:
+        """The versions of a request that the package has classes for; empty where it has no such request."""
+        entry = self._requests.get(api_key)
+        return range(0) if entry is None else entry.versions
+
+    def has_request(self, api_key: int, version: int) -> bool:
+        """Whether the package has a request of that key in that version."""
+        return version in self.request_versions(api_key)
+
+    def response(self, api_key: int, version: int) -> type[Message]:
+        """The class of a response.
+
+        Raises:
+            UnsupportedVersionError: the package has no response of that key, or not in that version.
+        """
+        return self._class(self._keyed(self._responses, "response", api_key), version)
+
+    def counterpart(self, cls: type[Message]) -> type[Message]:
+        """The class of a request's response, or of a response's request, in the same version.
+
+        Two names of one API share its key, so a message is found by its name first.
+
+        Args:
+            cls: the class of a request or of a response.
+
+        Raises:
+            UnsupportedVersionError: the package has no such message, or not in that version.
+        """
+        own, other = ("Request", "Response") if cls.TYPE == "request" else ("Response", "Request")
+        entry = self._by_name.get(cls.NAME.removesuffix(own) + other)
+        if entry is None or entry.api_key != cls.API_KEY:
+            find = self.response if cls.TYPE == "request" else self.request
+            return find(cls.API_KEY, cls.VERSION)
+        return self._class(entry, cls.VERSION)
+
+    def request_header_version(self, api_key: int, version: int) -> int:
+        """The version of the header before a request.
+
+        Raises:
+            UnsupportedVersionError: the package has no request of that key, or not in that version.
+        """
+        return self._keyed(self._requests, "request", api_key).header_version(version, self.package)
+
+    def response_header_version(self, api_key: int, version: int) -> int:
+        """The version of the header before a response.
+
+        Raises:
+            UnsupportedVersionError: the package has no response of that key, or not in that version.
+        """
+        return self._keyed(self._responses, "response", api_key).header_version(version, self.package)
+
+    def api_versions(self) -> dict[int, range]:
+        """The served versions of each API that the package has requests of, by API key; retired APIs are left out."""
+        found = {key: entry.served for key, entry in self._requests.items() if key is not None and entry.served}
+        return dict(sorted(found.items()))
+
+    def decode_request(self, frame: bytes) -> Frame[RequestHeader, Message]:
+        """A request frame, without the size before it: (header, body).
+
+        Raises:
+            DecodeError: the frame is cut short or is not strictly valid; offsets count from the start of the frame.
+                `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
+                where bytes follow the body: `read_request` gives them.
+        """
+        from kipwire.message.frames import Frame, refuse_rest  # not every program has frames
+
+        header, body, rest = self._read_request(frame)
+        if rest:
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
+
+    def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
+        """A request frame as `decode_request` reads it, with what is left over after the body: (header, body, rest).
+
+        Raises:
+            DecodeError: as `decode_request`, but for the `LeftOverError`.
+        """
+        from kipwire.message.frames import FrameAndRest
+
+        return FrameAndRest(*self._read_request(frame))
+
+    @overload
+    def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
+    @overload
+    def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
+    @overload
+    def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
+    def decode_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
+        """A response frame, without the size before it: (header, body).
+
+        An answer to ApiVersions that is of version 0, since the broker does not know the version that it was asked in
+        (KIP-511), is read as such. Asked for by a class, it is converted to that class.
+
+        Args:
+            frame: the bytes.
+            api_key: the API key of the request it answers, which the frame itself does not say; or, instead of key
+                and version, the class of the response or of the request.
+            version: the version of that request.
+
+        Raises:
+            DecodeError: the frame is not strictly valid; offsets count from the start of the frame. `LeftOverError`
+                where bytes follow the body: `read_response` gives them.
+            UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
+                version (`UnknownVersionError`).
+        """
+        from kipwire.message.frames import Frame, refuse_rest
+
+        header, body, rest = self._read_response(frame, api_key, version)
+        if rest:
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
+
+    @overload
+    def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+    @overload
+    def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+    @overload
+    def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
+    def read_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
+        """A response frame as `decode_response` reads it, with what is left over after the body: (header, body, rest).
+
+        Raises:
+            DecodeError: as `decode_response`, but for the `LeftOverError`.
+            UnsupportedVersionError: as `decode_response`.
+        """
+        from kipwire.message.frames import FrameAndRest
+
+        return FrameAndRest(*self._read_response(frame, api_key, version))
+
+    @overload
+    def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
+    @overload
+    def encode_request(self, body: Message, *, header: RequestHeader) -> bytes: ...
+    def encode_request(
+        self,
+        body: Message,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+        *,
+        header: RequestHeader | None = None,
+    ) -> bytes:
+        """A request frame, without the size before it: the header that belongs to the body, then the body.
+
+        Args:
+            body: the request.
+            correlation_id: what identifies its response.
+            client_id: the client's name for itself.
+            header: instead of the two: the whole header, such as that of a frame that was decoded, with its unknown
+                tagged fields.
+
+        Raises:
+            EncodeError: the body is not a request of this package, a value does not fit its field, or the header is
+                that of another request.
+            TypeError: the body or the header is no message.
+        """
+        if self._framed.get(type(body)) != "request":
+            self._expect_body(body, "request")
+        if header is None:
+            cls = self._header_class("RequestHeader", body)
+            has_client_id = hasattr(cls, "client_id")  # version 0 has none
+            made: Message = cls(
+                request_api_key=body.API_KEY,
+                request_api_version=body.VERSION,
+                correlation_id=correlation_id,
+                **({"client_id": client_id} if has_client_id else {}),
+            )
+        else:
+            if correlation_id is not None or client_id is not None:
+                raise TypeError("give a correlation id and a client id, or a header that has them")
+            from kipwire.message import frames
+
+            frames.expect_header(header, self._header_class("RequestHeader", body), body)
+            made = header
+        return made.encode() + body.encode()
+
+    @overload
+    def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
+    @overload
+    def encode_response(self, body: Message, *, header: ResponseHeader) -> bytes: ...
+    def encode_response(
+        self, body: Message, correlation_id: int | None = None, *, header: ResponseHeader | None = None
+    ) -> bytes:
+        """A response frame, without the size before it.
+
+        Args:
+            body: the response.
+            correlation_id: that of the request.
+            header: instead of it: the whole header, such as that of a frame that was decoded, with its unknown tagged
+                fields.
+
+        Raises:
+            EncodeError: the body is not a response of this package, a value does not fit its field, or the header is
+                of another version.
+            TypeError: the body or the header is no message.
+        """
+        if self._framed.get(type(body)) != "response":
+            self._expect_body(body, "response")
+        if header is None:
+            made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
+        else:
+            if correlation_id is not None:
+                raise TypeError("give a correlation id, or a header that has one")
+            from kipwire.message import frames
+
+            frames.expect_header(header, self._header_class("ResponseHeader", body), body)
+            made = header
+        return made.encode() + body.encode()
+
+    def with_header(self, name: str) -> Registry:
+        """The registry that has a header: this one, or Kafka's where the package has none of its own.
+
+        Args:
+            name: `RequestHeader` or `ResponseHeader`.
+        """
+        return self if name in self._by_name else registry_of(KAFKA_PACKAGE)
+
+    def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
+        """Header and body of a request, and what is left over."""
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        try:
+            body_class = self._requested(frame)
+            header, body_at = self._header_class("RequestHeader", body_class).read(frame)
+            body, end = body_class.read(frame, body_at)
+            return header, body, frame[end:]
+        except DecodeError as error:
+            from kipwire.message.frames import explained_request  # only errors need it
+
+            raise explained_request(error, frame) from None
+
+    def _read_response(self, frame: bytes, api_key: Any, version: Any) -> tuple[Any, Message, bytes]:
+        """Header and body of a response, and what is left over."""
+        from kipwire.message.frames import class_of_answer
+
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        asked = self._answer(api_key, version, frame)
+        try:
+            header, body_at = self._header_class("ResponseHeader", asked).read(frame)
+            body_class = class_of_answer(asked, frame, body_at)
+            body, end = body_class.read(frame, body_at)
+        except DecodeError as error:
+            from kipwire.message.frames import explained_response  # only errors need it
+
+            raise explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
+        if body_class is not asked and isinstance(api_key, type):
+            from kipwire.message.conversion import convert  # only such answers need it
+
+            body = convert(body, asked)
+        return header, body, frame[end:]
+
+    def _requested(self, frame: bytes) -> type[Message]:
+        """The class of a request, by the first bytes of its frame."""
+        from kipwire.message.frames import key_and_version, unknown_request
+
+        api_key, version = key_and_version(frame)
+        try:
+            return self.request(api_key, version)
+        except UnsupportedVersionError as error:
+            raise unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
+
+    def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
+        """The class of a response, by what its receiver knows of the request."""
+        if isinstance(api_key, type):
+            cls: Any = api_key
+            if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
+                raise TypeError(_NAMED_BY)
+            return self.counterpart(cls) if cls.TYPE == "request" else cls
+        if version is None:
+            raise TypeError(_NAMED_BY)
+        try:
+            return self.response(api_key, version)
+        except UnsupportedVersionError as error:
+            from kipwire.message import frames
+            from kipwire.model.api_keys import is_api_versions_response
+
+            entry = self._responses.get(api_key)
+            is_known = entry is not None
+            if entry is not None and is_api_versions_response(entry.name, api_key) and 0 in entry.versions:
+                oldest = self.response(api_key, 0)
+                if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
+                    return oldest
+            raise frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
+
+    def _expect_body(self, body: Message, due: str) -> None:
+        """Check that a frame of this package can have a body.
+
+        Raises:
+            EncodeError: it is a message of another type, or of another package.
+            TypeError: it is no message.
+        """
+        cls = type(body)
+        if getattr(cls, "TYPE", None) == due:
+            entry = self._by_name.get(cls.NAME)
+            if entry is not None and entry.lowest <= cls.VERSION <= entry.highest:
+                own = self._class(entry, cls.VERSION)  # a class of another package may be the same on the wire
+                if cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION):
+                    self._framed[cls] = due
+                    return
+        from kipwire.message import frames
+
+        frames.refuse_body(body, due, self.package)
+
+    def _header_class(self, name: str, body: type[Message] | Message) -> Any:
+        return self.with_header(name).message(name, body.HEADER_VERSION)
+
+    def _keyed(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
+        if api_key not in entries:
+            raise UnsupportedVersionError(f"{self.package} has no {what} with API key {api_key}")
+        return entries[api_key]
+
+    def _class(self, entry: Entry, version: int) -> type[Message]:
+        found = self._classes.get((entry.name, version))
+        if found is None:
+            module = import_module(f"{self.package}.{entry.module}.v{entry.existing(version, self.package)}")
+            found = getattr(module, module.__all__[-1])  # a generated module lists its message last
+            self._classes[entry.name, version] = found
+        return found
+
+
+def registry_of(package: str) -> Registry:
+    """The registry of a generated package.
+
+    Args:
+        package: dotted name of the package.
+
+    Raises:
+        PackageError: it cannot be imported, kipgen did not generate it, or did so for another level of the runtime.
+    """
+    try:
+        module = import_module(package)
+    except LevelError:
+        raise
+    except Exception as error:  # the package is the user's code, in which anything may go wrong
+        if not all(part.isidentifier() for part in package.split(".")):
+            reason = f"{package!r} is not a valid name for a Python package; give one such as my_protocol"
+            raise PackageError(reason) from None
+        hint = "; is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
+        raise PackageError(f"{package}: cannot be imported ({error}){hint}") from error
+    found = getattr(module, "REGISTRY", None)
+    if not isinstance(found, Registry):
+        raise PackageError(f"{package}: is not a package that kipgen generated; give one that is")
+    return found

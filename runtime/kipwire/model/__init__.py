@@ -1,0 +1,1 @@
+"""The ground floor: structs and their fields, types, enums, errors."""

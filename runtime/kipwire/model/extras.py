@@ -1,0 +1,63 @@
+"""The extras of kipwire: what a missing library is reported with, always the command that installs it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from kipwire.model.errors import MissingExtraError
+
+MODULES = {
+    "generator": ("black", "click", "jinja2", "jsonschema", "rich", "watchfiles"),
+    "console": ("click",),
+    "testing": ("hypothesis",),
+    "records": ("cramjam", "google_crc32c"),
+    "columns": ("pyarrow",),
+    "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),
+    "plot": ("matplotlib",),
+    "object-stores": ("fsspec", "s3fs"),
+}
+"""The modules of the libraries that an extra brings."""
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra, in quotes, which zsh needs."""
+    return f'pip install "kipwire[{extra}]"'
+
+
+def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
+    """The error for something that needs a library which is not installed.
+
+    Args:
+        what: what needs it, with its verb: `CRC-32C needs`.
+        library: the library.
+        extra: the extra that brings it.
+    """
+    return MissingExtraError(f"{what} {library}, which is not installed: {install(extra)}")
+
+
+def explained(what: str, extra: str, error: ImportError) -> MissingExtraError | None:
+    """The error for an import that failed; None if no extra brings what was to be imported.
+
+    Args:
+        what: what needs it, with its verb.
+        extra: the extra to name if it brings the library; otherwise the first that does.
+        error: the failure.
+    """
+    library = (error.name or "").partition(".")[0]
+    extras = [one for one, modules in MODULES.items() if library in modules]
+    if not extras:
+        return None
+    return missing_extra(what, library.replace("_", "-"), extra if extra in extras else extras[0])
+
+
+def run_with_extra(program: str, extra: str, module: str) -> None:
+    """Run `main` of a module; if a library is missing, say in one line what installs it, and exit with 2."""
+    try:
+        import_module(module).main()
+    except ImportError as error:
+        missing = error if isinstance(error, MissingExtraError) else explained("needs", extra, error)
+        if missing is None:
+            raise
+        sys.stderr.write(f"{program}: {missing}\n")
+        sys.exit(2)

@@ -1,0 +1,179 @@
+"""The records of internal topics, whose first bytes say which of several messages each of them is.
+
+Keys of coordinators begin with the type of the record as int16, their values with their version. Records of the
+metadata log have no keys; their values begin with the version of this frame, the type and the version, as unsigned
+varints.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct as Packer
+from typing import NamedTuple
+
+from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
+from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.model.errors import DecodeError, unknown_version
+from kipwire.tools.text import only_left
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.messages import Message
+    from kipwire.model.enums import MessageNumber
+    from kipwire.records import Record
+
+METADATA = "__cluster_metadata"
+COORDINATORS: dict[str, type[MessageNumber]] = {
+    "__consumer_offsets": GroupRecordType,
+    "__transaction_state": TransactionRecordType,
+    "__share_group_state": ShareRecordType,
+}
+"""By topic, the types of its records."""
+INTERNAL_TOPICS = (*COORDINATORS, METADATA)
+
+_INT16 = Packer(">h")
+METADATA_FRAME = 1
+"""The version of the frame of a metadata record."""
+LEAD_SIZES = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
+"""The bytes before a message in a record, by the type of its spec. As varints, all types and versions of metadata that
+Kafka has fit in one byte each."""
+
+
+class Lead(NamedTuple):
+    """The meaning of the bytes before a message in a record."""
+
+    type_id: int | None
+    """None before the value of a coordinator's record, whose key has the type."""
+    version: int
+    frame: int | None = None
+    """The version of the frame of a metadata record, which should be `METADATA_FRAME`."""
+
+
+def unpack_lead(kind: str, data: bytes) -> Lead:
+    """Read the bytes before a message in a record.
+
+    Args:
+        kind: the type of its spec, one of `LEAD_SIZES`.
+        data: at least as many bytes.
+    """
+    if kind == "metadata":
+        frame, type_id, version = data[: LEAD_SIZES[kind]]
+        return Lead(type_id, version, frame)
+    (number,) = _INT16.unpack_from(data)
+    return Lead(number, 0) if kind == "coordinator-key" else Lead(None, number)
+
+
+def pack_lead(cls: type[Message]) -> bytes | None:
+    """The bytes before a message of a class in a record; None if its spec has a type that is not in `LEAD_SIZES`."""
+    if cls.TYPE == "metadata":
+        return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
+    if cls.TYPE not in LEAD_SIZES:
+        return None
+    return _INT16.pack(cls.API_KEY if cls.TYPE == "coordinator-key" else cls.VERSION)
+
+
+class InternalRecord(NamedTuple):
+    """What a record of an internal topic says."""
+
+    type: str
+    """Such as `OffsetCommit` or `TopicRecord`."""
+    type_id: int
+    key: Message | None
+    """None in the metadata log."""
+    value: Message | None
+    """None for a tombstone, which removes what the key says."""
+
+
+def internal_record(topic: str, record: Record) -> InternalRecord:
+    """What a record of one of `INTERNAL_TOPICS` says; not for control records.
+
+    Raises:
+        DecodeError: key or value are not what the topic holds, or of a type or version that Kafka 4.4 does not know;
+            the offset is that in the key or in the value.
+    """
+    if topic == METADATA:
+        return _metadata(record)
+    type_, type_id, message, value_name = coordinator_key(topic, record.key)
+    return InternalRecord(type_, type_id, message, coordinator_value(value_name, record.value))
+
+
+class CoordinatorKey(NamedTuple):
+    """What the key of a coordinator's record says."""
+
+    type: str
+    type_id: int
+    message: Message
+    value_name: str
+    """The message that the record's value is."""
+
+
+def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
+    """What the key of a record of one of `COORDINATORS` says.
+
+    Raises:
+        DecodeError: it is not what the topic holds.
+    """
+    if key is None:
+        raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
+    size = LEAD_SIZES["coordinator-key"]
+    if len(key) < size:
+        raise DecodeError("record", 0, "key.type", 0, f"need {size} bytes, {only_left(len(key))}")
+    type_id = unpack_lead("coordinator-key", key).type_id
+    assert type_id is not None  # keys have it
+    found = _coordinator_type(topic, type_id)
+    if found is None:
+        raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
+    name, key_class, value_name = found
+    return CoordinatorKey(name, type_id, key_class.decode(key[size:]), value_name)
+
+
+def coordinator_value(name: str, value: bytes | None) -> Message | None:
+    """The message in the value of a coordinator's record; None for a tombstone.
+
+    Args:
+        name: the `value_name` of its key.
+        value: it.
+
+    Raises:
+        DecodeError: it is not that message, or in a version that Kafka 4.4 does not know.
+    """
+    if value is None:
+        return None
+    size = LEAD_SIZES["coordinator-value"]
+    if len(value) < size:
+        raise DecodeError(name, 0, "version", 0, f"need {size} bytes, {only_left(len(value))}")
+    return _class(name, unpack_lead("coordinator-value", value).version).decode(value[size:])
+
+
+def _metadata(record: Record) -> InternalRecord:
+    value, size = record.value, LEAD_SIZES["metadata"]
+    if value is None or len(value) < size:
+        left = only_left(0 if value is None else len(value))
+        raise DecodeError("record", 0, "value.type", 0, f"need {size} bytes, {left}")
+    type_id, version, frame = unpack_lead("metadata", value)
+    assert type_id is not None  # metadata has it
+    if frame != METADATA_FRAME:
+        reason = f"is {frame}; only {METADATA_FRAME} is known"
+        raise DecodeError("record", 0, "value.frame_version", 0, reason)
+    type_ = MetadataRecordType.find(type_id)
+    if type_ is None:
+        raise DecodeError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
+    return InternalRecord(type_.message, type_id, None, _class(type_.message, version).decode(value[size:]))
+
+
+@lru_cache(maxsize=256)
+def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str] | None:
+    """The name of a type of record, the class of its keys, and the name of its values."""
+    type_ = COORDINATORS[topic].find(type_id)
+    if type_ is None:
+        return None
+    name = type_.message.removesuffix("Key")
+    return name, _class(type_.message, 0), f"{name}Value"
+
+
+@lru_cache(maxsize=1024)
+def _class(name: str, version: int) -> type[Message]:
+    versions = registry_of(KAFKA_PACKAGE).versions(name)
+    if version not in versions:
+        raise DecodeError(name, version, "version", 0, unknown_version(version, versions))
+    return registry_of(KAFKA_PACKAGE).message(name, version)

@@ -1,0 +1,265 @@
+"""One TCP connection: which side is the broker, and what was found on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from struct import Struct
+
+from kipwire.tools.text import counted
+from kipwire.traffic.conversation import REQUEST, RESPONSE, Conversation, Found
+from kipwire.traffic.framing import Frame, Framer, Skipped
+from kipwire.traffic.packet_headers import ACK, FIN, RST, SYN, Segment, address, port
+from kipwire.traffic.requests import (
+    SMALLEST_REQUEST,
+    SMALLEST_RESPONSE,
+    begins_request,
+    opens_with_request,
+    why_no_request,
+)
+from kipwire.traffic.streams import Piece, Stream
+
+_MODULUS = 2**32
+_FIRST_BYTES = 64
+"""The number of bytes kept from the start of each side, to say why it is not Kafka."""
+_SHOWN_BYTES = 8
+_TLS_RECORDS = range(20, 24)
+_TLS_MAJOR = 3
+
+_SIZE_AND_CORRELATION_ID = Struct(">ii")
+
+
+@dataclass(eq=False, slots=True)
+class _Side:
+    """One end of the connection, with the bytes that it sends."""
+
+    endpoint: bytes
+    stream: Stream = field(default_factory=Stream)
+    framer: Framer = field(default_factory=lambda: Framer(SMALLEST_REQUEST, begins_request))
+    captured: int = 0
+    """Bytes of its stream that the capture has."""
+    lost: int = 0
+    """Those that it does not have."""
+    is_from_start: bool = False
+    """Whether the first of these bytes is the first one of the connection."""
+    first: bytes = b""
+    end: int | None = None
+    """The sequence number after its last byte; None until it says that it sends no more."""
+    first_acknowledged: int | None = None
+    acknowledged: int | None = None
+    """The sequence number before which the peer has all bytes: the first one seen, and the latest."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no byte is known to be missing."""
+        is_at_end = self.end is None or self.stream.has_reached(self.end)
+        return is_at_end and not self.stream.has_hole and not self.framer.held
+
+
+class Connection:
+    """One TCP connection between two endpoints.
+
+    The client is the side whose port is not a broker's. If ports do not decide it, the client is the side that opens
+    the connection; if that was not captured, the side that first sends what can be a request.
+    """
+
+    def __init__(self, number: int, one: bytes, other: bytes, ports: Collection[int]) -> None:
+        """Start with the endpoints of any packet.
+
+        Args:
+            number: of the connection in its capture.
+            one: the source of a packet.
+            other: its target.
+            ports: the brokers' ports; empty if they are not known.
+        """
+        self.number = number
+        self.opening: int | None = None
+        """The sequence number of the packet that opened it; None if that was not captured."""
+        self.is_over = False
+        """Whether the connection has ended, with nothing missing."""
+        self._sides = {one: _Side(one), other: _Side(other)}
+        self._both = self._sides[one], self._sides[other]
+        """The same twice, if a host sends packets to itself."""
+        self._client: _Side | None = None
+        self._conversation: Conversation | None = None
+        self._is_foreign = False
+        """Whether it is known not to be Kafka's plaintext."""
+        self._is_reset = False
+        self._has_tokens = False
+        """Whether frames may be tokens, which can be empty."""
+        brokers = [endpoint for endpoint in (one, other) if port(endpoint) in ports]
+        if len(brokers) == 1:
+            self._decide(self._sides[other if brokers == [one] else one])
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory wait for more data."""
+        one, other = self._both
+        held = one.stream.held + one.framer.held + other.stream.held + other.framer.held
+        return held + self._conversation.held if self._conversation else held
+
+    def goes_on_with(self, segment: Segment) -> bool:
+        """Whether a segment belongs to this connection, and not to a later one between the same endpoints."""
+        if segment.flags & SYN and not segment.flags & ACK:
+            return self.opening == segment.sequence or (self.opening is None and not self._has_data())
+        side = self._sides[segment.source]
+        return not self.is_over or not segment.size or side.stream.has_reached(_end(segment))
+
+    def add(self, segment: Segment, time: int) -> Iterator[Found]:
+        """Process a segment, and yield what is found with it."""
+        side, other = self._sides[segment.source], self._sides[segment.target]
+        sequence = segment.sequence
+        if segment.flags & SYN:
+            sequence = (sequence + 1) % _MODULUS
+            self._open(side, other, segment, sequence)
+        if segment.size:
+            yield from self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time))
+        if segment.flags & ACK:
+            if other.first_acknowledged is None:
+                other.first_acknowledged = segment.acknowledged
+            other.acknowledged = segment.acknowledged
+            if other.stream.has_hole:
+                yield from self._pieces(other, other.stream.acknowledged(segment.acknowledged, time))
+        if segment.flags & FIN:
+            side.end = (sequence + segment.size) % _MODULUS
+            if not side.stream.is_started:
+                side.stream.start(side.end)
+        self._is_reset = self._is_reset or bool(segment.flags & RST)
+        if self._is_reset or (side.end is not None and other.end is not None):
+            # Segments that were captured late may still come.
+            self.is_over = all(one.is_complete for one in self._both)
+
+    def end(self, time: int) -> Iterator[Found]:
+        """Yield all that still waits, after the last segment."""
+        for side in self._sides.values():
+            yield from self._pieces(side, side.stream.give_up_all())
+            last = side.acknowledged if side.end is None else side.end
+            if not side.stream.is_started and side.first_acknowledged is not None:  # nothing of it was captured
+                side.stream.start(side.first_acknowledged)
+            if last is not None:
+                yield from self._pieces(side, side.stream.give_up_before(last, time))
+        found: list[Found] = []
+        for side in self._sides.values():
+            found += self._events(side, side.framer.end(time))
+            if side.stream.early:
+                found += self._events(side, [Skipped(time, side.stream.early, 0)])
+        if self._conversation is None or not self._conversation.requests:
+            yield from self._not_kafka(time)
+            return
+        yield from found
+        yield from self._conversation.end(time)
+
+    def _has_data(self) -> bool:
+        return any(side.stream.is_started for side in self._sides.values())
+
+    def _open(self, side: _Side, other: _Side, segment: Segment, first: int) -> None:
+        """Process a segment that says at which number a side starts."""
+        answers = bool(segment.flags & ACK)
+        if not answers:
+            self.opening = segment.sequence
+        if not side.stream.is_started:
+            side.stream.start(first)
+        if answers and not other.stream.is_started:
+            other.stream.start(segment.acknowledged)
+        if self._client is None:
+            self._decide(other if answers else side)
+        for one in self._both:
+            one.is_from_start = one.is_from_start or not one.captured
+        broker = self._broker()
+        # The first bytes of a broker answer the first request, so its frames start where its stream does.
+        broker.framer.in_step = broker.framer.in_step or not broker.captured
+
+    def _decide(self, client: _Side) -> None:
+        self._client = client
+        broker = self._broker()
+        conversation = Conversation(self.number, address(broker.endpoint), address(client.endpoint))
+
+        def begins_response(data: bytes) -> bool | None:
+            if len(data) < _SIZE_AND_CORRELATION_ID.size:
+                return None
+            size, correlation_id = _SIZE_AND_CORRELATION_ID.unpack_from(data)
+            return size >= SMALLEST_RESPONSE and conversation.is_open(correlation_id)
+
+        def begins(data: bytes) -> bool | None:
+            is_first = client.is_from_start and not client.lost and len(data) == client.captured
+            return opens_with_request(data) if is_first else begins_request(data)
+
+        broker.framer.expect(SMALLEST_RESPONSE, begins_response)
+        client.framer.expect(SMALLEST_REQUEST, begins)
+        self._conversation = conversation
+
+    def _broker(self) -> _Side:
+        return self._both[0] if self._both[0] is not self._client else self._both[1]
+
+    def _pieces(self, side: _Side, pieces: Iterable[Piece]) -> Iterator[Found]:
+        for piece in pieces:
+            side.captured += len(piece.data)
+            side.lost += piece.lost
+            if len(side.first) < _FIRST_BYTES:
+                side.first += piece.data[: _FIRST_BYTES - len(side.first)]
+            if self._is_foreign:
+                continue
+            events = side.framer.feed(piece)
+            if self._client is None and side.framer.in_step:
+                self._decide(side)
+            yield from self._events(side, events)
+            self._is_foreign = self._is_foreign_at(side)
+
+    def _is_foreign_at(self, side: _Side) -> bool:
+        """Whether a client that was seen to open the connection did not begin with a request."""
+        return (
+            not side.framer.in_step
+            and side is self._client
+            and self.opening is not None
+            and side.framer.has_skipped
+            and not side.lost
+            and self._conversation is not None
+            and not self._conversation.requests
+        )
+
+    def _events(self, side: _Side, events: Iterable[Frame | Skipped]) -> Iterator[Found]:
+        conversation = self._conversation
+        if conversation is None:
+            return
+        is_client = side is self._client
+        for event in events:
+            if isinstance(event, Skipped):
+                yield conversation.skipped(REQUEST if is_client else RESPONSE, event)
+            elif is_client:
+                yield from conversation.from_client(event)
+            else:
+                yield from conversation.from_broker(event)
+            if self._has_tokens is not conversation.has_tokens:
+                self._has_tokens = conversation.has_tokens
+                for one in self._sides.values():
+                    smallest = SMALLEST_REQUEST if one is self._client else SMALLEST_RESPONSE
+                    one.framer.smallest = 0 if self._has_tokens else smallest
+
+    def _not_kafka(self, time: int) -> Iterator[Found]:
+        sides = list(self._sides.values())
+        if not any(side.captured or side.lost for side in sides):
+            return
+        firsts = [side.first for side in sides if side.first]
+        if any(len(first) > 1 and first[0] in _TLS_RECORDS and first[1] == _TLS_MAJOR for first in firsts):
+            what = "TLS, which cannot be read"
+        elif firsts:
+            starts = " and ".join(first[:_SHOWN_BYTES].hex(" ") for first in firsts)
+            # If it is not known which side is the client, none of both is one.
+            of_client = [self._client.first] if self._client else firsts if len(firsts) == len(sides) else []
+            reason = next((why for first in of_client if (why := why_no_request(first)) is not None), None)
+            what = f"no Kafka request found; it starts with {starts}" + (f": {reason}" if reason else "")
+        else:
+            what = "none of its content was captured"
+        amounts = " and ".join(
+            f"{counted(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
+            for side in sides
+            if side.captured or side.lost
+        )
+        listener, client = (
+            (address(self._broker().endpoint), address(self._client.endpoint)) if self._client else (None, None)
+        )
+        yield Found(time, self.number, listener, client, None, None, None, f"{what}; {amounts}")
+
+
+def _end(segment: Segment) -> int:
+    return (segment.sequence + segment.size) % _MODULUS

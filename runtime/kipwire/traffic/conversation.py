@@ -1,0 +1,219 @@
+"""The requests and responses on one connection: which response answers which request.
+
+Brokers answer the requests of a connection in order, except those that expect no response. After a SaslHandshake v0
+both sides send frames that are bare tokens, without a header; they are counted, and not shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
+from kipwire.tools.text import counted
+from kipwire.traffic.framing import Frame, Skipped
+from kipwire.traffic.requests import SMALLEST_RESPONSE, Request, is_request, request_of
+
+REQUEST, RESPONSE = "request", "response"
+
+_CORRELATION_ID = Struct(">i")
+_MOST_UNANSWERED = 2048
+"""The most requests that wait for responses; far more than any client leaves open, but some expect no response."""
+_MOST_TOKENS = 64
+"""The most SASL tokens that wait for answers; no mechanism has that many."""
+_MOST_EARLY = 64
+"""The most responses that wait for their requests, which may have been captured later."""
+_COST = 256
+"""About how many bytes each of these takes in addition to its content."""
+
+
+class Found(NamedTuple):
+    """A frame, or an error instead of one."""
+
+    time: int
+    """In nanoseconds since 1970-01-01 UTC."""
+    connection: int | None
+    """None: the capture as a whole."""
+    listener: str | None
+    """Address and port of the broker."""
+    client: str | None
+    """Address and port of the client."""
+    direction: str | None
+    """`request` or `response`; None: both."""
+    request: Request | None
+    """The header of the request, or of the one that a response answers; None without a frame, or if it is not known."""
+    frame: bytes | None
+    """Without its size; None if it is incomplete."""
+    error: str | None
+    """Why there is no frame."""
+
+
+class _Token(NamedTuple):
+    """A SASL token that waits for its answer."""
+
+
+class Conversation:
+    """One connection, whose two sides are known."""
+
+    def __init__(self, connection: int, listener: str, client: str) -> None:
+        self.requests = 0
+        self.held = 0
+        """About how many bytes of memory the requests and responses take that wait for each other."""
+        self._of_all = connection, listener, client
+        self._unanswered: deque[Request | _Token] = deque()
+        self._open: Counter[int] = Counter()
+        """How often each correlation id is among them."""
+        self._early: deque[Frame] = deque()
+        """Responses whose requests have not been seen yet."""
+        self._tokens_may_follow = False
+        """True from a handshake to the next request."""
+        self._open_tokens = 0
+        """How many tokens are among the unanswered."""
+        self._tokens = {REQUEST: Counter[str](), RESPONSE: Counter[str]()}
+        """The number and bytes of the tokens of each direction that have not been reported."""
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether frames may be tokens, which can be empty."""
+        return self._tokens_may_follow or self._open_tokens > 0
+
+    def is_open(self, correlation_id: int) -> bool:
+        """Whether a request of that id waits for its response."""
+        return self._open[correlation_id] > 0
+
+    def from_client(self, frame: Frame) -> Iterator[Found]:
+        """Process a frame of the client."""
+        if self._tokens_may_follow and not is_request(frame.data):
+            self._tokens[REQUEST].update(count=1, size=frame.size)
+            self._open_tokens += 1
+            self._await_answer(_Token())
+            return
+        self._tokens_may_follow = False
+        yield from self._report_tokens(frame.time)
+        request = request_of(frame.data)
+        self.requests += 1
+        yield self._found(REQUEST, request, frame)
+        if request is not None:
+            self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE_KEY, 0)
+            self._open[request.correlation_id] += 1
+            self._await_answer(request)
+            yield from self._catch_up(frame.time)
+
+    def from_broker(self, frame: Frame) -> Iterator[Found]:
+        """Process a frame of the broker."""
+        if self._is_token(frame):
+            self._forget_first()
+            self._tokens[RESPONSE].update(count=1, size=frame.size)
+        elif self._answers(frame):
+            yield from self._unrequested(frame.time)
+            yield from self._answer(frame)
+        else:
+            self._early.append(frame)
+            self.held += len(frame.data) + _COST
+            if len(self._early) > _MOST_EARLY:
+                yield from self._unrequested(frame.time)
+
+    def skipped(self, direction: str, skipped: Skipped) -> Found:
+        """The error for bytes that are not part of a known frame."""
+        return self._error(skipped.time, direction, _skipped_text(skipped))
+
+    def end(self, time: int) -> Iterator[Found]:
+        """Yield all that still waits, after the last frame."""
+        yield from self._unrequested(time)
+        yield from self._report_tokens(time)
+
+    def _is_token(self, frame: Frame) -> bool:
+        if not self._unanswered or not isinstance(self._unanswered[0], _Token):
+            return False
+        # The last token of a mechanism may have no answer: then this frame answers the request after it.
+        following = next((one for one in self._unanswered if isinstance(one, Request)), None)
+        return following is None or _correlation_id(frame) != following.correlation_id
+
+    def _answers(self, frame: Frame) -> bool:
+        correlation_id = _correlation_id(frame)
+        return correlation_id is not None and self.is_open(correlation_id)
+
+    def _answer(self, frame: Frame) -> Iterator[Found]:
+        correlation_id = _correlation_id(frame)
+        while True:
+            request = self._forget_first()
+            if isinstance(request, Request) and request.correlation_id == correlation_id:
+                yield self._found(RESPONSE, request, frame)
+                return
+
+    def _await_answer(self, awaited: Request | _Token) -> None:
+        self._unanswered.append(awaited)
+        self.held += _cost(awaited)
+        if len(self._unanswered) > _MOST_UNANSWERED or self._open_tokens > _MOST_TOKENS:
+            self._forget_first()
+
+    def _forget_first(self) -> Request | _Token:
+        first = self._unanswered.popleft()
+        self.held -= _cost(first)
+        if isinstance(first, Request):
+            self._open[first.correlation_id] -= 1
+            if not self._open[first.correlation_id]:
+                del self._open[first.correlation_id]
+        else:
+            self._open_tokens -= 1
+        return first
+
+    def _catch_up(self, time: int) -> Iterator[Found]:
+        """Yield the responses whose requests have come; requests for those before them will not come any more."""
+        while (before := next((at for at, frame in enumerate(self._early) if self._answers(frame)), None)) is not None:
+            yield from self._unrequested(time, before)
+            yield from self._answer(self._first_early())
+
+    def _first_early(self) -> Frame:
+        frame = self._early.popleft()
+        self.held -= len(frame.data) + _COST
+        return frame
+
+    def _unrequested(self, time: int, count: int | None = None) -> Iterator[Found]:
+        """Stop waiting for the requests of the first `count` responses, or of all."""
+        frames = [self._first_early() for _ in range(len(self._early) if count is None else count)]
+        if frames:
+            count, size = len(frames), sum(frame.size for frame in frames)
+            bytes_ = counted(size, "byte")
+            single = f"a response of {bytes_} to a request that was not captured"
+            several = f"{count:,} responses of {bytes_} to requests that were not captured"
+            yield self._error(time, RESPONSE, single if count == 1 else several)
+
+    def _report_tokens(self, time: int) -> Iterator[Found]:
+        for direction, amount in self._tokens.items():
+            if amount["count"]:
+                what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
+                text = f"{what} of {counted(amount['size'], 'byte')} without a header, as after SaslHandshake v0"
+                yield self._error(time, direction, text)
+                amount.clear()
+
+    def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
+        if request is None or frame.lost:
+            error = f"{frame.lost:,} of the frame's {counted(frame.size, 'byte')} not captured"
+            return Found(frame.time, *self._of_all, direction, request, None, error)
+        return Found(frame.time, *self._of_all, direction, request, frame.data, None)
+
+    def _error(self, time: int, direction: str, text: str) -> Found:
+        return Found(time, *self._of_all, direction, None, None, text)
+
+
+def _cost(awaited: Request | _Token) -> int:
+    return _COST + (len(awaited.client_id or "") if isinstance(awaited, Request) else 0)
+
+
+def _correlation_id(frame: Frame) -> int | None:
+    if len(frame.data) < SMALLEST_RESPONSE:
+        return None
+    correlation_id: int = _CORRELATION_ID.unpack_from(frame.data)[0]
+    return correlation_id
+
+
+def _skipped_text(skipped: Skipped) -> str:
+    parts = []
+    if skipped.lost:
+        parts.append(f"{counted(skipped.lost, 'byte')} not captured")
+    if skipped.captured:
+        parts.append(f"{counted(skipped.captured, 'byte')} of frames whose start was not captured")
+    return ", ".join(parts)

@@ -1,0 +1,177 @@
+"""All connections of a capture: packets in, Kafka's frames out, in the order in which they are complete."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from kipwire.tools.io import ReadableFile
+from kipwire.traffic.connection import Connection
+from kipwire.traffic.conversation import Found
+from kipwire.traffic.packet_files import Packet
+from kipwire.traffic.packet_headers import Segment, Unreadable, port, segment_of
+from kipwire.traffic.rotation import in_order
+
+_MOST_CONNECTIONS = 16384
+"""The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
+_MOST_HELD = 256 * 1024 * 1024
+"""The most bytes of incomplete frames and of segments that wait for others; beyond it, connections are dropped."""
+
+
+class Share(NamedTuple):
+    """Some of a capture's connections, so that several processes can share them."""
+
+    number: int
+    """From 0 on. The first share also has the errors that are about no connection."""
+    of: int
+    """How many shares there are."""
+
+    def has(self, key: bytes) -> bool:
+        """Whether it has the connections between two endpoints."""
+        return crc32(key) % self.of == self.number
+
+
+WHOLE = Share(0, 1)
+"""All connections."""
+
+
+class Placed(NamedTuple):
+    """What was found, and where."""
+
+    place: int
+    """The number of the packet with which it was found, from 0 on. What is found after the last packet has higher
+    places, in the order in which its connections fell silent."""
+    found: Found
+
+
+def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> Iterator[Found]:
+    """The frames in the packet files of one capture, and errors instead of frames that are missing.
+
+    Args:
+        files: pcap or pcapng, in any order.
+        ports: the brokers' ports; other connections are skipped. Empty: all connections are read.
+
+    Raises:
+        CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    return _Capture(ports, WHOLE).found_in(files)
+
+
+def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
+    """The same for some of the connections; all shares together have the same content as the whole.
+
+    The number of a connection is that of its first packet, since a share does not know how many others have.
+
+    Args:
+        files: as for `find_frames`.
+        ports: as for `find_frames`.
+        share: which connections.
+
+    Raises:
+        CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    capture = _Capture(ports, share)
+    for found in capture.found_in(files):
+        yield Placed(capture.place, found)
+
+
+class _Capture:
+    """The connections of one capture, or some of them."""
+
+    def __init__(self, ports: Collection[int], share: Share) -> None:
+        self.place = -1
+        """As in `Placed`, of what was found last."""
+        self._share = share
+        self._is_whole = share == WHOLE
+        self._ports = frozenset(ports)
+        self._connections: OrderedDict[bytes, Connection] = OrderedDict()
+        """By their endpoints; the one silent longest is the first."""
+        self._silent_since: dict[bytes, int] = {}
+        """By their endpoints: the number of the last packet of each, if this is a share."""
+        self._count = 0
+        self._held = 0
+        """Bytes that all connections hold."""
+        self._time = 0
+        self._unreadable: Counter[str] = Counter()
+        """The numbers of packets, by why they cannot be read."""
+
+    def found_in(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
+        """Yield what is found in the files of the capture."""
+        damage: list[str] = []
+        yield from self._read(in_order(files, damage))
+        yield from self._end_all(damage)
+
+    def _read(self, packets: Iterable[Packet]) -> Iterator[Found]:
+        for time, link, data in packets:
+            self.place += 1
+            self._time = time
+            try:
+                segment = segment_of(link, data)
+            except Unreadable as error:
+                self._unreadable[str(error)] += 1
+                continue
+            if segment is not None and self._is_chosen(segment):
+                yield from self._add(segment, time)
+
+    def _end_all(self, damage: Iterable[str]) -> Iterator[Found]:
+        """Yield all that still waits, and errors for unreadable packets and damaged files."""
+        packets = self.place + 1
+        while self._connections:
+            self.place = packets + self._silent_since.get(next(iter(self._connections)), 0)
+            yield from self._end_first()
+        if self._share.number:
+            return
+        self.place = 2 * packets
+        for reason, count in self._unreadable.items():
+            amount = "a packet" if count == 1 else f"{count:,} packets"
+            yield self._of_capture(f"{amount} that cannot be read: {reason}")
+        for reason in damage:
+            yield self._of_capture(reason)
+
+    def _is_chosen(self, segment: Segment) -> bool:
+        return not self._ports or port(segment.source) in self._ports or port(segment.target) in self._ports
+
+    def _add(self, segment: Segment, time: int) -> Iterator[Found]:
+        source, target = segment.source, segment.target
+        key = source + target if source < target else target + source
+        if not self._is_whole and not self._share.has(key):
+            return
+        connection = self._connections.get(key)
+        if connection is not None and not connection.goes_on_with(segment):
+            yield from self._end(key)
+            connection = None
+        if connection is None:
+            connection = Connection(self._number(), source, target, self._ports)
+            self._connections[key] = connection
+            if len(self._connections) > _MOST_CONNECTIONS:
+                yield from self._end_first()
+        self._connections.move_to_end(key)
+        if not self._is_whole:
+            self._silent_since[key] = self.place
+        if connection.is_over:
+            return
+        before = connection.held
+        yield from connection.add(segment, time)
+        self._held += connection.held - before
+        if self._held > _MOST_HELD:
+            yield self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
+            yield from self._end(key)
+
+    def _number(self) -> int:
+        """The number of a new connection."""
+        self._count += 1
+        return self._count - 1 if self._is_whole else self.place
+
+    def _end_first(self) -> Iterator[Found]:
+        yield from self._end(next(iter(self._connections)))
+
+    def _end(self, key: bytes) -> Iterator[Found]:
+        connection = self._connections.pop(key)
+        self._silent_since.pop(key, None)
+        self._held -= connection.held
+        yield from connection.end(self._time)
+
+    def _of_capture(self, text: str) -> Found:
+        return Found(self._time, None, None, None, None, None, None, text)

@@ -1,0 +1,184 @@
+"""The files beside a real broker's segments say what Kafka's own tool shows of them; damaged ones are refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipwire.model.errors import DecodeError
+from kipwire.records import read_batches
+from kipwire.records.partition_files import (
+    LeaderEpoch,
+    OffsetIndexEntry,
+    PartitionOffset,
+    TimeIndexEntry,
+    aborted_transactions,
+    leader_epochs,
+    offset_index,
+    partition_offsets,
+    producer_snapshot,
+    time_index,
+)
+from tests.support.places import DATA
+
+FOLDER = DATA / "partition_files" / "payments-0"
+BASE = 44
+ZEROS = bytes(120)
+
+
+def file(suffix: str, base: int = BASE) -> bytes:
+    """The content of a file of the segment that begins there."""
+    return (FOLDER / f"{base:020}{suffix}").read_bytes()
+
+
+# The expected values are those that kafka-dump-log 4.3.1 shows of the same files.
+
+
+@pytest.mark.parametrize("tail", [b"", ZEROS], ids=["closed", "with space taken in advance"])
+def test_an_offset_index_is_that_of_kafkas_tool(tail: bytes) -> None:
+    assert list(offset_index(io.BytesIO(file(".index") + tail), BASE)) == [
+        OffsetIndexEntry(53, 735),
+        OffsetIndexEntry(64, 1457),
+        OffsetIndexEntry(65, 2073),
+        OffsetIndexEntry(76, 3118),
+        OffsetIndexEntry(87, 4224),
+    ]
+
+
+@pytest.mark.parametrize("base", [44, 88])
+def test_every_entry_of_an_offset_index_is_a_batch_of_its_segment(base: int) -> None:
+    batches = {batch.position: batch.last_offset for batch in read_batches(file(".log", base))}
+    for entry in offset_index(io.BytesIO(file(".index", base)), base):
+        assert batches[entry.position] == entry.offset
+
+
+@pytest.mark.parametrize("tail", [b"", ZEROS], ids=["closed", "with space taken in advance"])
+def test_a_time_index_is_that_of_kafkas_tool(tail: bytes) -> None:
+    assert list(time_index(io.BytesIO(file(".timeindex") + tail), BASE)) == [
+        TimeIndexEntry(1795361072913, 49),
+        TimeIndexEntry(1795361073765, 59),
+        TimeIndexEntry(1795361073792, 65),
+        TimeIndexEntry(1795361074619, 76),
+        TimeIndexEntry(1795361075436, 87),
+    ]
+
+
+def test_aborted_transactions_are_those_of_kafkas_tool() -> None:
+    found = [
+        (one.producer_id, one.first_offset, one.last_offset, one.last_stable_offset)
+        for one in aborted_transactions(io.BytesIO(file(".txnindex")))
+    ]
+    assert found == [(0, 45, 54, 55), (0, 82, 87, 88)]
+
+
+def test_producers_are_those_of_kafkas_tool() -> None:
+    first, second = producer_snapshot(file(".snapshot")).producer_entries
+    assert (first.producer_id, first.last_sequence, first.last_offset, first.offset_delta) == (0, 19, 42, 4)
+    assert (first.coordinator_epoch, first.current_txn_first_offset, first.timestamp) == (0, -1, 1795361072100)
+    assert (second.producer_id, second.last_sequence, second.last_offset, second.coordinator_epoch) == (1, 19, 37, -1)
+
+
+def test_checkpoints_are_read() -> None:
+    assert leader_epochs((FOLDER / "leader-epoch-checkpoint").read_text()) == [LeaderEpoch(0, 0)]
+    offsets = partition_offsets((FOLDER.parent / "replication-offset-checkpoint").read_text())
+    assert PartitionOffset("payments", 0, 133) in offsets
+    assert len(offsets) == 5
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex"])
+def test_an_index_that_ends_within_an_entry_says_where(suffix: str) -> None:
+    data = file(suffix)
+    readers: dict[str, Callable[[], Iterator[object]]] = {
+        ".index": lambda: offset_index(io.BytesIO(data[:-1]), BASE),
+        ".timeindex": lambda: time_index(io.BytesIO(data[:-1]), BASE),
+        ".txnindex": lambda: aborted_transactions(io.BytesIO(data[:-1])),
+    }
+    size = {".index": 8, ".timeindex": 12, ".txnindex": 34}[suffix]
+    with pytest.raises(DecodeError, match=f"need {size} bytes, but only {size - 1} are left") as error:
+        list(readers[suffix]())
+    assert error.value.path == f"entries[{len(data) // size - 1}]"
+    assert error.value.offset == len(data) - size
+
+
+def test_entries_that_go_back_are_refused() -> None:
+    twice = file(".index")[:16] + file(".index")[:8]
+    with pytest.raises(DecodeError, match=r"entries\[2\].*offset 53 at position 735 is not after offset 64 at 1457"):
+        list(offset_index(io.BytesIO(twice), BASE))
+    with pytest.raises(DecodeError, match=r"entries\[5\].*1795361072913 at offset 49 is not after 1795361075436"):
+        list(time_index(io.BytesIO(file(".timeindex") * 2), BASE))
+
+
+@pytest.mark.parametrize("at", range(0, 102, 7))
+def test_a_damaged_producer_snapshot_is_refused(at: int) -> None:
+    data = bytearray(file(".snapshot"))
+    data[at] ^= 0x40
+    with pytest.raises(DecodeError, match="ProducerSnapshot v"):
+        producer_snapshot(bytes(data))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\1", b"\0\2" + bytes(40)])
+def test_what_is_not_a_producer_snapshot_is_refused(data: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"v0: version at byte 0: (need 6 bytes|is 2; only 1 is known)"):
+        producer_snapshot(data)
+
+
+def test_a_transaction_index_of_another_version_is_refused() -> None:
+    with pytest.raises(DecodeError, match=r"index v0: entries\[0\].version at byte 0: is 7; only 0 is known"):
+        list(aborted_transactions(io.BytesIO(b"\0\7" + bytes(32))))
+
+
+def test_a_checkpoint_into_which_nothing_was_written_yet_is_empty() -> None:
+    assert leader_epochs("") == []
+    assert partition_offsets("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("\n", "line 1: expected a version, found ''"),
+        ("x\n1\n", "line 1: expected a version, found 'x'"),
+        ("1\n0\n", "line 1: the version is 1; only 0 is known"),
+        ("0\n", "line 2: expected a number of lines, found the end"),
+        ("0\n2\n0 0\n", "line 2: expected 2 lines after it, found 1"),
+        ("0\n1\n0\n", "line 3: expected epoch and start offset, found '0'"),
+        ("0\n1\n0 ²\n", "line 3: expected epoch and start offset, found '0 ²'"),
+    ],
+)
+def test_what_is_not_a_checkpoint_is_refused_with_its_line(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        leader_epochs(text)
+
+
+def test_a_large_index_is_read_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "large.index"
+    with path.open("wb") as out:
+        out.write(file(".index"))
+        out.truncate(1 << 40)  # a sparse file that no memory could hold
+    with path.open("rb") as opened:
+        assert len(list(offset_index(opened, BASE))) == 5
+
+
+@pytest.mark.parametrize(
+    ("read", "line"),
+    [
+        (leader_epochs, "2147483648 0"),
+        (leader_epochs, "0 9223372036854775808"),
+        (leader_epochs, "0 -9223372036854775809"),
+        (partition_offsets, "orders 4294967296 0"),
+        (partition_offsets, "orders 0 99999999999999999999"),
+    ],
+)
+def test_numbers_of_checkpoints_that_no_broker_can_have_are_refused(read: Callable[[str], Any], line: str) -> None:
+    with pytest.raises(ValueError, match=f"line 3: expected .* offset, found '{line}'"):
+        read(f"0\n1\n{line}\n")
+
+
+@pytest.mark.parametrize(("read", "entry"), [(offset_index, ">ii"), (time_index, ">qi")])
+def test_an_offset_of_an_index_has_at_most_64_bits(read: Callable[..., Any], entry: str) -> None:
+    with pytest.raises(DecodeError, match=r"entries\[0\].*: offset 9223372036854775807 \+ 1 has more than 64 bits"):
+        list(read(io.BytesIO(struct.pack(entry, 1, 1)), 2**63 - 1))
