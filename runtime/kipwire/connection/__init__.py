@@ -14,7 +14,7 @@ from kipwire.connection.events import Event, Expected, Request, Response, SaslTo
 from kipwire.connection.framing import LocalProtocolError, RemoteProtocolError
 from kipwire.connection.negotiation import common_versions, version_to_retry, versions_answer
 from kipwire.connection.server import ServerConnection
-from kipwire.traffic.captures import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME
 
 __all__ = [
     "LARGEST_FRAME",

@@ -6,9 +6,9 @@ from collections import deque
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Location, Splitter, is_answered, sized
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.messages import described
 from kipwire.tools.text import counted
-from kipwire.traffic.captures import LARGEST_FRAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

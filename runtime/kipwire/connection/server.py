@@ -6,11 +6,10 @@ from collections import deque
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Splitter, sized
-from kipwire.message.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
+from kipwire.message.frames import LARGEST_FRAME, UNSUPPORTED_VERSION, may_answer_in_version_0
 from kipwire.message.messages import described
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.text import counted
-from kipwire.traffic.captures import LARGEST_FRAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         def RESPONSE(self) -> type[R_co]: ...  # noqa: N802 - the name of a constant of generated classes
 
 
+LARGEST_FRAME = 100 * 1024 * 1024
+"""Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
 UNSUPPORTED_VERSION = 35
 """The error code of an answer to a request whose version the broker does not know."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-
-from kipwire.codec.uuids import ZERO_UUID
+from uuid import UUID
 
 _ENTRY = re.compile(r"(?P<name>\w+) \([^()]*\): (?P<text>.*)")
 _UNKNOWN = "See the spec."
@@ -24,7 +23,7 @@ def without_default(text: str) -> str:
 
 def is_told(default: object) -> bool:
     """Whether the text ends with the default: where it is another one than everybody expects of its type."""
-    return default is None or default not in (0, "", b"", (), ZERO_UUID)
+    return default is None or bool(default.int if isinstance(default, UUID) else default)
 
 
 @lru_cache(maxsize=256)

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from kipwire.model.errors import EncodeError
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.heads import KNOWN_ATTRIBUTES
-from kipwire.records.message_sets import headers_of_entry, write_message_set
+from kipwire.records.message_sets import write_message_set
 from kipwire.records.model import Record, RecordBatch
-from kipwire.records.reading import read_batches
+from kipwire.records.reading import draft, read_batches
 from kipwire.records.record_batches import write_batch
 
 TYPE_CHECKING = False
@@ -231,7 +231,7 @@ def up_convert(
 
 def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -> int:
     """How many headers a compressed entry has itself; 0 in all formats but KIP-82's."""
-    return headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
+    return draft(magic_2).headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
 
 
 def _message_set(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:

@@ -1,6 +1,6 @@
 """Magic 0 and 1: entries of message sets, of Kafka before 0.11. An entry is a message, or a compressed set of them.
 
-KIP-82's version 43 proposes such entries with headers, as magic 2.
+KIP-82's version 43 proposes such entries with headers, as magic 2: `kipwire.drafts.kip_82.batches` has their class.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.drafts.proposals.message_and_offset import v2 as kip_82
-
-    Entry = v0.MessageAndOffset | v1.MessageAndOffset | kip_82.MessageAndOffset
+    Entry = v0.MessageAndOffset | v1.MessageAndOffset
 
 _LAYOUTS = (v0.MessageAndOffset, v1.MessageAndOffset)
 _format = FORMATS[0]
@@ -56,38 +54,10 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     Raises:
         DecodeError: they are not an entry.
     """
-    return _read(_LAYOUTS[data[MAGIC]], data, location, check_crcs=check_crcs, limits=limits)
+    return read_entry(_LAYOUTS[data[MAGIC]], data, location, check_crcs=check_crcs, limits=limits)
 
 
-def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The entry of KIP-82 that all of the bytes hold.
-
-    Raises:
-        DecodeError: they are not an entry.
-    """
-    from kipwire.drafts.proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
-
-    if _has_more_items(data, limits.items):
-        raise error_at(location, MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
-    return _read(MessageAndOffset, data, location, check_crcs=check_crcs, limits=limits)
-
-
-def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:
-    """How many headers a compressed entry of KIP-82 has itself; its records do not have them.
-
-    Args:
-        batch: what was read from it; entries of magic 0 and 1 have none.
-        data: the buffer that it was read from.
-    """
-    if batch.magic in range(len(_LAYOUTS)) or batch.compression == "none" or not batch.attributes & HAS_HEADERS:
-        return 0
-    from kipwire.drafts.proposals.message_and_offset.v2 import MessageAndOffset
-
-    entry = bytes(data[batch.position : batch.position + batch.size])
-    return len(decode(MessageAndOffset, entry, check_crcs=False).headers)
-
-
-def _has_more_items(data: bytes, most: int) -> bool:
+def has_more_items(data: bytes, most: int) -> bool:
     """Whether an entry of KIP-82 has more headers than fit beside its record; the count ends where there are none."""
     if len(data) <= _HEADER.size * most:
         return False
@@ -111,7 +81,21 @@ def _has_more_items(data: bytes, most: int) -> bool:
     return count > most
 
 
-def _read(layout: type[Entry], data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
+def read_entry(
+    layout: type[Entry], data: bytes, location: Location, *, check_crcs: bool, limits: Limits
+) -> RecordBatch:
+    """The entry that all of the bytes hold, of one layout.
+
+    Args:
+        layout: the class of the entry; a draft's has the attributes of magic 1's, and may have `headers`.
+        data: the entry.
+        location: where it is, for errors.
+        check_crcs: whether a wrong checksum is an error.
+        limits: what its records may take.
+
+    Raises:
+        DecodeError: they are not an entry.
+    """
     magic = layout.VERSION
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     try:
@@ -157,7 +141,7 @@ def _headers(entry: Entry) -> list[Header]:
     """The headers of an entry; KIP-82's keys as the KIP prints them, such as 0x00100010."""
     if isinstance(entry, _LAYOUTS):
         return []
-    return [(f"0x{header.key:08x}", header.value) for header in entry.headers]
+    return [(f"0x{header.key:08x}", header.value) for header in getattr(entry, "headers", ())]
 
 
 def _plain_record(entry: Entry) -> list[Record]:
@@ -214,7 +198,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
             end = len(data)  # the size is wrong, which the reader of the record format will report
         try:
             inner = data[pos:end]
-            if layout not in _LAYOUTS and _has_more_items(inner, limits.items - items):
+            if layout not in _LAYOUTS and has_more_items(inner, limits.items - items):
                 raise DecodeError(layout.NAME, magic, "headers", KEYS[1], limits.too_many)
             entry = decode(layout, inner, check_crcs=check_crcs)
             if entry.compression_type:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any, NamedTuple, TypeVar
 
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.model.errors import KipwireError
 from kipwire.model.types import TYPES
 from kipwire.tools.io import ReadableFile
@@ -28,8 +29,6 @@ INDEX, FRAMES = "frames.jsonl", "frames.bin"
 """The two files of a capture; the name of a packed one ends with `PACKED`."""
 PACKED = ".gz"
 
-LARGEST_FRAME = 100 * 1024 * 1024
-"""Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
 LONGEST_LINE = 1024 * 1024
 """Bytes of a line of an index: more than the longest client id and listener take, escaped byte by byte."""
 

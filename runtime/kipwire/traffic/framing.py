@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
-from kipwire.traffic.captures import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.streams import Piece
 
 SIZE = Struct(">i")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.connection.events import CORRELATION_ID, HEAD
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
-from kipwire.traffic.captures import LARGEST_FRAME
 
 SMALLEST_REQUEST = HEAD.size
 """The fewest bytes of a request frame: API key, version and correlation id."""

@@ -14,8 +14,8 @@ import pytest
 from kipspark.errors import SourceError
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.captures import (
-    LARGEST_FRAME,
     LONGEST_LINE,
     CaptureError,
     files_in,

@@ -18,7 +18,7 @@ from kipspark.sources.capture_files import find_captures
 from kipspark.sources.frame_rows import FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
-from kipwire.traffic.captures import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.packet_captures import find_frames
 from kipwire.traffic.packet_headers import RST
 from tests.support import packet_dumps as made

@@ -15,11 +15,11 @@ from typing import cast
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
 from kipwire.message.encodings import Counts
+from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.registry import Registry, registry_of
 from kipwire.tools.files import need_input
 from kipwire.tools.text import only_left
 from kipwire.traffic.captures import (
-    LARGEST_FRAME,
     CaptureError,
     files_in,
     json_object,

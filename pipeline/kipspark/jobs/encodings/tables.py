@@ -1,7 +1,7 @@
 """What KIP-625's encodings would save on real traffic, counted over any volume.
 
-Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.message.encodings`: first in each task, then all counts
-of a message together. The classes of Kafka's messages say which fields may have another encoding at all.
+Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.message.encodings`: first in each task, then
+all counts of a message together. The classes of Kafka's messages say which fields may have another encoding at all.
 """
 
 from __future__ import annotations
