@@ -193,7 +193,7 @@ assert HeartbeatRequest.decode(HeartbeatRequest(group_id='g').encode()).group_id
 
 @needs_kernel
 def test_kernel_needs_no_gil() -> None:
-    program = "import sys, kipwire.native; print(kipwire.native.in_use, getattr(sys, '_is_gil_enabled', bool)())"
+    program = "import sys; from kipwire import native; print(native.in_use, getattr(sys, '_is_gil_enabled', bool)())"
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
     has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info >= (3, 13)
     assert done.stdout.split() == ["True", str(has_gil)]

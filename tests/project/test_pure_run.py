@@ -19,6 +19,7 @@ NO_CODECS = (
     "kipwire.model.abi",
     "kipwire.description.column_order",
     "kipwire.drafts.header_keys",
+    "kipwire.model.extras",
     "kipwire.model.structs",
     "kipwire.model.types",
     "kipwire.tools",

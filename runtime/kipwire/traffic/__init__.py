@@ -1,7 +1,7 @@
-"""From files of tcpdump to Kafka's frames, without a library for packets (see pyproject.toml).
+"""What has gone over the network: Kafka's frames, found in files of tcpdump or kept in captures of kipwire's own form.
 
-Each module uses only those before it: `files` reads packets, `rotation` puts several files into one order, `headers`
-finds the TCP segment in a
-packet, `streams` the bytes of a connection in segments, `framing` the frames in bytes, `conversation` the requests and
-responses in frames; `connection` does all this for one connection, `capture` for all connections.
+`captures` reads the own form. Packets are read without a library (see pyproject.toml). Of these modules each uses only
+those before it: `packet_files` reads packets, `rotation` puts several files into one order, `packet_headers` finds the
+TCP segment in a packet, `streams` the bytes of a connection in segments, `framing` the frames in bytes, `conversation`
+the requests and responses in frames; `connection` does all this for one connection, `packet_captures` for all of them.
 """

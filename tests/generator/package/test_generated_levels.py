@@ -16,7 +16,7 @@ import pytest
 import kipwire
 from kipwire import LevelError, Message, PackageError, native
 from kipwire.message.registry import Registry, registry_of
-from kipwire.model import abi as contract
+from kipwire.model import abi
 from kipwire.model.abi import LEVEL, OLDEST
 from tests.support.level_checks import behaviour, folder, kept, needs
 from tests.support.places import DATA
@@ -103,7 +103,7 @@ def acme(tmp_path: Path) -> Iterator[str]:
 
 def test_this_release_generates_for_its_own_level(acme: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contract, "OLDEST", LEVEL)
+        patch.setattr(abi, "OLDEST", LEVEL)
         importlib.import_module(acme)
 
 
@@ -119,8 +119,8 @@ def test_this_release_generates_for_its_own_level(acme: str) -> None:
 def test_a_package_of_another_level_is_refused_when_it_is_imported(
     module: str, oldest: int, level: int, reason: str, acme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contract, "OLDEST", oldest)
-    monkeypatch.setattr(contract, "LEVEL", level)
+    monkeypatch.setattr(abi, "OLDEST", oldest)
+    monkeypatch.setattr(abi, "LEVEL", level)
     with pytest.raises(ImportError) as caught:
         importlib.import_module(module)
     text = str(caught.value)
