@@ -13,7 +13,7 @@ SEED ?= 0
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated check-compat test test-pure test-maven fuzz-build fuzz-native mutants lint types mypy pyright \
+.PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
@@ -47,9 +47,24 @@ check-compat: setup  ## Fail if the specs break peers of the latest release, or 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest
 
-test-pure: setup  ## Run the tests whose result may differ without the compiled kernel
-	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest \
-		-m 'not maven and not broker and not cluster and not spark_releases and not same_without_kernel'
+test-night: setup  ## Run the tests that take longer, most of them with Spark
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m 'night and not maven and not broker and not cluster and not spark_releases'
+
+test-pure: setup  ## Run what "make test" runs, without the compiled kernel
+	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
+
+smoke: setup  ## Try a little of what "make night" runs: plain Python, a broker, Maven, a cluster, each fuzz target for 5 s
+	KIPWIRE_NATIVE=0 $(BIN)/pytest tests/runtime/golden
+	@bash scripts/maven.sh
+	@bash scripts/broker/broker.sh start
+	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m smoke -n 0; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+	@$(MAKE) fuzz-native FUZZ_SECONDS=5
+
+night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
+	@$(MAKE) --jobs=2 --keep-going --output-sync night-steps
+
+# What waits, for a broker, for clusters and for the network, runs beside what computes.
+night-steps: test-night test-broker test-pure test-cluster fuzz-native test-maven test-spark-releases
 
 broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
 	@bash scripts/broker/broker.sh start

@@ -35,6 +35,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave tests with a Spark session to the night, but those that every release of Spark must pass."""
+    if "spark" in getattr(item, "fixturenames", ()) and item.get_closest_marker("every_spark") is None:
+        item.add_marker(pytest.mark.night)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first; all worker processes must find the same order."""
     items.sort(key=lambda item: order(item.nodeid))

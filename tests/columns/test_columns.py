@@ -37,7 +37,6 @@ OTHERS = [
 # Values, bytes and verdicts.
 
 
-@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @of_each("name, version", PAIRS, together=lambda name, version: name)
 def test_golden_messages_are_the_same_in_columns(way: Way, name: str, version: int) -> None:
     lines = golden_data.messages()[name, version]
@@ -101,19 +100,16 @@ def ways_of(cls: type[Message]) -> list[Way]:
     return [BY_PYTHON]
 
 
-@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @of_each("name, version", PAIRS, together=lambda name, version: name)
 def test_any_and_damaged_messages_are_the_same_in_columns(name: str, version: int) -> None:
     check_class(kafka_messages.message(name, version))
 
 
-@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @of_each("package_name, name, version", OTHERS, together=lambda package_name, name, version: name)
 def test_proposals_and_record_formats_are_the_same_in_columns(package_name: str, name: str, version: int) -> None:
     check_class(import_module(package_name).message(name, version))
 
 
-@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @of_each("name, version", declared_versions(FORMS), together=lambda name, version: name)
 def test_every_form_of_the_language_is_the_same_in_columns(forms: Classes, name: str, version: int) -> None:
     check_class(forms(name, version))

@@ -33,7 +33,6 @@ from tests.support.places import ROOT
 from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
 
 pytestmark = [
-    pytest.mark.same_without_kernel("pages come from specs; the bytes that they show are read by other tests"),
     pytest.mark.xdist_group("docs_site"),  # the site is written and built once
 ]
 

@@ -28,10 +28,7 @@ from kipgen.resolve.wire import resolve
 from tests.support.places import ROOT
 from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
 
-pytestmark = [
-    pytest.mark.same_without_kernel("pages come from specs; the bytes that they show are read by other tests"),
-    pytest.mark.xdist_group("docs_site"),  # the site is written and built once
-]
+pytestmark = pytest.mark.xdist_group("docs_site")  # the site is written and built once
 
 
 def test_versions_side_by_side_are_those_of_the_spec(tmp_path: Path) -> None:
@@ -141,6 +138,7 @@ def built(site: Path) -> Path:
     return site / "html"
 
 
+@pytest.mark.night
 def test_every_built_page_has_its_content_and_no_dead_link(built: Path, pages: dict[str, str]) -> None:
     assert problems(built) == []
     for path in pages:
@@ -177,6 +175,7 @@ def test_blank_pages_and_dead_links_are_found(tmp_path: Path) -> None:
     assert problems(empty) == [f"{empty}: no page is there; build the site first"]
 
 
+@pytest.mark.night
 def test_the_reference_has_every_public_name_and_search_finds_it(built: Path) -> None:
     search = json.loads((built / "search" / "search_index.json").read_text())
     locations = {entry["location"] for entry in search["docs"]}

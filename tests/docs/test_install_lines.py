@@ -11,8 +11,6 @@ import pytest
 from kipwire.model.extras import MODULES, install
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 SOURCE = PROJECT["urls"]["Source"]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])

@@ -17,8 +17,6 @@ PAGES = {
     for name in ("kip-482", "kip-625", "wire-format-0.8", "kip-82", "kip-98")
 }
 
-pytestmark = pytest.mark.same_without_kernel("reads pages and the names of tests, no bytes")
-
 
 class Row(NamedTuple):
     """A statement, with the cells of its table as they are."""

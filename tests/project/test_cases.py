@@ -7,8 +7,6 @@ import pytest
 from tests.support import cases
 from tests.support.cases import of_each
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 NUMBERS = [("Even", 0), ("Odd", 1), ("Even", 2), ("Odd", 3), ("Odd", 5)]
 MET: list[tuple[str, int]] = []
 

@@ -15,8 +15,6 @@ import pytest
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 Checked = tuple[int, str]
 
 

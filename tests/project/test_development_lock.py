@@ -11,8 +11,6 @@ from packaging.utils import canonicalize_name
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 LOCK = (ROOT / "requirements-dev.lock").read_text()
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 

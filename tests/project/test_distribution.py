@@ -6,13 +6,9 @@ import ast
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from tests.support import distribution
 from tests.support.distribution import ByUnit, group_of, order, unit_of
 from tests.support.places import ROOT, TESTS
-
-pytestmark = pytest.mark.same_without_kernel("no message is read")
 
 
 def test_what_a_test_shares_its_worker_with() -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("it reads names of folders")
-
 PACKAGES = ("generator/kipgen", "runtime/kipwire", "pipeline/kipspark")
 _ROOMS = re.compile(r"(?:\w+/ *)+(?: |$)")
 

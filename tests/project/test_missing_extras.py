@@ -17,8 +17,6 @@ from kipwire.console.release import release_line
 from kipwire.model.extras import MODULES
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("the kernel needs no library")
-
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
 OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules})
 

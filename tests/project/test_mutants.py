@@ -9,8 +9,6 @@ import pytest
 from scripts.mutants import AREAS, Area, Mutant, drawn, judge, mutants_of
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 SOURCE = b'''"""Takes 2 from 3."""
 
 def least(count: int, names: list[str] = []) -> int:
@@ -48,6 +46,7 @@ def test_each_piece_of_code_is_changed_and_nothing_else() -> None:
     }
 
 
+@pytest.mark.night
 def test_a_seed_draws_the_same_mutants() -> None:
     area = AREAS["resolve"]
     assert drawn(ROOT, area, 5, 1, []) == drawn(ROOT, area, 5, 1, []) != drawn(ROOT, area, 5, 2, [])
@@ -60,6 +59,7 @@ def test_areas_have_modules_and_tests(name: str) -> None:
     assert all(any(ROOT.glob(pattern)) for pattern in f"{area.modules} {area.tests} {area.native_tests}".split())
 
 
+@pytest.mark.night
 def test_tests_judge_a_mutant_that_is_gone_afterwards(tmp_path: Path) -> None:
     module = tmp_path / "runtime" / "least.py"
     module.parent.mkdir()

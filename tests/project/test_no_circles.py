@@ -13,8 +13,6 @@ import pytest
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("it reads sources and runs none of them")
-
 _KERNEL_IMPORT = re.compile(r"^\s*((?:from|import) kipwire.*)$", re.MULTILINE)
 
 

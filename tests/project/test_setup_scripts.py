@@ -12,8 +12,6 @@ import pytest
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 SCRIPTS = ROOT / "scripts"
 
 

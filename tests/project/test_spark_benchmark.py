@@ -22,8 +22,6 @@ from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kipwire.records import read_segment
 
-pytestmark = pytest.mark.same_without_kernel("the sizes of logs do not depend on it")
-
 
 def test_data_is_made_once(tmp_path: Path) -> None:
     made = []

@@ -11,8 +11,6 @@ import yaml
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WHEELS = PROJECT["tool"]["cibuildwheel"]

@@ -56,7 +56,6 @@ def test_records_become_what_java_makes_of_them(number: int) -> None:
 
 
 @pytest.mark.maven
-@pytest.mark.same_without_kernel("it runs Java and compares bytes without reading records")
 def test_golden_file_is_what_the_program_prints(tmp_path: Path) -> None:
     jars = fetch_class_path(tmp_path, "3.9.1", ["kafka-clients", "kafka-storage"])
     java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"

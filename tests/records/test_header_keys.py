@@ -86,8 +86,8 @@ def test_every_engine_has_the_text_of_java_and_the_bytes(engine: str) -> None:
         assert (str(key), key.raw) == (text, raw), raw
 
 
+@pytest.mark.smoke
 @pytest.mark.maven
-@pytest.mark.same_without_kernel("it runs Java and reads no message")
 def test_golden_file_is_what_the_program_prints() -> None:
     java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
     done = subprocess.run([java, str(PROGRAM)], check=True, capture_output=True, timeout=120)

@@ -8,8 +8,6 @@ import pytest
 
 from kipwire.records.names import base_offset_of, partition_of, segment_after, segments_of, snapshot_end_of
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 
 def test_names_of_brokers_are_read() -> None:
     assert partition_of("a.b_c-d-12") == ("a.b_c-d", 12)

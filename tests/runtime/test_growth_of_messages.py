@@ -219,6 +219,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
     return Packages(tmp_path_factory.mktemp("growing"))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("how", [how for how in LEVELS if how != "structs"])  # a default of those has all ways in it
 def test_structs_that_share_structs_cost_no_more_than_structs(how: str, packages: Packages) -> None:
     problems = []
@@ -234,6 +235,7 @@ def test_structs_that_share_structs_cost_no_more_than_structs(how: str, packages
     assert not problems, "\n".join(problems)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.__name__ not in ("of_versions", "of_items")])
 def test_twice_as_many_fields_or_structs_cost_twice_as_much(shape: Callable[[int], Any], packages: Packages) -> None:
     problems = []

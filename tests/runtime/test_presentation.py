@@ -8,15 +8,12 @@ import sys
 from io import StringIO
 from uuid import UUID
 
-import pytest
 from hypothesis.vendor.pretty import pretty
 from rich.console import Console
 from rich.pretty import Pretty
 
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
-
-pytestmark = pytest.mark.same_without_kernel("nothing is decoded")
 
 NAMES = {one.__name__: one for one in (MetadataResponse, MetadataResponseBroker, MetadataResponseTopic)} | {
     "UUID": UUID

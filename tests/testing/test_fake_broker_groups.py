@@ -24,8 +24,6 @@ from kipwire.testing.broker.state.groups import (
 )
 from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 SESSION, REBALANCE = 10.0, 60.0
 
 

@@ -15,8 +15,6 @@ from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequest
 from kipwire.message.messages import Message
 from kipwire.testing import messages
 
-pytestmark = pytest.mark.same_without_kernel("nothing is decoded")
-
 SMALLEST: dict[str, tuple[type[Message], Callable[..., object], Callable[..., int], int]] = {
     "structs": (MetadataRequest, lambda one: one.topics, len, 2),
     "strings": (DeleteTopicsRequest, lambda one: one.topic_names, len, 2),

@@ -13,8 +13,6 @@ import pytest
 import kipwire.testing
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded here")
-
 HEAVY = ("hypothesis", "kafka_messages", "asyncio", "kipwire.records", "kipwire.connection", "kipwire.testing.broker")
 
 

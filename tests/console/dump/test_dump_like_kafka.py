@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.places import DATA, ROOT
 
-pytestmark = [pytest.mark.maven, pytest.mark.same_without_kernel("it compares with Kafka's own tool")]
+pytestmark = pytest.mark.maven
 
 Objects = Callable[..., list[dict[str, Any]]]
 DECODERS = {

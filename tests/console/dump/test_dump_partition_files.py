@@ -14,8 +14,6 @@ import pytest
 from tests.console.dump.conftest import Dump
 from tests.support.places import DATA, ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read by the kernel alone")
-
 FOLDER = DATA / "partition_files" / "payments-0"
 NAME = "00000000000000000044"
 

@@ -14,8 +14,6 @@ from tests.support.command_line import Done
 from tests.support.packet_dumps import CAPTURE
 from tests.support.subjects.dumps import DATA, DUMPS
 
-pytestmark = pytest.mark.same_without_kernel("dumps are not messages")
-
 PLAIN = ("xxd -p", "od -v -A n -t x1")
 """These print hex text alone, which needs no guess."""
 

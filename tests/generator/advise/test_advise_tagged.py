@@ -12,8 +12,6 @@ from tests.support.places import ROOT
 from tests.support.subjects.compat_changes import compare_texts
 from tests.support.subjects.small_values import FILES, fields_of, small_values
 
-pytestmark = pytest.mark.same_without_kernel("values are counted from ranges of numbers, not from messages")
-
 SCHEMAS = ROOT / "schemas"
 
 

@@ -20,8 +20,6 @@ from kipwire.console.app import app as console
 from kipwire.console.command_line import CommandLine, Later
 from tests.support import command_line
 
-pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")
-
 
 def kipgen(*arguments: object, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **variables}

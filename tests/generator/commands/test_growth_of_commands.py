@@ -153,12 +153,14 @@ def problems(
     return found
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("how", LEVELS)
 def test_structs_that_share_structs_cost_no_more_than_structs(how: str, tmp_path: Path, packages: Packages) -> None:
     without = ("advise", "inspect") if how == "structs" else ()  # a message of those has all ways in it
     assert not problems(tmp_path, packages, of_levels(how), how, (8, 16, 30), without)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.__name__ not in ("of_versions", "of_items")])
 def test_twice_as_many_fields_or_structs_cost_twice_as_much(
     shape: Callable[[int], dict[str, Any]], tmp_path: Path, packages: Packages

@@ -19,7 +19,6 @@ from tests.support.command_line import program_of
 from tests.support.places import ROOT
 
 pytestmark = [
-    pytest.mark.same_without_kernel("what is refused is not read"),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names"),
 ]
 

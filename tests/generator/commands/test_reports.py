@@ -20,8 +20,6 @@ from kipgen.reading.rules.examples import spec
 from tests.support import command_line
 from tests.support.command_line import Done
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 Call = Callable[..., Done]
 MISTAKE = spec().replace("int32", "int31")
 GAP = spec().replace('"versions": "0+"', '"versions": "0+", "tag": 1, "taggedVersions": "2+"')

@@ -13,8 +13,6 @@ from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.resources import enum_schema_path, schema_path
 from tests.support import command_line
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 
 @pytest.mark.parametrize(
     ("kind", "file"), [("", schema_path()), ("message", schema_path()), ("enum", enum_schema_path())]

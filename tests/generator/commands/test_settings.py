@@ -13,8 +13,6 @@ from kipgen.commands.settings import Settings, SettingsError, find_settings
 from tests.support import command_line
 from tests.support.command_line import Done
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 Call = Callable[..., Done]
 
 

@@ -20,8 +20,6 @@ from kipgen.resources import enum_schema_path, schema_path
 from tests.support import command_line
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 SLOW = ("black", "jinja2", "jsonschema", "pydantic", "rich", "typer")
 SPEC = "schemas/kafka_messages/clients/FetchRequest.json"
 

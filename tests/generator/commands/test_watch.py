@@ -17,8 +17,6 @@ from kipgen.commands.watch import remembering_reader
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import spec
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 _SECONDS = 30
 """How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
 

@@ -11,8 +11,6 @@ from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.revisions import SpecErrors, compare_with_commit
 from kipgen.reading.rules.examples import ALPHA, spec
 
-pytestmark = pytest.mark.same_without_kernel
-
 
 def _git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=Probe", "-c", "user.email=probe@example.org", "-c", "commit.gpgsign=false")

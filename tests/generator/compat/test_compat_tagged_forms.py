@@ -10,8 +10,6 @@ import pytest
 from kipgen.reading.rules.examples import field_of, spec
 from tests.support.subjects.compat_changes import compare_texts
 
-pytestmark = pytest.mark.same_without_kernel
-
 TAGGED: dict[str, Any] = {"taggedVersions": "2+", "tag": 0}
 
 

@@ -25,8 +25,6 @@ from tests.support.subjects.drifting_specs import (
     package,
 )
 
-pytestmark = pytest.mark.same_without_kernel
-
 
 def test_comments_abouts_and_defaults_spelt_out_are_not_drift(tmp_path: Path) -> None:
     spelt_out = KAFKA.replace(DEPTH, DEPTH + ', "ignorable": false, "default": "0x0", "nullableVersions": "none"')

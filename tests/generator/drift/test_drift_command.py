@@ -21,8 +21,6 @@ from tests.support.subjects.drifting_specs import (
     package,
 )
 
-pytestmark = pytest.mark.same_without_kernel
-
 
 def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: Path) -> None:
     theirs = as_data(KAFKA)

@@ -14,10 +14,7 @@ from kipwire.model.enums import NamedNumber
 from tests.support.kafka_jars import fetch_jars
 from tests.support.places import SUPPORT
 
-pytestmark = [
-    pytest.mark.maven,
-    pytest.mark.same_without_kernel("it compares tables and reads no messages"),
-]
+pytestmark = pytest.mark.maven
 
 PROGRAM = SUPPORT / "java" / "EnumTables.java"
 ARTIFACTS = (

@@ -15,8 +15,6 @@ from tests.support.command_line import Done
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import content
 
-pytestmark = pytest.mark.same_without_kernel("no message is decoded")
-
 Call = Callable[..., Done]
 
 

@@ -23,8 +23,6 @@ from kipgen.reading.enum_spec import EnumSpec, EnumValue
 from tests.support.places import DATA, FORMS, LAYOUTS
 from tests.support.subjects.random_specs import TEXTS, random_layouts, random_messages
 
-pytestmark = pytest.mark.same_without_kernel
-
 CASES = {
     case["name"]: case["spec"]
     for case in map(json.loads, (DATA / "spec-cases.jsonl").read_text("utf-8").splitlines())

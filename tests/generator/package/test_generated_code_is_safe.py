@@ -17,8 +17,6 @@ from kipgen.code import Code, CodeEnvironment, NotCode, comment, fit
 from kipgen.python.render import HeaderVersions, registry_entry, render_message, render_package
 from kipgen.reading import check
 
-pytestmark = pytest.mark.same_without_kernel
-
 MESSAGE: dict[str, Any] = {
     "apiKey": 7,
     "type": "request",

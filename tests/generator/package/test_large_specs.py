@@ -16,8 +16,6 @@ from kipgen.resolve.wire import resolve
 from tests.support.cost import cost_of
 from tests.support.growing_specs import SHAPES, message, of_tagged_fields, of_versions
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 
 def read(spec: dict[str, Any]) -> MessageSpec:
     checked = read_bytes(json.dumps(spec).encode(), "Big.json")
@@ -32,6 +30,7 @@ def growth(work: Callable[[int], Callable[[], object]], count: int) -> float:
     return many / few
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_check_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -> None:
     def work(count: int) -> Callable[[], object]:
@@ -41,6 +40,7 @@ def test_a_check_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -> 
     assert growth(work, 100) < 3.3
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape is not of_versions])
 def test_resolving_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -> None:
     def work(count: int) -> Callable[[], object]:
@@ -50,6 +50,7 @@ def test_resolving_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -
     assert growth(work, 200) < 3.3
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape is not of_versions])
 def test_rendering_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -> None:
     def work(count: int) -> Callable[[], object]:
@@ -59,6 +60,7 @@ def test_rendering_grows_with_the_spec(shape: Callable[[int], dict[str, Any]]) -
     assert growth(work, 30) < 3.3
 
 
+@pytest.mark.night
 def test_thousands_of_tagged_fields_are_code_that_python_compiles() -> None:
     spec = message(fields=[{**field, "type": "bool"} for field in of_tagged_fields(3000)["fields"]])
     for text in render_message(read(spec), HeaderVersions(), "Big.json").values():

@@ -16,8 +16,6 @@ from kipgen.resources import schema_path
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.rule_checks import check_text
 
-pytestmark = pytest.mark.same_without_kernel
-
 VALIDATOR = Draft202012Validator(json.loads(schema_path().read_text("utf-8")))
 TYPES = (
     *("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "string", "uuid", "bytes", "records"),

@@ -14,8 +14,6 @@ from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipwire.model.types import TYPES
 from tests.support.subjects.rule_checks import check_text, rules_broken
 
-pytestmark = pytest.mark.same_without_kernel
-
 TYPE_OF = {
     "int": "int32",
     "long": "int64",

@@ -10,7 +10,6 @@ from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import field_of, layout, spec
 from kipwire.model.types import TYPES
 
-pytestmark = pytest.mark.same_without_kernel
 TYPE_NAMES = f"{', '.join(sorted(TYPES))}, a struct's name, or [] before one"
 
 

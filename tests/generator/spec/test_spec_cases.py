@@ -13,8 +13,6 @@ from kipgen.reading.check import read_file, read_folder
 from kipgen.resources import schema_path
 from tests.support.places import DATA
 
-pytestmark = pytest.mark.same_without_kernel
-
 if TYPE_CHECKING:
     from kipgen.language.problems import Problem
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 from tests.support.subjects.rule_checks import check_text, read_field, rules_broken
 
-pytestmark = pytest.mark.same_without_kernel
 # Rules that look at more than one place
 
 

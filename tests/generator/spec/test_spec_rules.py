@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 from tests.support.subjects.rule_checks import check_text, read_field, read_message, rules_broken
 
-pytestmark = pytest.mark.same_without_kernel
-
 
 def _judged(folder: Path, texts: tuple[str, ...], rule: Rule, kafka: bool) -> tuple[Problem, ...]:
     files = [folder / file_name(text, str(index)) for index, text in enumerate(texts)]

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from kipgen.reading.check import read_file, read_folder
 from kipgen.reading.source import MAX_BYTES, MAX_DEPTH, Document, WrittenFloat, load, load_text
 
-pytestmark = pytest.mark.same_without_kernel
-
 json_values = st.recursive(
     st.none()
     | st.booleans()

@@ -10,8 +10,6 @@ import pytest
 from kipgen.reading.rules.examples import field_of, spec, struct_named
 from tests.support.subjects.rule_checks import check_text, rules_broken
 
-pytestmark = pytest.mark.same_without_kernel
-
 TAGGED: dict[str, Any] = {"taggedVersions": "2+", "tag": 0}
 TWO = {"0-2": "fixed32", "3+": "packed32"}
 LEAF = field_of("int32", "Leaf")

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from kipgen.language.versions import MAX_VERSION, Versions
 
-pytestmark = pytest.mark.same_without_kernel
-
 numbers = st.integers(0, MAX_VERSION)
 ranges = st.one_of(
     st.just(Versions.NONE),

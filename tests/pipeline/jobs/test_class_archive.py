@@ -14,8 +14,6 @@ from kipspark.spark import class_archive
 from kipspark.spark.class_archive import make, using
 from kipspark.spark.java import use_java
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 WHOLE = (0xF00BABA8).to_bytes(4, "little") + b"the rest"
 
 

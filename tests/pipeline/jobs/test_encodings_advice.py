@@ -7,14 +7,11 @@ import re
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from kipgen.commands.advise.savings import Advice
 from kipspark.jobs.encodings.tables import COUNTS_SCHEMA, advise
 from kipwire.message.encodings import Counts
 from tests.support.subjects.small_values import FILES, small_values
-
-pytestmark = pytest.mark.same_without_kernel("values are counted from ranges of numbers, not from messages")
 
 
 def job_rows(counts: Counts, advice: Advice) -> list[dict[str, Any]]:

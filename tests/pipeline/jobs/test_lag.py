@@ -16,7 +16,6 @@ from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
 from tests.support.subjects.spark_tables import rows
 
 pytestmark = [
-    pytest.mark.same_without_kernel("what tasks do with codecs is tested without Spark, in test_spark_sources"),
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -27,8 +27,6 @@ from kipspark.report.report import Chart, FirstRows, Report, Table, cell
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 HOSTILE = [
     "a$b_{$c",
     "$$",

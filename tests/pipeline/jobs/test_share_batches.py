@@ -6,13 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kipspark.jobs.share.tables import StateBatch, combined, final_state
-
-pytestmark = pytest.mark.same_without_kernel("it works on rows that have been decoded")
 
 BATCHES = st.lists(
     st.builds(

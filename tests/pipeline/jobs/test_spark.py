@@ -24,7 +24,6 @@ from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
 
 # All of them in one process, where they share a session.
 pytestmark = [
-    pytest.mark.same_without_kernel("what tasks do with codecs is tested without Spark, in test_spark_sources"),
     pytest.mark.xdist_group("spark"),
     # py4j and Spark leave sockets and files to be collected, and pandas has deprecated what Spark still uses.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),

@@ -14,7 +14,7 @@ from tests.support.live.stores import SECRET, Bucket, store
 from tests.support.places import DATA
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.same_without_kernel("files are opened alike")]
+pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.fixture(scope="module")

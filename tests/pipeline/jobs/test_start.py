@@ -13,11 +13,8 @@ import pytest
 
 from kipspark.spark.worker_python import settings, without_zips
 
-pytestmark = [
-    pytest.mark.same_without_kernel("no message is read"),
-    # Not beside the sessions of other tests, since it takes a processor and memory of its own.
-    pytest.mark.xdist_group("spark"),
-]
+# Not beside the sessions of other tests, since it takes a processor and memory of its own.
+pytestmark = pytest.mark.xdist_group("spark")
 
 _SITE = "/venv/lib/python3.11/site-packages"
 _ZIPS = [f"{_SITE}/pyspark/python/lib/pyspark.zip", f"{_SITE}/pyspark/python/lib/py4j-0.10.9.9-src.zip"]
@@ -101,6 +98,7 @@ def test_the_python_of_workers_runs_what_spark_runs() -> None:
     assert done.stdout == f"['-c', 'one'] {sys.executable}\n"
 
 
+@pytest.mark.night
 def test_a_session_answers_the_same_with_the_archive(tmp_path: Path) -> None:
     loaded = tmp_path / "loaded.txt"
 
@@ -127,6 +125,7 @@ def test_a_session_answers_the_same_with_the_archive(tmp_path: Path) -> None:
     assert "org.apache.spark.SparkContext source: shared objects file (top)" in loaded.read_text()
 
 
+@pytest.mark.night
 def test_a_jvm_that_is_killed_leaves_no_trace_but_an_error() -> None:
     done = subprocess.run([sys.executable, "-c", _KILLED], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("error\n", "")

@@ -28,7 +28,6 @@ from tests.support.subjects.spark_tables import rows
 
 # All of them in one process, where they share a session.
 pytestmark = [
-    pytest.mark.same_without_kernel("which columns there are is decided without codecs"),
     pytest.mark.xdist_group("spark"),
     # py4j and Spark leave sockets and files to be collected.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),

@@ -28,7 +28,6 @@ from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 pytestmark = [
-    pytest.mark.same_without_kernel("no message is read"),
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

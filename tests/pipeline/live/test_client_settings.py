@@ -14,8 +14,6 @@ from kipspark.errors import JobError, SourceError
 from kipspark.spark.client_config import MalformedError, client_options, load, without_secrets
 from kipspark.spark.connector import check_repository, fetch, name_of
 
-pytestmark = pytest.mark.same_without_kernel("no message is read")
-
 AS_JAVA: list[tuple[str, dict[str, str]]] = [
     ("# C:\\kafka\\\nsecurity.protocol=SSL\n", {"security.protocol": "SSL"}),
     ("! C:\\kafka\\\nsecurity.protocol=SSL\n", {"security.protocol": "SSL"}),

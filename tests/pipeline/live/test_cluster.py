@@ -72,7 +72,10 @@ def expected_commits() -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(
     ("master", "session", "executors"),
-    [("local-cluster[2,1,1024]", "pyspark.sql.session", 2), ("connect", "pyspark.sql.connect.session", 1)],
+    [
+        pytest.param("local-cluster[2,1,1024]", "pyspark.sql.session", 2, marks=pytest.mark.smoke),
+        ("connect", "pyspark.sql.connect.session", 1),
+    ],
 )
 def test_workers_that_are_given_the_wheel_read_and_decode_logs(
     wheel: Path, master: str, session: str, executors: int

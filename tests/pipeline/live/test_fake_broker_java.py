@@ -54,6 +54,7 @@ def test_console_clients_produce_every_codec_and_consume_it(broker: FakeBroker) 
     assert sorted(consume(broker, len(sent))) == sorted(sent)
 
 
+@pytest.mark.smoke
 def test_a_group_goes_on_where_it_has_committed(broker: FakeBroker) -> None:
     first = produce(broker, "first")
     assert sorted(consume(broker, 4, "--group", "g")) == first

@@ -190,6 +190,7 @@ def error_codes_of(address: str, name: str) -> dict[str, list[str]]:
     return talk.codes
 
 
+@pytest.mark.smoke
 def test_wrong_requests_get_the_error_codes_that_kafka_gives() -> None:
     name = f"like-kafka-{uuid4()}"
     kafka = error_codes_of(ADDRESS, name)

@@ -20,7 +20,7 @@ import pytest
 from kipspark.spark import java
 from tests.support.places import ROOT
 
-pytestmark = [pytest.mark.xdist_group("spark_releases")]
+pytestmark = pytest.mark.xdist_group("spark_releases")
 
 RELEASES = ("4.0.5", "4.1.4", "4.2.1")
 """The last of each series except that of the lock."""
@@ -97,7 +97,6 @@ def test_sources_functions_sql_and_a_job_work_on_every_supported_spark(release: 
     assert "skipped" not in summary
 
 
-@pytest.mark.same_without_kernel("only texts are read")
 def test_every_supported_series_of_spark_is_tested() -> None:
     locked = re.search(r"^pyspark==(\d+)\.(\d+)", LOCK.read_text(), re.MULTILINE)
     assert locked is not None

@@ -26,8 +26,6 @@ from kipwire.traffic.captures import (
 )
 from tests.support.subjects.advice import METADATA, run
 
-pytestmark = pytest.mark.same_without_kernel("no frame is decoded")
-
 FRAME = b"\0\0\0\4abcd"
 GOOD = {
     "i": 0, "off": 0, "len": 4, "ts_ns": 1, "conn": 0, "listener": "a", "dir": "req",

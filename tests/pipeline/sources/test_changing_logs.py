@@ -16,8 +16,6 @@ from kipspark.sources.segments import find_segments
 from tests.pipeline.sources.test_streams import Stream, segment
 from tests.support.live.changing_folders import ChangingFolders
 
-pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
-
 _BATCHES = 250
 _KEPT = 5
 """Batches whose offsets a checkpoint has."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pytest
 
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.selection import KAFKA, Selection
 from kipwire.model.types import TYPES
 from tests.support.stored_columns import Column, recorded
-
-pytestmark = pytest.mark.same_without_kernel("which columns there are is decided without codecs")
 
 _ARROW = {row.arrow: pa.type_for_alias(row.arrow) for row in TYPES.values() if row.arrow != "binary16"} | {
     "binary16": pa.binary(),

@@ -12,8 +12,6 @@ import pytest
 
 from tests.support.damaged_logs import check, damage, written_log
 
-pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
-
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_byte_of_a_damaged_log_is_a_row_an_error_or_the_tail_of_its_last_segment(

@@ -14,8 +14,6 @@ from tests.support.growth import Action, slow
 from tests.support.packet_dumps import Tcp
 from tests.support.subjects.packet_talks import Talk
 
-pytestmark = pytest.mark.same_without_kernel("the headers of requests are read by Python alone")
-
 
 def talk(count: int, *, answered: bool = True) -> list[Tcp]:
     made_of = Talk()

@@ -207,6 +207,7 @@ def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
         list(rows(split, Wanted()))
 
 
+@pytest.mark.night
 def test_a_batch_that_no_broker_takes_is_refused_before_it_is_read(tmp_path: Path) -> None:
     size = 2**31 - 1
     head = bytearray(batch(1))

@@ -39,8 +39,6 @@ from tests.support.live.stores import KEY, SECRET, Bucket, store
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.packet_talks import shipped
 
-pytestmark = pytest.mark.same_without_kernel("files are found and opened alike")
-
 SEGMENTS = DATA / "segments"
 SNAPSHOTS = DATA / "snapshots"
 CAPTURE = ROOT / "examples" / "capture"

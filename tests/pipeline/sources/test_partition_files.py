@@ -18,8 +18,6 @@ from kipspark.sources.partition_files.reading import find_files, read_file
 from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from tests.support.places import DATA
 
-pytestmark = pytest.mark.same_without_kernel("indexes, snapshots and checkpoints are read in Python")
-
 FILES = DATA / "partition_files"
 PAYMENTS = FILES / "payments-0"
 

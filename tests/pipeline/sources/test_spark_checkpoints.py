@@ -14,7 +14,6 @@ from tests.support.subjects.spark_tables import rows
 
 # As in test_spark.py.
 pytestmark = [
-    pytest.mark.same_without_kernel("it is about offsets; codecs are tested with records"),
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -13,8 +13,6 @@ from kipspark.errors import SourceError
 from kipspark.sources.changing_logs.checkpoints import VERSION, Reached, document, reached_by
 from tests.support.places import DATA
 
-pytestmark = pytest.mark.same_without_kernel("it is about offsets; codecs are tested with records")
-
 KEPT = sorted((DATA / "stream_offsets").glob("*.json"))
 NEXT = {"{logs}/orders-0": 3, "{logs}/orders-1": 1003}
 FIRST = {"{logs}/orders-0": 0, "{logs}/orders-1": 1000}

@@ -22,8 +22,6 @@ from kipwire.records import Record, write_batch
 from kipwire.records.accounting import batch_heads
 from kipwire.tools.io import files_below
 
-pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
-
 Offset = dict[str, Any]
 SIZE = len(write_batch([Record(offset=0, timestamp=1, value=b"0")]))
 """Bytes of a batch of these tests, with one record."""

@@ -11,8 +11,6 @@ from kipspark.messages.selection import KAFKA, Selection
 from kipwire import columns
 from kipwire.model.structs import Struct
 
-pytestmark = pytest.mark.same_without_kernel("which values are null is decided without codecs")
-
 
 def tagged_columns(cls: type[Struct], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """The paths of the tagged columns of a message that may not be null, at every level."""
