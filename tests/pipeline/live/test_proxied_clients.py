@@ -96,7 +96,7 @@ def encoded(frame: FrameAndRest[Any, Message]) -> bytes:
     return again
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", [pytest.param("kafka-python", marks=pytest.mark.smoke), *list(CLIENTS)[1:]])
 def test_every_frame_of_a_real_client_is_encoded_again_as_it_came(
     client: str, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
