@@ -301,7 +301,6 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
             "kipwire.model.lazy",
             "kipwire.model.structs",
         ),
-        *("kipwire.tools", "kipwire.tools.typed"),
         *("kipwire.codec", "kipwire.codec.arrays", "kipwire.codec.uuids", "kipwire.codec.wire"),
     }
     if native.in_use:

@@ -6,11 +6,10 @@ from importlib import import_module
 
 from kipwire.message.messages import content_of
 from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
-from kipwire.tools.typed import overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, TypeVar, overload
 
     from kipwire.message.frames import Asks, Frame, FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.message.messages import Message
@@ -231,12 +230,15 @@ class Registry:
 
         return FrameAndRest(*self._read_request(frame))
 
-    @overload
-    def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
-    @overload
-    def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
-    @overload
-    def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
+        @overload
+        def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
+        @overload
+        def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
+
     def decode_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
         """A response frame, without the size before it: (header, body).
 
@@ -262,12 +264,15 @@ class Registry:
             refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
         return Frame(header, body)
 
-    @overload
-    def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
-    @overload
-    def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
-    @overload
-    def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+        @overload
+        def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+        @overload
+        def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
+
     def read_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
         """A response frame as `decode_response` reads it, with what is left over after the body: (header, body, rest).
 
@@ -279,10 +284,13 @@ class Registry:
 
         return FrameAndRest(*self._read_response(frame, api_key, version))
 
-    @overload
-    def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
-    @overload
-    def encode_request(self, body: Message, *, header: RequestHeader) -> bytes: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
+        @overload
+        def encode_request(self, body: Message, *, header: RequestHeader) -> bytes: ...
+
     def encode_request(
         self,
         body: Message,
@@ -325,10 +333,13 @@ class Registry:
             made = header
         return made.encode() + body.encode()
 
-    @overload
-    def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
-    @overload
-    def encode_response(self, body: Message, *, header: ResponseHeader) -> bytes: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
+        @overload
+        def encode_response(self, body: Message, *, header: ResponseHeader) -> bytes: ...
+
     def encode_response(
         self, body: Message, correlation_id: int | None = None, *, header: ResponseHeader | None = None
     ) -> bytes:

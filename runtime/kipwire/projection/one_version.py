@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVarTuple
+
 from kipwire import native
 from kipwire.message.messages import Message, content_of, described
 from kipwire.projection import python_engine
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
-from kipwire.tools.typed import Generic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Unpack
 
-    from typing_extensions import TypeVarTuple  # for its default; all type checkers bring it
+    from typing_extensions import TypeVarTuple as WithDefault  # all type checkers bring it
 
     from kipwire._kernel import Projector
     from kipwire.projection.paths import Choice
 
-    Values = TypeVarTuple("Values", default=Unpack[tuple[Any, ...]])
+    Values = WithDefault("Values", default=Unpack[tuple[Any, ...]])
 else:
-    Values = ()
+    Values = TypeVarTuple("Values")
 
 
 OWN_METHODS = frozenset(("decode", "read", "encode"))

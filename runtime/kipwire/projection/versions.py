@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVarTuple
 
 from kipwire.model.errors import EncodeError, shown
 from kipwire.projection.one_version import Projection
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
-from kipwire.tools.typed import Generic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from typing_extensions import TypeVarTuple  # for its default; all type checkers bring it
+    from typing_extensions import TypeVarTuple as WithDefault  # all type checkers bring it
 
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
 
-    Values = TypeVarTuple("Values", default=Unpack[tuple[Any, ...]])
+    Values = WithDefault("Values", default=Unpack[tuple[Any, ...]])
 else:
-    Values = ()
+    Values = TypeVarTuple("Values")
 
 
 class _Part(NamedTuple):
