@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import as_bytes, as_list, pack_b, read_varint, unpack_b, write_packed
+from kipwire.codec.wire import VARINTS, as_bytes, as_list, pack_b, read_varint, unpack_b, write_packed
 from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False

@@ -25,10 +25,9 @@ RUNTIME_NAMES = {
         counted_bytes counted_parts read_empty_structs settle_bytes settle_parts write_empty_structs
         """.split()),
     "kipwire.codec.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
-    "kipwire.codec.varints": frozenset({"VARINTS"}),
     "kipwire.model.structs": frozenset({"DEFAULT"}),
     "kipwire.codec.wire": frozenset(_OF_NUMBERS).union("""
-        BOOL_BYTE FALSE_TRUE ONE_BYTE
+        BOOL_BYTE FALSE_TRUE ONE_BYTE VARINTS
         as_bytes as_list encode_text in_order is_empty is_in_order
         read_size read_string_size read_tag_section read_varint tag_section write_size write_string_size
         read_packed_array read_upacked read_upacked_array read_upacked_run

@@ -11,6 +11,7 @@ from itertools import repeat
 from operator import attrgetter, ge
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
+from struct import iter_unpack
 
 from kipwire.model.errors import Malformed
 
@@ -40,6 +41,13 @@ MAX_LENGTH = 2**31 - 2
 MAX_TAG = 2**31 - 1
 
 ONE_BYTE = tuple(bytes((i,)) for i in range(256))
+
+_pairs = bytearray(2 * 127 * 128)
+_pairs[::2] = bytes(range(0x80, 0x100)) * 127
+_pairs[1::2] = b"".join([high * 128 for high in ONE_BYTE[1:128]])
+VARINTS = (*ONE_BYTE[:128], *[pair for (pair,) in iter_unpack("2s", _pairs)])
+"""The unsigned varints of one and two bytes, by number."""
+
 FALSE_TRUE = (False, True)
 BOOL_BYTE = {False: 0, True: 1}
 

@@ -13,8 +13,7 @@ from typing import Any
 from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
-from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import new, read_packed, read_varint, write_packed
+from kipwire.codec.wire import VARINTS, new, read_packed, read_varint, write_packed
 from kipwire.model.errors import EncodeError, Malformed, shown
 from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, header_key
 

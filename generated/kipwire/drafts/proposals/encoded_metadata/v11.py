@@ -7,8 +7,7 @@ import struct
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, pack_B, read_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, VARINTS, as_list, encode_text, pack_B, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, read_upacked, read_upacked_array, read_upacked_run
 from kipwire.codec.wire import tag_section, write_size, write_string_size, write_upacked, write_upacked_array
 from kipwire.codec.wire import write_upacked_run

@@ -7,8 +7,7 @@ import struct
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, pack_B, pack_h, pack_i
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, VARINTS, as_list, encode_text, pack_B, pack_h, pack_i
 from kipwire.codec.wire import read_packed_array, read_size, read_string_size, read_tag_section, read_varint
 from kipwire.codec.wire import tag_section, write_packed, write_packed_array, write_size, write_string_size
 from kipwire.model.structs import DEFAULT

@@ -8,9 +8,8 @@ import struct
 import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, pack_I, read_upacked, read_varint, unpack_I, write_size
-from kipwire.codec.wire import write_upacked
+from kipwire.codec.wire import BOOL_BYTE, VARINTS, as_bytes, as_list, pack_I, read_upacked, read_varint, unpack_I
+from kipwire.codec.wire import write_size, write_upacked
 from kipwire.model.structs import DEFAULT
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from kipwire.codec.arrays import write_bools, write_struct, write_structs, write
 from kipwire.codec.empty_elements import counted_bytes, counted_parts, read_empty_structs, settle_bytes, settle_parts
 from kipwire.codec.empty_elements import write_empty_structs
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
 from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i
 from kipwire.codec.wire import read_packed_array, read_upacked, read_upacked_array, read_varint, unpack_h, unpack_i

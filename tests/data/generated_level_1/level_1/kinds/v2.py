@@ -11,7 +11,7 @@ from kipwire.codec.arrays import read_bools, read_compact_blobs, read_compact_st
 from kipwire.codec.arrays import write_bools, write_compact_blobs, write_compact_structs, write_compact_texts
 from kipwire.codec.arrays import write_struct
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
 from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, pack_h, pack_i
 from kipwire.codec.wire import pack_q, read_packed_array, read_size, read_string_size, read_tag_section, read_upacked

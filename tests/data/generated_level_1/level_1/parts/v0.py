@@ -8,7 +8,7 @@ import struct
 import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.arrays import read_bounded_structs, read_texts, write_elements, write_sized_texts
-from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_bytes, as_list
 from kipwire.codec.wire import encode_text, in_order, is_in_order, pack_B, pack_H, pack_I, pack_b, pack_h, pack_i
 from kipwire.codec.wire import read_varint, unpack_H, unpack_I, unpack_h, unpack_i, write_packed, write_size
