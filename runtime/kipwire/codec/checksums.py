@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from struct import iter_unpack
 from zlib import crc32
 
 TYPE_CHECKING = False
@@ -36,8 +37,6 @@ def _fastest() -> Callable[[int, bytes], int]:
 
 def crc32c_of_tables(value: int, data: bytes) -> int:
     """CRC-32C in plain Python, eight bytes a step: slow, but it needs no library."""
-    from struct import iter_unpack
-
     t0, t1, t2, t3, t4, t5, t6, t7 = _tables()
     crc = value ^ 0xFFFFFFFF
     view = memoryview(data).cast("B")
