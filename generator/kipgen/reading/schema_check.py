@@ -4,9 +4,9 @@ Texts with a grammar of their own (version ranges, types, names, encodings) have
 editors; here they are left to `parse`, whose problems explain more. So are conditions between properties, to the rules.
 
 `surely_accepts` comes first: it says quickly that a document obeys a schema, without jsonschema, which is slow to
-import and to run. That saves 100 ms of processor time of 220 in `kipgen check` of one file, 300 of 750 with the specs of
-all of Kafka's messages. It knows the keywords that the schemas here use. What it does not know, or does not accept, is
-left to jsonschema, which also says what is wrong.
+import and to run. That saves 100 ms of processor time of 220 in `kipgen check` of one file, 300 of 750 with the specs
+of all of Kafka's messages. It knows the keywords that the schemas here use. What it does not know, or does not accept,
+is left to jsonschema, which also says what is wrong.
 """
 
 from __future__ import annotations
