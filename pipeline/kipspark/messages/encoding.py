@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from kipspark.arrow import pc
 from kipspark.errors import BrokenMessageError, JobError
-from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_lead
 from kipspark.messages.lossy import kept_type, lossy_rows
-from kipspark.messages.selection import Selection
+from kipspark.messages.selection import VERSION, Selection
 from kipwire import EncodeError, Message, columns
 from kipwire.description.column_order import UNKNOWN
 from kipwire.model.errors import unknown_version

@@ -21,12 +21,11 @@ from pyspark.sql.types import StructType
 from kafka_messages.enums import ErrorCode
 from kipspark.arrow import struct_type
 from kipspark.errors import FAILFAST, PERMISSIVE, Mode
-from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
-from kipspark.messages.selection import KAFKA, Selection
+from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
 
 

@@ -18,10 +18,9 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kipspark.arrow import struct_type
 from kipspark.errors import FAILFAST, JobError, Mode
-from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
-from kipspark.messages.selection import KAFKA, Selection
+from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 
 Columns = dict[str, pa.Array]
 """The columns of a batch by name, in their order."""
