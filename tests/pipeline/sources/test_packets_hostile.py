@@ -21,7 +21,7 @@ from kafka_messages.sasl_handshake_response.v0 import SaslHandshakeResponse
 from kipspark import commands
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs.encodings.tables import count_frames
-from kipspark.jobs.extract.extraction import extract
+from kipspark.jobs.extract.command import extract
 from kipspark.jobs.traffic.tables import inspect_frames
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kipspark.errors import JobError, ListingError, SourceError
 from kipspark.files.roots import each_root, matching, shown_roots
-from kipspark.jobs.extract.extraction import extract
+from kipspark.jobs.extract.command import extract
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.frames_source import KafkaFramesSource
 from kipspark.sources.log_source import KafkaLogSource
