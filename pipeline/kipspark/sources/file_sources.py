@@ -23,8 +23,7 @@ from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
-from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
-from kipspark.sources.partition_files.reading import list_files, read_file
+from kipspark.sources.partition_files import KINDS, PartitionFile, list_files, read_file
 from kipspark.sources.segments import list_segments
 from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
 

@@ -22,8 +22,7 @@ from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.partition_files.kinds import KINDS
-from kipspark.sources.partition_files.reading import find_files
+from kipspark.sources.partition_files import KINDS, find_files
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import snapshots_of
 from kipspark.sources.splits import Split, cut, planned

@@ -27,8 +27,7 @@ from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
-from kipspark.sources.partition_files.kinds import KINDS
-from kipspark.sources.partition_files.reading import find_files
+from kipspark.sources.partition_files import KINDS, find_files
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before
