@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from kipspark.errors import ListingError, SourceError
 from kipspark.files import access
 from kipspark.sources import log_rows, splits
-from kipspark.sources.changing_logs import ends, losses, reading
+from kipspark.sources.changing_logs import losses, places, reading
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipwire.records import Record, write_batch
@@ -621,7 +621,7 @@ def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytes
         scanned.append((end - start) // SIZE)
         return batch_heads(file, start, end)
 
-    monkeypatch.setattr(ends, "batch_heads", counted)
+    monkeypatch.setattr(places, "batch_heads", counted)
     assert len(Stream(tmp_path).batch()) == 500
     assert sum(scanned) < 12 * 3
 
