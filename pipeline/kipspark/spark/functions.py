@@ -61,8 +61,8 @@ def from_message(
     """
     selection = checked_selection(package, message, version, fields)
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict(selection), "from_message", {"data": data}, from_rows=True)
-    return computed_once(_lenient(selection), "from_message", {"data": data}, part="message")
+        return computed_once(strict_decoder(selection), "from_message", {"data": data}, from_rows=True)
+    return computed_once(lenient_decoder(selection), "from_message", {"data": data}, part="message")
 
 
 def error_of_message(
@@ -82,7 +82,7 @@ def error_of_message(
         KipwireError: as `from_message`.
     """
     selection = checked_selection(package, message, version, fields)
-    return computed_once(_lenient(selection), "error_of_message", {"data": data}, part="error")
+    return computed_once(lenient_decoder(selection), "error_of_message", {"data": data}, part="error")
 
 
 def to_message(
@@ -102,7 +102,7 @@ def to_message(
         KipwireError: as `from_message`.
     """
     selection = checked_selection(package, message, version, None)
-    return computed_once(_encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
+    return computed_once(encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
 
 
 def schema_of_message(
@@ -144,8 +144,8 @@ def from_coordinator(
     records_type(records)
     both = {"key": key, "value": value}
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict_records(records), "from_coordinator", both, from_rows=True)
-    return computed_once(_lenient_records(records), "from_coordinator", both, part="message")
+        return computed_once(strict_record_decoder(records), "from_coordinator", both, from_rows=True)
+    return computed_once(lenient_record_decoder(records), "from_coordinator", both, part="message")
 
 
 def error_of_coordinator(
@@ -155,7 +155,7 @@ def error_of_coordinator(
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
-    return computed_once(_lenient_records(records), "error_of_coordinator", both, part="error")
+    return computed_once(lenient_record_decoder(records), "error_of_coordinator", both, part="error")
 
 
 def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
@@ -172,15 +172,15 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
     records = Records("metadata", tuple(types))
     records_type(records)
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict_records(records), "from_metadata", {"value": value}, from_rows=True)
-    return computed_once(_lenient_records(records), "from_metadata", {"value": value}, part="message")
+        return computed_once(strict_record_decoder(records), "from_metadata", {"value": value}, from_rows=True)
+    return computed_once(lenient_record_decoder(records), "from_metadata", {"value": value}, part="message")
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
     """What is wrong with the records of `__cluster_metadata`: as `error_of_message`."""
     records = Records("metadata", tuple(types))
     records_type(records)
-    return computed_once(_lenient_records(records), "error_of_metadata", {"value": value}, part="error")
+    return computed_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
 
 
 def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
@@ -199,7 +199,9 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
 
 
 @lru_cache
-def _strict(selection: Selection) -> ColumnFunction:
+def strict_decoder(selection: Selection) -> ColumnFunction:
+    """The function from bytes to messages that stops at a broken one."""
+
     def decoded(data: pa.Array) -> pa.Array:
         return decode_strictly(selection, data)
 
@@ -207,7 +209,8 @@ def _strict(selection: Selection) -> ColumnFunction:
 
 
 @lru_cache
-def _lenient(selection: Selection) -> ColumnFunction:
+def lenient_decoder(selection: Selection) -> ColumnFunction:
+    """The function from bytes to structs of a message and the error in its place."""
     whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
@@ -218,7 +221,8 @@ def _lenient(selection: Selection) -> ColumnFunction:
 
 
 @lru_cache
-def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
+def encoder(selection: Selection, mode: Mode) -> ColumnFunction:
+    """The function from messages to bytes; null for a message that cannot be written, if the mode is PERMISSIVE."""
     if mode == PERMISSIVE:
 
         def encoded(rows: pa.Array) -> pa.Array:
@@ -233,7 +237,8 @@ def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
 
 
 @lru_cache
-def _strict_records(records: Records) -> ColumnFunction:
+def strict_record_decoder(records: Records) -> ColumnFunction:
+    """The function from keys and values, or from values, to records that stops at a broken one."""
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
@@ -252,7 +257,8 @@ def _strict_records(records: Records) -> ColumnFunction:
 
 
 @lru_cache
-def _lenient_records(records: Records) -> ColumnFunction:
+def lenient_record_decoder(records: Records) -> ColumnFunction:
+    """The function from keys and values, or from values, to structs of a record and the error in its place."""
     whole = _with_error(records_type(records))
     if records.family == "metadata":
 

@@ -22,11 +22,12 @@ def crc32c(data: bytes, value: int = 0) -> int:
         data: the bytes.
         value: the checksum of the bytes before them, as for `zlib.crc32`.
     """
-    return _fastest()(value, data)
+    return fastest_crc32c()(value, data)
 
 
 @cache
-def _fastest() -> Callable[[int, bytes], int]:
+def fastest_crc32c() -> Callable[[int, bytes], int]:
+    """The fastest function for CRC-32C that is there; it takes the checksum of the bytes before, and the bytes."""
     try:
         from google_crc32c import extend  # here, since few of the programs that import a layout need it
     except ImportError:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from kipgen.code import quoted
 from kipgen.language.spec import MessageSpec
-from kipgen.python import render
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import HeaderVersions, format_code, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
@@ -123,11 +122,11 @@ def test_names_of_numbers_are_as_black_formats_them(abouts: list[str], about: st
 def test_black_gets_only_long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
 
-    def noted(code: str, line_length: int) -> str:
+    def noted(code: str, *, mode: black.Mode) -> str:
         given.append(code)
         return code
 
-    monkeypatch.setattr(render, "_black", noted)
+    monkeypatch.setattr(black, "format_str", noted)
     short = f'x = 1\n"""{"a" * 200}\n{"b" * 200}\n"""\ny = 2\n'
     assert format_code(short) == short
     assert given == []

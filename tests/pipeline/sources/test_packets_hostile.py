@@ -238,15 +238,15 @@ def test_a_stream_that_jumps_back_further_than_any_window_goes_on_there() -> Non
 
 
 def test_what_is_held_of_all_connections_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_module, "_MOST_HELD", 100_000)
-    monkeypatch.setattr(capture_module, "_MOST_CONNECTIONS", 50)
+    monkeypatch.setattr(capture_module, "MOST_HELD", 100_000)
+    monkeypatch.setattr(capture_module, "MOST_CONNECTIONS", 50)
     start = pack(">ihhih", 10**7, 0, 9, 1, -1)
     talks = [Talk(CLIENT + number).say(True, start + bytes(5000)) for number in range(100)]
     found = found_in(tmp_path, made.dump([one for talk in talks for one in talk.segments]))
     given_up = [one for one in found if one.error and "is dropped: too many bytes wait" in one.error]
     assert len(given_up) > 2
     assert len(ids(found)) == 100
-    monkeypatch.setattr(streams, "_MOST_WAITING", 10)
+    monkeypatch.setattr(streams, "MOST_WAITING", 10)
     holes = [Tcp(number, CLIENT, BROKER, True, 1010 + 2 * number, b"x") for number in range(1000)]
     assert len(errors_of(found_in(tmp_path, made.dump([*Talk().segments, *holes])))) == 1
 
