@@ -71,6 +71,13 @@ def test_code_of_any_record_format_is_as_black_formats_it(spec: dict[str, Any], 
     check_modules({**spec, "about": about, "fields": fields})
 
 
+@pytest.mark.parametrize("default", ["1e16", "-1.5e+300", "1e-7", "123456789.5"])
+def test_a_default_with_an_exponent_is_as_black_formats_it(default: str) -> None:
+    field = {"name": "Ratio", "type": "float64", "versions": "0+", "default": default}
+    head = {"apiKey": 7, "type": "request", "name": "ProbeRequest", "validVersions": "0", "flexibleVersions": "0+"}
+    check_modules({**head, "fields": [field]})
+
+
 @pytest.mark.parametrize("about", ["", " ", "\t\n "])
 def test_a_blank_text_is_as_no_text(about: str) -> None:
     fields = [{"name": "Alpha", "type": "int8", "versions": "0", "about": about}]
