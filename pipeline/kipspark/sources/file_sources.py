@@ -19,8 +19,7 @@ from kipspark.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipspark.files.stores import Storage
 from kipspark.sources.base import Reader
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import Part, parts, read_frames
-from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
+from kipspark.sources.captures import DIRECTIONS, FRAMES_SCHEMA, FrameFilter, Part, parts, read_frames
 from kipspark.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipspark.sources.partition_files import KINDS, PartitionFile, list_files, read_file

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kipspark.errors import SourceError
 from kipspark.files.access import file_at, path_text, size_of
 from kipspark.files.stores import HERE, Storage
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.captures import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share

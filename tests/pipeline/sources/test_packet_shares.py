@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from kipspark.sources import packet_captures
+from kipspark.sources.captures import FrameFilter
 from kipspark.sources.file_sources import KafkaFramesSource
-from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import Placed, Share, find_frames, find_share

@@ -24,8 +24,7 @@ from kipspark.jobs.encodings.tables import count_frames
 from kipspark.jobs.extract.command import extract
 from kipspark.jobs.traffic.tables import inspect_frames
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipwire.traffic import packet_captures as capture_module
 from kipwire.traffic import streams

@@ -21,8 +21,7 @@ from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
 from kipspark.messages.selection import Selection, all_versions_type
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipwire import ConversionError, EncodeError, PackageError, columns, convert
 from tests.support.places import ROOT
 
