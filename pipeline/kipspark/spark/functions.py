@@ -1,32 +1,40 @@
-"""Columns of bytes to columns of messages and back, as functions for `select` and `withColumn`.
+"""Columns of bytes to columns of messages and back, as functions for `select` and `withColumn`, and for whole tables.
 
-    from kipspark import from_message
+    from kipspark import from_message, with_message
 
     df.select(from_message("value", "OffsetCommitValue").alias("commit")).select("commit.offset", "commit.metadata")
+    responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
 
 They work on executors and through Spark Connect alike; kipwire has to be installed where Python workers run.
+
+With PERMISSIVE, `with_message` is faster than `from_message`: whole batches go to Python and back. For a column
+function Spark keeps the rows of all other columns and, unless rows are made first as with FAILFAST, copies its results
+more often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_messages.enums import ErrorCode
 from kipspark.arrow import struct_type
-from kipspark.errors import FAILFAST, PERMISSIVE, Mode
+from kipspark.errors import FAILFAST, PERMISSIVE, JobError, Mode
 from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
+
+Columns = dict[str, pa.Array]
+"""The columns of a batch by name, in their order."""
 
 
 def from_message(
@@ -287,3 +295,83 @@ def error_name(code: Column | str) -> Column:
     """
     names = sf.create_map(*chain.from_iterable((sf.lit(int(one)), sf.lit(one.name)) for one in ErrorCode))
     return sf.try_element_at(names, (sf.col(code) if isinstance(code, str) else code).cast("int"))
+
+
+def with_message(
+    frame: DataFrame,
+    name: str,
+    data: str,
+    message: str,
+    version: int | None = None,
+    *,
+    package: str = KAFKA,
+    fields: Iterable[str] | None = None,
+    mode: Mode = "FAILFAST",
+    error: str | None = None,
+) -> DataFrame:
+    """The same table with a column of messages, like those of `from_message`.
+
+    All columns of the table go through Python, so select the needed ones first.
+
+    Args:
+        frame: a table with a binary column.
+        name: of the new column; a column of this name, such as that of the bytes, is replaced.
+        data: name of the column of bytes.
+        message: as in `from_message`.
+        version: as in `from_message`.
+        package: as in `from_message`.
+        fields: as in `from_message`.
+        mode: as in `from_message`.
+        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
+            `error_of_message`.
+
+    Raises:
+        JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
+        UnsupportedVersionError: as `from_message`.
+    """
+    selection = checked_selection(package, message, version, fields)
+    _check_columns(frame, name, data, error)
+    if checked_mode(mode) == FAILFAST:
+        if error is not None:
+            raise JobError(
+                f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"
+            )
+        make = _strict_columns(selection, name, data)
+    else:
+        make = _lenient_columns(selection, name, data, error)
+    new = {name: struct_type(all_versions_type(selection))} | (
+        {} if error is None else {error: struct_type(ERROR_TYPE)}
+    )
+    whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
+
+    def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = make(dict(zip(batch.schema.names, batch.columns, strict=True)))
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    return frame.mapInArrow(decoded, StructType(list(whole.values())))
+
+
+def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) -> None:
+    names = frame.columns
+    if data not in names or not isinstance(frame.schema[data].dataType, BinaryType):
+        raise JobError(f"there is no binary column {data!r}; the columns are {', '.join(names)}")
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise JobError(f"there are several columns {twice[0]!r}; rename or drop one")
+    if error == name:
+        raise JobError(f"name and error are both {name!r}; the messages and their errors need different columns")
+
+
+def _strict_columns(selection: Selection, name: str, data: str) -> Callable[[Columns], Columns]:
+    return lambda columns: columns | {name: decode_strictly(selection, columns[data])}
+
+
+def _lenient_columns(selection: Selection, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
+    def decoded(columns: Columns) -> Columns:
+        rows, errors = decode(selection, columns[data])
+        if error is None:
+            return columns | {name: rows}
+        return columns | {name: rows, error: error_array(errors, len(rows))}
+
+    return decoded
