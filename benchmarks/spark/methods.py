@@ -15,9 +15,8 @@ import kafka_messages
 import kipspark
 from benchmarks.spark.messages import COMMIT, Kind
 from kipspark.arrow import struct_type
-from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_strictly
-from kipspark.messages.selection import Selection
+from kipspark.messages.selection import Selection, all_versions_type
 
 FLOOR = "identity mapInArrow"
 READY = "the columns ready in memory, from mapInArrow"

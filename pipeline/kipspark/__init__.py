@@ -30,10 +30,10 @@ if TYPE_CHECKING:
         from_metadata,
         schema_of_message,
         to_message,
+        with_message,
     )
     from kipspark.spark.live import live, live_ends, live_stream
     from kipspark.spark.sql import register
-    from kipspark.spark.tables import with_message
 
 __all__ = [
     "BrokenMessageError",
@@ -76,7 +76,7 @@ _MODULES = {
     "live": "kipspark.spark.live",
     "live_ends": "kipspark.spark.live",
     "live_stream": "kipspark.spark.live",
-    "with_message": "kipspark.spark.tables",
+    "with_message": "kipspark.spark.functions",
 }
 """Where each name is defined. It is imported when it is asked for, so that a missing library can be named."""
 

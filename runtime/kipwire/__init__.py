@@ -1,5 +1,6 @@
 """What generated classes and their users share at run time. Needs nothing outside the standard library."""
 
+from kipwire import message
 from kipwire.message import native
 from kipwire.message.messages import FlexibleMessage, Message
 from kipwire.model.errors import (
@@ -63,9 +64,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     if name in ("build", "convert"):  # few programs convert, and all of them import kipwire
-        from kipwire.message import conversion
-
-        return getattr(conversion, name)
+        return getattr(message.conversion, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

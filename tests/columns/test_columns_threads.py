@@ -126,7 +126,7 @@ def test_memory_of_a_column_is_a_read_only_buffer() -> None:
     from kipwire.columns import kernel_engine
 
     array = pa.array([OffsetCommitValue(offset=7).encode()] * 3)
-    names = kernel_engine._names(columns_of(OffsetCommitValue))
+    names = kernel_engine.names_of(columns_of(OffsetCommitValue))
     parts: Any = _kernel.read_columns(OffsetCommitValue, names, array.buffers(), False, 0, 3, True)[1]
     memory = parts[2][0][1][1]
     view = memoryview(memory)

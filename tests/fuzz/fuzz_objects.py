@@ -59,7 +59,7 @@ _METHODS: tuple[tuple[type, tuple[str, ...], Any], ...] = (
 
 def harm(message: Message, chance: random.Random) -> None:
     """Put something hostile into a message, at any depth."""
-    item = chance.choice(list(native_checks._structs(message)))
+    item = chance.choice(list(native_checks.structs_in(message)))
     names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
         return
@@ -77,7 +77,7 @@ def harm(message: Message, chance: random.Random) -> None:
     elif kind == 3:
         setattr(item, name, object.__new__(type(item)))
     elif kind == 4:
-        setattr(item, name, [object.__new__(chance.choice([type(one) for one in native_checks._structs(message)]))])
+        setattr(item, name, [object.__new__(chance.choice([type(one) for one in native_checks.structs_in(message)]))])
     else:
         with suppress(AttributeError):
             delattr(item, name)

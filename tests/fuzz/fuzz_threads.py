@@ -102,7 +102,7 @@ def write_by_python(shared: Shared, _: random.Random) -> None:
 def change(shared: Shared, chance: random.Random) -> None:
     """Change lists, slots and unknown tagged fields of the message, in a way that it stays a message."""
     item: Any
-    for item in list(native_checks._structs(shared.message)):
+    for item in list(native_checks.structs_in(shared.message)):
         for one in item.ATTRIBUTES:
             value = getattr(item, one.name)
             if isinstance(value, list) and value and one.struct is not None:

@@ -113,7 +113,7 @@ def test_errors_are_those_of_the_python_methods() -> None:
     [
         METADATA.MetadataResponse(brokers=(METADATA.MetadataResponseBroker(port=True),)),
         METADATA.MetadataResponse(topics=[METADATA.MetadataResponseTopic(is_internal=1)]),
-        FETCH.FetchRequest(rack_id=native_checks._Text("rack"), max_bytes=native_checks._Index()),
+        FETCH.FetchRequest(rack_id=native_checks.Text("rack"), max_bytes=native_checks.Index()),
     ],
     ids=["a tuple and a bool", "a number for a bool", "subclasses"],
 )

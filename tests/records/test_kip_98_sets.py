@@ -383,7 +383,7 @@ def test_more_messages_than_allowed_are_refused_before_any_is_decoded(monkeypatc
 
 
 def test_the_smallest_message_is_known() -> None:
-    assert len(write_set([Record(offset=0)])) == 45 + 1 + reading._SMALLEST
+    assert len(write_set([Record(offset=0)])) == 45 + 1 + reading.SMALLEST_MESSAGE
 
 
 NOT_WRITTEN: dict[str, tuple[list[Any], dict[str, Any], str, str]] = {

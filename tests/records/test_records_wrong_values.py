@@ -166,7 +166,7 @@ def test_timestamps_before_1970_of_other_writers_are_read() -> None:
 
 @pytest.fixture
 def _without_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "_fastest", checksums._fastest.__wrapped__)  # nothing is kept
+    monkeypatch.setattr(checksums, "fastest_crc32c", checksums.fastest_crc32c.__wrapped__)  # nothing is kept
     monkeypatch.setitem(sys.modules, "google_crc32c", None)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kafka_messages
 from kafka_messages.metadata_response.v12 import MetadataResponsePartition, MetadataResponseTopic
 from kipwire import Message
-from kipwire.testing.strategies import _repeated, damaged
+from kipwire.testing.strategies import damaged, repeated
 from tests.support import golden_data, property_checks
 from tests.support.cases import of_each
 from tests.support.places import FORMS, LAYOUTS
@@ -58,7 +58,7 @@ of_every_class_without_rests = of_each("which", WITHOUT_RESTS, together=name_of,
 def test_elements_that_are_drawn_again_and_again_are_copies() -> None:
     topic = MetadataResponseTopic(partitions=[MetadataResponsePartition(replica_nodes=[1, 2])])
     topic.partitions[0].unknown_tagged_fields = {7: b"x"}
-    first, second, third = _repeated([topic], 3)
+    first, second, third = repeated([topic], 3)
     assert first == second == third == topic
     first.partitions[0].replica_nodes.append(3)
     first.partitions[0].unknown_tagged_fields[8] = b"y"

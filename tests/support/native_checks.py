@@ -168,7 +168,7 @@ def content(value: object) -> object:
 
 def spoil(message: Message, chance: random.Random) -> None:
     """Change or delete something at any depth; what comes out may be valid."""
-    item = chance.choice(list(_structs(message)))
+    item = chance.choice(list(structs_in(message)))
     names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
         return
@@ -209,7 +209,7 @@ class _Int(int):
     """A subclass of what a field takes."""
 
 
-class _Text(str):
+class Text(str):
     """A subclass of what a field takes."""
 
 
@@ -217,15 +217,17 @@ class _List(list[Any]):
     """A subclass of what a field takes."""
 
 
-class _Index:
+class Index:
+    """What is no integer and can be used as one."""
+
     def __index__(self) -> int:
         return 5
 
 
 ODD: tuple[Any, ...] = (
     *(None, False, True, 0, 1, -1, 127, -128, 128, 2**15, 2**16 - 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63),
-    *(_Int(7), _Index(), 0.0, -0.0, 1.5, float("nan"), float("inf"), 10**400),
-    *("", "a", "é" * 200, "\ud800", "a" * 32767, "a" * 32768, _Text("text"), RawHeaderKey(b"\xff")),
+    *(_Int(7), Index(), 0.0, -0.0, 1.5, float("nan"), float("inf"), 10**400),
+    *("", "a", "é" * 200, "\ud800", "a" * 32767, "a" * 32768, Text("text"), RawHeaderKey(b"\xff")),
     *(b"", b"ab", b"x" * 70000, bytearray(b"b"), memoryview(b"c")),
     *([], [None], [1, 2], [1, "a"], [2**40], ["a", ""], [b"a"], [0.5], [True], (), (1, 2), _List([1]), set(), object()),
     *({}, {5: b"a"}, {-1: b""}, {0: b""}, {2**31: b""}, {9: b"", 8: b"y" * 200}, {True: b""}, {7: "t"}, {1.0: b""}),
@@ -255,13 +257,14 @@ def _expect_same(found: object, expected: object, what: str) -> None:
     assert content(found) == content(expected), f"{what}\nkernel {found!r}\nPython {expected!r}"
 
 
-def _structs(item: Struct) -> Iterator[Struct]:
+def structs_in(item: Struct) -> Iterator[Struct]:
+    """The struct and all structs in it."""
     yield item
     for field in item.ATTRIBUTES:
         value = getattr(item, field.name)
         for element in value if isinstance(value, list) else [value]:
             if isinstance(element, Struct):
-                yield from _structs(element)
+                yield from structs_in(element)
 
 
 def _own_slots(item: Struct) -> set[str]:

@@ -17,7 +17,7 @@ app = CommandLine(
             "Check specs against the rules of the language; all problems at once.",
         ),
         "rules": Command(
-            "kipgen.commands.rules_command:rules",
+            "kipgen.commands.language_commands:rules",
             "Show the rules of the language and those of kipgen compat, each with a good and a bad example.",
         ),
         "new": Command(
@@ -25,7 +25,7 @@ app = CommandLine(
             "Start a new message with a commented spec.",
         ),
         "schema": Command(
-            "kipgen.commands.schema_command:schema",
+            "kipgen.commands.language_commands:schema",
             "Print the JSON Schema of specs, with which editors check them as they are written.",
         ),
         "advise": Command(

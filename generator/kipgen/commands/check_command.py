@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from kipgen.commands.console import packages_here, settings_here
-from kipgen.commands.policy import Policy
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.settings import Policy
 from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem
 from kipgen.reading.check import Reader, read_bytes, read_file, read_folder

@@ -13,11 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from kipgen.commands.console import packages_here, settings_here
-from kipgen.commands.policy import Policy
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.formats import Format, chosen_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
-from kipgen.commands.settings import Settings
+from kipgen.commands.settings import Policy, Settings
 from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem

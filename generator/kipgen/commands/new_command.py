@@ -1,4 +1,4 @@
-"""The command `kipgen new`."""
+"""The command `kipgen new`, and the specs that it starts a message with: small, valid, and explained line by line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,172 @@ from pathlib import Path
 import click
 
 from kipgen.commands.console import settings_here
-from kipgen.commands.new_spec import new_specs, taken_api_keys
+from kipgen.language.spec import MESSAGE_TYPES
+from kipgen.reading.check import read_files
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.files import write_whole
 from kipwire.tools.text import print_out
+
+_HEAD = """\
+// {about}
+// The whole language: "kipgen rules". Comments like this one are allowed everywhere.
+{{
+{api_key}  "type": "{type}",
+  "name": "{name}",
+  "about": "Say what the message is for: who sends or stores it, and why.",
+  // Each version has its own class. A new version is added by raising the upper end.
+  "validVersions": "0",
+  // From this version on: compact lengths, and tagged fields can be added without a new version (KIP-482).
+  "flexibleVersions": "{flexible}",
+  "fields": [
+{fields}
+  ]
+}}
+"""
+
+_FIELDS = """\
+    // "versions" says which versions have the field: "0+" is all from 0 on, "1-3" only these.
+    { "name": "GroupId", "type": "string", "versions": "0+",
+      "about": "Say what it means: units, the meaning of -1 or null." },
+    // An array of structs defines its struct in place.
+    { "name": "Topics", "type": "[]Topic", "versions": "0+",
+      "about": "The topics that are meant.", "fields": [
+      { "name": "Name", "type": "string", "versions": "0+",
+        "about": "Name of the topic." },
+      { "name": "Partitions", "type": "[]int32", "versions": "0+",
+        "about": "Numbers of the partitions." }
+    ]}"""
+
+_TAGGED_FIELD = """\
+,
+    // A tagged field takes no bytes while it has its default value. Its tag is never reused.
+    { "name": "Reason", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
+      "nullableVersions": "0+", "default": "null",
+      "about": "Why it is sent; null if no reason is given." }"""
+
+_RESPONSE_FIELDS = """\
+    { "name": "ThrottleTimeMs", "type": "int32", "versions": "0+", "ignorable": true,
+      "about": "Milliseconds the client should hold back because of a quota; 0 if no quota was violated." },
+    { "name": "ErrorCode", "type": "int16", "versions": "0+",
+      "about": "What went wrong; 0 if nothing did." },
+    // A tagged field takes no bytes while it has its default value. Its tag is never reused.
+    { "name": "ErrorMessage", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
+      "nullableVersions": "0+", "default": "null",
+      "about": "The error in words; null if there is none." }"""
+
+
+_LAYOUT = """\
+// Spec of {name}, to be changed into what you need.
+// All that layouts have: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+{{
+  "type": "layout",
+  "name": "{name}",
+  "about": "Say what the bytes are for: who sends or stores them, and why.",
+  // Each version has its own class. A new version is added by raising the upper end.
+  "validVersions": "0",
+  "fields": [
+    // Computed, so not an attribute: the bytes after it. The fields after it must end exactly there.
+    {{ "name": "Length", "type": "int32", "versions": "0+", "sizeOf": "rest",
+      "about": "Bytes of the entry after this field." }},
+    {{ "name": "Magic", "type": "int8", "versions": "0+", "constant": "version",
+      "about": "Number of the format." }},
+    {{ "name": "Crc", "type": "uint32", "versions": "0+",
+      "checksum": {{ "algorithm": "crc32", "from": "Attributes" }},
+      "about": "CRC-32 of everything after it." }},
+    // Each name is an attribute. Bits without a name are zero.
+    {{ "name": "Attributes", "type": "int8", "versions": "0+",
+      "about": "Flags of the entry.", "bits": [
+      {{ "name": "Compression", "bits": "0-2",
+        "about": "How the body is compressed; 0 not at all." }},
+      {{ "name": "HasHeaders", "bits": "3",
+        "about": "Whether there are headers." }}
+    ]}},
+    {{ "name": "Key", "type": "bytes", "versions": "0+", "size": "varint", "nullableVersions": "0+",
+      "about": "Say what null means." }},
+    // Not on the wire if it is empty; then the bit is 0.
+    {{ "name": "Headers", "type": "[]{name}Header", "versions": "0+", "count": "uvarint", "presentIf": "HasHeaders",
+      "about": "Headers of the entry.", "fields": [
+      {{ "name": "Name", "type": "string", "versions": "0+", "size": "uvarint",
+        "about": "Name of the header." }},
+      {{ "name": "Value", "type": "bytes", "versions": "0+", "size": "uvarint",
+        "about": "What it says." }}
+    ]}},
+    // Nothing says how long it is: it goes on to the end.
+    {{ "name": "Body", "type": "bytes", "versions": "0+", "size": "rest",
+      "about": "The contents." }}
+  ]
+}}
+"""
+
+
+_ENDINGS = {
+    "request": ("Request", "Response"),
+    "response": ("Request", "Response"),
+    "coordinator-key": ("Key", "Value"),
+    "coordinator-value": ("Key", "Value"),
+}
+"""What the names of two messages that belong together end in, by the type of either."""
+
+
+def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
+    """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
+
+    Args:
+        name: the message's name; `Request`, `Response`, `Key` or `Value` at its end may be left out.
+        type_: one of `MESSAGE_TYPES`.
+        api_key: the number under which it is registered, where its type has one.
+
+    Raises:
+        ValueError: the type does not exist, or the name is only an ending.
+    """
+    if type_ not in MESSAGE_TYPES:
+        raise ValueError(f"{type_!r} is not a message type; write one of {', '.join(MESSAGE_TYPES)}")
+    for ending in _ENDINGS.get(type_, ()):
+        if name == ending:
+            raise ValueError(f"{name} is only the ending of a name; write one such as Foo{ending}")
+        if name.endswith(ending):
+            name = name.removesuffix(ending)
+            break
+    if type_ in ("request", "response"):
+        return {
+            f"{name}Request.json": _text(f"{name}Request", "request", api_key, _FIELDS + _TAGGED_FIELD),
+            f"{name}Response.json": _text(f"{name}Response", "response", api_key, _RESPONSE_FIELDS),
+        }
+    if type_ in ("coordinator-key", "coordinator-value"):
+        return {
+            f"{name}Key.json": _text(f"{name}Key", "coordinator-key", api_key, _FIELDS, flexible="none"),
+            f"{name}Value.json": _text(f"{name}Value", "coordinator-value", api_key, _FIELDS + _TAGGED_FIELD),
+        }
+    if type_ == "layout":
+        return {f"{name}.json": _LAYOUT.format(name=name)}
+    key = api_key if type_ == "metadata" else None
+    return {f"{name}.json": _text(name, type_, key, _FIELDS + _TAGGED_FIELD)}
+
+
+def taken_api_keys(folder: Path, type_: str) -> dict[int, str]:
+    """The API keys of a folder's messages that one of a type cannot have, each with the message that has it."""
+    pair = _ENDINGS.get(type_)
+    taken: dict[int, str] = {}
+    for one in read_files(folder)[0]:
+        if one.draft is None or "apiKey" in one.draft.part.broken:
+            continue
+        message = one.draft.message
+        if message.api_key is None:
+            continue
+        if message.type == type_ or (pair is not None and _ENDINGS.get(message.type) == pair):
+            taken.setdefault(message.api_key, message.name)
+    return taken
+
+
+def _text(name: str, type_: str, api_key: int | None, fields: str, flexible: str = "0+") -> str:
+    return _HEAD.format(
+        about=f"Spec of {name}, to be changed into what you need.",
+        api_key="" if api_key is None else f'  "apiKey": {api_key},\n',
+        type=type_,
+        name=name,
+        flexible=flexible,
+        fields=fields,
+    )
 
 
 @click.command

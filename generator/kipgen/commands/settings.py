@@ -1,16 +1,20 @@
-"""The settings of a project, in `kipgen.toml` or in `[tool.kipgen]` of pyproject.toml, in this folder or one above."""
+"""The settings of a project, in `kipgen.toml` or in `[tool.kipgen]` of pyproject.toml, in this folder or one above.
+
+A policy follows from them: warnings are ignored, taken for errors, or fail.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kipgen.language.names import need_package_name
+from kipgen.language.problems import Problem
 from kipgen.reading.rules import ALL
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import did_you_mean
@@ -206,3 +210,34 @@ _READERS: Mapping[str, Callable[[object, Path], object]] = {
     "ignore": _ignored,
     "error": _raised,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How problems are judged."""
+
+    ignore: frozenset[str] = frozenset()
+    error: frozenset[str] = frozenset()
+    strict: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings, strict: bool | None) -> Policy:
+        """The policy of the settings; `--strict` or `--no-strict` wins over them."""
+        return cls(settings.ignore, settings.error, settings.strict if strict is None else strict)
+
+    @property
+    def judges_warnings(self) -> bool:
+        """Whether a warning may fail."""
+        return self.strict or bool(self.error)
+
+    def judged(self, problems: Iterable[Problem]) -> list[Problem]:
+        """The problems that are reported, with their severity."""
+        return [
+            replace(one, severity="error") if one.rule in self.error else one
+            for one in problems
+            if one.rule not in self.ignore or one.rule in self.error
+        ]
+
+    def fails(self, judged: Iterable[Problem]) -> bool:
+        """Whether judged problems are a failure."""
+        return any(self.strict or one.severity == "error" for one in judged)

@@ -7,7 +7,7 @@ import re
 from kipwire.model.types import TYPES
 from kipwire.tools.text import nearest
 
-_NAMES = {
+NAMES = {
     **dict.fromkeys(("byte", "sbyte", "tinyint", "i8"), "int8"),
     **dict.fromkeys(("short", "smallint", "i16"), "int16"),
     **dict.fromkeys(("ushort", "u16"), "uint16"),
@@ -75,13 +75,13 @@ def advice_on(text: str) -> str:
 def advice_on_struct(name: str) -> str:
     """What to write for the name of a struct that nobody has defined, if it is a type of another language; or ""."""
     word = name.lower()
-    return advice_on(word) if word in _NAMES or word in _ADVICE else ""
+    return advice_on(word) if word in NAMES or word in _ADVICE else ""
 
 
 def meant(text: str) -> str | None:
     """The type that another way of writing it, or a misspelt name, most likely means; None if nothing resembles it."""
     trimmed = text.strip()
-    same = _NAMES.get(trimmed.lower())
+    same = NAMES.get(trimmed.lower())
     if same:
         return same
     if trimmed in TYPES:

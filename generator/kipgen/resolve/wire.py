@@ -158,6 +158,8 @@ class WireField:
             return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
         if isinstance(default, float) and not math.isfinite(default):
             return Code(f'float("{default}")')
+        if isinstance(default, float):
+            return Code(repr(default).replace("e+", "e"))  # as black writes it
         return quoted(default) if isinstance(default, str) else Code(repr(default))
 
     @property

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from kipspark.arrow import pc
 from kipspark.errors import MODES, BrokenMessageError, JobError, Mode
-from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
-from kipspark.messages.selection import Selection
+from kipspark.messages.selection import VERSION, VERSION_TYPE, Selection, all_versions_type, fields_of
 from kipwire import DecodeError, columns
 from kipwire.tools.text import counted
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from kipspark.arrow import pc
-from kipspark.messages.all_versions import VERSION
+from kipspark.messages.selection import VERSION
 from kipwire.model.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]

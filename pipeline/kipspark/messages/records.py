@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from kipspark.arrow import pc
 from kipspark.errors import JobError
-from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
 from kipspark.messages.framing import (
     Group,
@@ -26,7 +25,7 @@ from kipspark.messages.framing import (
     version_error,
 )
 from kipspark.messages.row_errors import RowError, by_row_of_column
-from kipspark.messages.selection import Selection
+from kipspark.messages.selection import Selection, all_versions_type
 from kipwire import Message
 from kipwire.message.registry import registry_of
 from kipwire.records.internal_topics import LEAD_SIZES

@@ -1,4 +1,4 @@
-"""The result of a job as data: tables and charts, from which `console`, `page` and Parquet files are made."""
+"""The result of a job as data: tables and charts, from which terminals, pages and files get what they show."""
 
 from __future__ import annotations
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from kipspark.sources.frames_source import KafkaFramesSource
+from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
-from kipspark.sources.snapshot_source import KafkaSnapshotSource
 
 
 def register(spark: SparkSession) -> None:

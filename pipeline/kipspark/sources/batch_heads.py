@@ -29,13 +29,13 @@ from kipwire.records.heads import (
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
-_COUNT = 16384
+COUNT = 16384
 """The number of heads at which there are enough for one array."""
 _LEAST_CHUNK, _MOST_CHUNK = 64, 1 << 18
 """Bytes that are read at once: few where batches are large, many where they are small."""
 _SMALL = 4096
 """Bytes of a batch that are read as quickly as skipped."""
-_LAYOUT: dict[str, tuple[str, int]] = {
+POSITIONS: dict[str, tuple[str, int]] = {
     "offset": (">i8", 0),
     "length": (">i4", 8),
     "leader_epoch": (">i4", 12),
@@ -55,9 +55,9 @@ _LAYOUT: dict[str, tuple[str, int]] = {
 """Types and positions of what is in a head."""
 _HEAD = np.dtype(
     {
-        "names": list(_LAYOUT),
-        "formats": [type_ for type_, _ in _LAYOUT.values()],
-        "offsets": [position for _, position in _LAYOUT.values()],
+        "names": list(POSITIONS),
+        "formats": [type_ for type_, _ in POSITIONS.values()],
+        "offsets": [position for _, position in POSITIONS.values()],
         "itemsize": RECORDS,
     }
 )
@@ -172,7 +172,7 @@ def batch_heads_in(
         for position, head in _heads(read_at, start, min(end, limit), limit):
             positions.append(position)
             heads += head
-            if len(positions) == _COUNT:
+            if len(positions) == COUNT:
                 yield _columns(positions, heads)
                 positions, heads = [], bytearray()
         if positions:
@@ -200,7 +200,7 @@ def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tup
 
 def _columns(positions: list[int], heads: bytearray) -> Heads:
     raw = np.frombuffer(heads, _HEAD)
-    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in _LAYOUT}
+    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in POSITIONS}
     magic = found["magic"]
     is_entry = magic < 2
     attributes = np.where(is_entry, found["entry_attributes"], found["attributes"])

@@ -30,7 +30,7 @@ from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.segments import read_part
 from kipwire.tools.text import counted
 
-_ROWS = 16384
+ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
 """The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
@@ -169,7 +169,7 @@ class _Rows:
 
     def are_enough(self) -> bool:
         count = max(self.records.rows, len(self.batches), len(self.broken))
-        return count >= _ROWS or self.records.size >= _BYTES
+        return count >= ROWS or self.records.size >= _BYTES
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """All wanted rows so far, if there are any; then none are left."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kipspark.errors import SourceError
 from kipspark.files.access import file_at, path_text, size_of
 from kipspark.files.stores import HERE, Storage
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.captures import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share
@@ -19,7 +19,7 @@ from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_shar
 _NUMBERS = 10_000_000
 """More than the frames that are found with one packet: what waits for it has at most some MiB."""
 
-_BYTES_OF_TASK = 32 * 1024 * 1024
+BYTES_OF_TASK = 32 * 1024 * 1024
 """A capture has a task for as many bytes: reading packets takes a tenth of the time that their connections take."""
 
 
@@ -39,7 +39,7 @@ def shared(capture: PacketCapture, most: int) -> list[PacketCapture]:
     if most == 1:
         return [capture]
     size = sum(size_of(file, capture.storage) for file in capture.files)
-    count = max(1, min(most, size // _BYTES_OF_TASK))
+    count = max(1, min(most, size // BYTES_OF_TASK))
     return [capture._replace(share=Share(number, count)) for number in range(count)] if count > 1 else [capture]
 
 

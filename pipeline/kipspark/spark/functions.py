@@ -1,33 +1,40 @@
-"""Columns of bytes to columns of messages and back, as functions for `select` and `withColumn`.
+"""Columns of bytes to columns of messages and back, as functions for `select` and `withColumn`, and for whole tables.
 
-    from kipspark import from_message
+    from kipspark import from_message, with_message
 
     df.select(from_message("value", "OffsetCommitValue").alias("commit")).select("commit.offset", "commit.metadata")
+    responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
 
 They work on executors and through Spark Connect alike; kipwire has to be installed where Python workers run.
+
+With PERMISSIVE, `with_message` is faster than `from_message`: whole batches go to Python and back. For a column
+function Spark keeps the rows of all other columns and, unless rows are made first as with FAILFAST, copies its results
+more often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_messages.enums import ErrorCode
 from kipspark.arrow import struct_type
-from kipspark.errors import FAILFAST, PERMISSIVE, Mode
-from kipspark.messages.all_versions import all_versions_type
+from kipspark.errors import FAILFAST, PERMISSIVE, JobError, Mode
 from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
-from kipspark.messages.selection import KAFKA, Selection
+from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
+
+Columns = dict[str, pa.Array]
+"""The columns of a batch by name, in their order."""
 
 
 def from_message(
@@ -62,8 +69,8 @@ def from_message(
     """
     selection = checked_selection(package, message, version, fields)
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict(selection), "from_message", {"data": data}, from_rows=True)
-    return computed_once(_lenient(selection), "from_message", {"data": data}, part="message")
+        return computed_once(strict_decoder(selection), "from_message", {"data": data}, from_rows=True)
+    return computed_once(lenient_decoder(selection), "from_message", {"data": data}, part="message")
 
 
 def error_of_message(
@@ -83,7 +90,7 @@ def error_of_message(
         KipwireError: as `from_message`.
     """
     selection = checked_selection(package, message, version, fields)
-    return computed_once(_lenient(selection), "error_of_message", {"data": data}, part="error")
+    return computed_once(lenient_decoder(selection), "error_of_message", {"data": data}, part="error")
 
 
 def to_message(
@@ -103,7 +110,7 @@ def to_message(
         KipwireError: as `from_message`.
     """
     selection = checked_selection(package, message, version, None)
-    return computed_once(_encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
+    return computed_once(encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
 
 
 def schema_of_message(
@@ -145,8 +152,8 @@ def from_coordinator(
     records_type(records)
     both = {"key": key, "value": value}
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict_records(records), "from_coordinator", both, from_rows=True)
-    return computed_once(_lenient_records(records), "from_coordinator", both, part="message")
+        return computed_once(strict_record_decoder(records), "from_coordinator", both, from_rows=True)
+    return computed_once(lenient_record_decoder(records), "from_coordinator", both, part="message")
 
 
 def error_of_coordinator(
@@ -156,7 +163,7 @@ def error_of_coordinator(
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
-    return computed_once(_lenient_records(records), "error_of_coordinator", both, part="error")
+    return computed_once(lenient_record_decoder(records), "error_of_coordinator", both, part="error")
 
 
 def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
@@ -173,15 +180,15 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
     records = Records("metadata", tuple(types))
     records_type(records)
     if checked_mode(mode) == FAILFAST:
-        return computed_once(_strict_records(records), "from_metadata", {"value": value}, from_rows=True)
-    return computed_once(_lenient_records(records), "from_metadata", {"value": value}, part="message")
+        return computed_once(strict_record_decoder(records), "from_metadata", {"value": value}, from_rows=True)
+    return computed_once(lenient_record_decoder(records), "from_metadata", {"value": value}, part="message")
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
     """What is wrong with the records of `__cluster_metadata`: as `error_of_message`."""
     records = Records("metadata", tuple(types))
     records_type(records)
-    return computed_once(_lenient_records(records), "error_of_metadata", {"value": value}, part="error")
+    return computed_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
 
 
 def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
@@ -200,7 +207,9 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
 
 
 @lru_cache
-def _strict(selection: Selection) -> ColumnFunction:
+def strict_decoder(selection: Selection) -> ColumnFunction:
+    """The function from bytes to messages that stops at a broken one."""
+
     def decoded(data: pa.Array) -> pa.Array:
         return decode_strictly(selection, data)
 
@@ -208,7 +217,8 @@ def _strict(selection: Selection) -> ColumnFunction:
 
 
 @lru_cache
-def _lenient(selection: Selection) -> ColumnFunction:
+def lenient_decoder(selection: Selection) -> ColumnFunction:
+    """The function from bytes to structs of a message and the error in its place."""
     whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
@@ -219,7 +229,8 @@ def _lenient(selection: Selection) -> ColumnFunction:
 
 
 @lru_cache
-def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
+def encoder(selection: Selection, mode: Mode) -> ColumnFunction:
+    """The function from messages to bytes; null for a message that cannot be written, if the mode is PERMISSIVE."""
     if mode == PERMISSIVE:
 
         def encoded(rows: pa.Array) -> pa.Array:
@@ -234,7 +245,8 @@ def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
 
 
 @lru_cache
-def _strict_records(records: Records) -> ColumnFunction:
+def strict_record_decoder(records: Records) -> ColumnFunction:
+    """The function from keys and values, or from values, to records that stops at a broken one."""
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
@@ -253,7 +265,8 @@ def _strict_records(records: Records) -> ColumnFunction:
 
 
 @lru_cache
-def _lenient_records(records: Records) -> ColumnFunction:
+def lenient_record_decoder(records: Records) -> ColumnFunction:
+    """The function from keys and values, or from values, to structs of a record and the error in its place."""
     whole = _with_error(records_type(records))
     if records.family == "metadata":
 
@@ -282,3 +295,83 @@ def error_name(code: Column | str) -> Column:
     """
     names = sf.create_map(*chain.from_iterable((sf.lit(int(one)), sf.lit(one.name)) for one in ErrorCode))
     return sf.try_element_at(names, (sf.col(code) if isinstance(code, str) else code).cast("int"))
+
+
+def with_message(
+    frame: DataFrame,
+    name: str,
+    data: str,
+    message: str,
+    version: int | None = None,
+    *,
+    package: str = KAFKA,
+    fields: Iterable[str] | None = None,
+    mode: Mode = "FAILFAST",
+    error: str | None = None,
+) -> DataFrame:
+    """The same table with a column of messages, like those of `from_message`.
+
+    All columns of the table go through Python, so select the needed ones first.
+
+    Args:
+        frame: a table with a binary column.
+        name: of the new column; a column of this name, such as that of the bytes, is replaced.
+        data: name of the column of bytes.
+        message: as in `from_message`.
+        version: as in `from_message`.
+        package: as in `from_message`.
+        fields: as in `from_message`.
+        mode: as in `from_message`.
+        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
+            `error_of_message`.
+
+    Raises:
+        JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
+        UnsupportedVersionError: as `from_message`.
+    """
+    selection = checked_selection(package, message, version, fields)
+    _check_columns(frame, name, data, error)
+    if checked_mode(mode) == FAILFAST:
+        if error is not None:
+            raise JobError(
+                f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"
+            )
+        make = _strict_columns(selection, name, data)
+    else:
+        make = _lenient_columns(selection, name, data, error)
+    new = {name: struct_type(all_versions_type(selection))} | (
+        {} if error is None else {error: struct_type(ERROR_TYPE)}
+    )
+    whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
+
+    def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = make(dict(zip(batch.schema.names, batch.columns, strict=True)))
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    return frame.mapInArrow(decoded, StructType(list(whole.values())))
+
+
+def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) -> None:
+    names = frame.columns
+    if data not in names or not isinstance(frame.schema[data].dataType, BinaryType):
+        raise JobError(f"there is no binary column {data!r}; the columns are {', '.join(names)}")
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise JobError(f"there are several columns {twice[0]!r}; rename or drop one")
+    if error == name:
+        raise JobError(f"name and error are both {name!r}; the messages and their errors need different columns")
+
+
+def _strict_columns(selection: Selection, name: str, data: str) -> Callable[[Columns], Columns]:
+    return lambda columns: columns | {name: decode_strictly(selection, columns[data])}
+
+
+def _lenient_columns(selection: Selection, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
+    def decoded(columns: Columns) -> Columns:
+        rows, errors = decode(selection, columns[data])
+        if error is None:
+            return columns | {name: rows}
+        return columns | {name: rows, error: error_array(errors, len(rows))}
+
+    return decoded

@@ -119,7 +119,7 @@ def live_firsts(
     try:
         for number, width in enumerate(WIDTHS):
             if number == 1:  # what is left may be before the starts of partitions
-                searches = from_starts(searches, _starts(spark, common, searches))
+                searches = from_starts(searches, find_starts(spark, common, searches))
             looked = next_stretches(searches, width)
             found = _allowed(spark, common, looked, refused)
             more, searches = settled(searches, looked, found)
@@ -254,7 +254,7 @@ def _allowed(spark: SparkSession, common: Mapping[str, str], stretches: Sequence
     """What reading finds in topics that the client may read; adds the others to `refused`."""
     for _ in range(_MOST_REFUSALS):
         try:
-            return _read(spark, common, [one for one in stretches if one.topic not in refused])
+            return read_stretches(spark, common, [one for one in stretches if one.topic not in refused])
         except CONNECTOR_ERRORS as error:
             named = {name.strip() for names in _REFUSED.findall(str(error)) for name in names.split(",")}
             if not named - refused:
@@ -264,7 +264,9 @@ def _allowed(spark: SparkSession, common: Mapping[str, str], stretches: Sequence
     return {}
 
 
-def _read(spark: SparkSession, common: Mapping[str, str], stretches: Sequence[Stretch]) -> dict[Stretch, int | None]:
+def read_stretches(
+    spark: SparkSession, common: Mapping[str, str], stretches: Sequence[Stretch]
+) -> dict[Stretch, int | None]:
     """The times of the first records of stretches."""
     planned = scans(stretches)
     if not planned:
@@ -284,7 +286,9 @@ def _read(spark: SparkSession, common: Mapping[str, str], stretches: Sequence[St
     return dict(zip(map(Stretch, *places), times, strict=True))
 
 
-def _starts(spark: SparkSession, common: Mapping[str, str], searches: Sequence[Search]) -> dict[tuple[str, int], int]:
+def find_starts(
+    spark: SparkSession, common: Mapping[str, str], searches: Sequence[Search]
+) -> dict[tuple[str, int], int]:
     """The first offsets of partitions; of an empty one the offset before."""
     by_topic = groupby(searches, attrgetter("topic"))
     parts = {topic: sorted({one.partition for one in of_topic}) for topic, of_topic in by_topic}

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kipspark.reasons import SPARK_ERRORS
 
-_SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LOOKS = 0.5
 """What takes less has no line at all."""
 _ERASE = "\r\x1b[K"
 _MIB = 2**20
@@ -99,7 +99,7 @@ def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
     def look() -> None:
         # A JVM that has ended is reported by what waits for its answer.
         with suppress(*SPARK_ERRORS, OSError):
-            while not ended.wait(_SECONDS_BETWEEN_LOOKS):
+            while not ended.wait(SECONDS_BETWEEN_LOOKS):
                 infos = [info for number in tracker.getActiveStageIds() if (info := tracker.getStageInfo(number))]
                 stages = [Stage(info.stageId, info.numTasks, info.numCompletedTasks) for info in infos]
                 if not ended.is_set():
@@ -111,7 +111,7 @@ def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        looking.join(2 * _SECONDS_BETWEEN_LOOKS)
+        looking.join(2 * SECONDS_BETWEEN_LOOKS)
 
 
 @contextmanager

@@ -8,9 +8,12 @@ a data source, to plan it, and to read it. Spark has no setting for that path. I
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from runpy import run_module
+from shutil import which
 
 _SCRIPT = Path(__file__).with_suffix(".sh")
 _PYTHON = "KIPSPARK_PYTHON"
@@ -33,9 +36,6 @@ def why_not(python: str) -> str | None:
     Args:
         python: path or name, as Spark was given it.
     """
-    import subprocess  # workers do not need it
-    from shutil import which
-
     found = which(python)
     if found is None or Path(found) in (Path(sys.executable), _SCRIPT):
         return None
@@ -69,8 +69,6 @@ def main() -> None:
     option, module, *arguments = sys.argv[1:]
     if option != "-m":
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-    from runpy import run_module
-
     sys.argv[1:] = arguments
     run_module(module, run_name="__main__", alter_sys=True)
 

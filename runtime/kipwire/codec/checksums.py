@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from struct import iter_unpack
 from zlib import crc32
 
 TYPE_CHECKING = False
@@ -21,11 +22,12 @@ def crc32c(data: bytes, value: int = 0) -> int:
         data: the bytes.
         value: the checksum of the bytes before them, as for `zlib.crc32`.
     """
-    return _fastest()(value, data)
+    return fastest_crc32c()(value, data)
 
 
 @cache
-def _fastest() -> Callable[[int, bytes], int]:
+def fastest_crc32c() -> Callable[[int, bytes], int]:
+    """The fastest function for CRC-32C that is there; it takes the checksum of the bytes before, and the bytes."""
     try:
         from google_crc32c import extend  # here, since few of the programs that import a layout need it
     except ImportError:
@@ -36,8 +38,6 @@ def _fastest() -> Callable[[int, bytes], int]:
 
 def crc32c_of_tables(value: int, data: bytes) -> int:
     """CRC-32C in plain Python, eight bytes a step: slow, but it needs no library."""
-    from struct import iter_unpack
-
     t0, t1, t2, t3, t4, t5, t6, t7 = _tables()
     crc = value ^ 0xFFFFFFFF
     view = memoryview(data).cast("B")

@@ -45,7 +45,7 @@ def read(
     try:
         buffers = (_validity(messages), offsets, content or b"")
         failed, parts = _kernel.read_columns(
-            cls, _names(struct), buffers, large, messages.offset, len(messages), strict
+            cls, names_of(struct), buffers, large, messages.offset, len(messages), strict
         )
     except OverflowError:
         expect_sound(messages, "messages", values=True)
@@ -66,7 +66,7 @@ def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa
         ColumnError: all rows together have too many bytes, or the array of rows is damaged.
     """
     try:
-        failed, offsets, content = _kernel.write_columns(cls, _names(struct, rows.type), _given(struct, rows))
+        failed, offsets, content = _kernel.write_columns(cls, names_of(struct, rows.type), given_of(struct, rows))
     except OverflowError:
         raise too_much() from None
     except pa.ArrowException as error:  # a value does not fit the type of its column
@@ -80,16 +80,16 @@ def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa
     return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
 
 
-def _names(struct: StructColumns, given: pa.StructType | None = None) -> Names:
+def names_of(struct: StructColumns, given: pa.StructType | None = None) -> Names:
     """The names of the columns, or of those of them that are given."""
     names = []
     for column in struct.columns:
         if given is None or given == pa.null():
-            names.append((column.name, column.struct and _names(column.struct)))
+            names.append((column.name, column.struct and names_of(column.struct)))
         elif given.get_field_index(column.name) >= 0:
             type_ = given.field(column.name).type
             inner = type_.value_type if input_checks.is_any_list(type_) else type_
-            names.append((column.name, column.struct and _names(column.struct, inner)))
+            names.append((column.name, column.struct and names_of(column.struct, inner)))
     return tuple(names)
 
 
@@ -123,7 +123,12 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array.cast(type_)
 
 
-def _given(struct: StructColumns, rows: pa.StructArray) -> Given:
+def given_of(struct: StructColumns, rows: pa.StructArray) -> Given:
+    """The parts of rows that the kernel writes: the columns of the struct that they have.
+
+    Raises:
+        UnusualError: an array has null where the schema has no null; the other engine says so.
+    """
     children = []
     for column in struct.columns:
         number = rows.type.get_field_index(column.name)
@@ -158,7 +163,7 @@ def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Give
             array = _cast(array, type_)
         if column.field is not None and column.field.array and array.null_count:
             raise UnusualError
-        return _given(column.struct, array)
+        return given_of(column.struct, array)
     if array.type == pa.uuid():
         array = array.storage
     array = _cast(array, type_)

@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kipwire.connection.framing import is_answered
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
+from kipwire.projection import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +92,6 @@ class _Event(Generic[H]):
             DecodeError: as `body`.
             ProjectionError: the projection is that of another message.
         """
-        from kipwire.projection import frames  # here, since few programs choose
-
         try:
             return frames.project(projection, self.raw, self._body())
         except (DecodeError, UnsupportedVersionError):
@@ -107,8 +106,6 @@ class _Event(Generic[H]):
             EncodeError: a value does not fit its field.
             ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
         """
-        from kipwire.projection import frames
-
         try:
             return frames.replaced(projection, self.raw, self._body(), values)
         except (DecodeError, UnsupportedVersionError):
@@ -152,8 +149,6 @@ class Request(_Event["RequestHeader"]):
         return self._registry.read_request(self.raw)
 
     def _body(self) -> Body:
-        from kipwire.projection import frames
-
         return frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
 
     def __repr__(self) -> str:
@@ -175,8 +170,6 @@ class Response(_Event["ResponseHeader"]):
         return self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)
 
     def _body(self) -> Body:
-        from kipwire.projection import frames
-
         return frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version)
 
     def __repr__(self) -> str:

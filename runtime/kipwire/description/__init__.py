@@ -1,1 +1,11 @@
 """The wire description of a class at run time, and everything generic that reads it."""
+
+from kipwire.model.lazy import submodules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.description import json_form as json_form
+    from kipwire.description import values as values
+    from kipwire.description import walk as walk
+else:
+    __getattr__ = submodules(__name__, "json_form", "values", "walk")  # most programs need none of them

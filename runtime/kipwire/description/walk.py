@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from kipwire.codec import wire
+from kipwire.codec import checksums, wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
@@ -402,8 +402,6 @@ class Walker(NumberWalker):
                 self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
 
     def verify(self, item: Item, at: int, start: int, end: int) -> None:
-        from kipwire.codec import checksums  # here, since few programs use record formats
-
         there = int.from_bytes(self.data[at : at + CHECKSUM_WIDTH], "big")
         due = getattr(checksums, item.field.algorithm)(self.data[start:end])
         if there != due:

@@ -1,1 +1,10 @@
 """Messages: one by itself, in a frame, in a registry, and from one version to another."""
+
+from kipwire.model.lazy import submodules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message import conversion as conversion
+    from kipwire.message import frames as frames
+else:
+    __getattr__ = submodules(__name__, "conversion", "frames")  # most programs need none of them

@@ -17,6 +17,7 @@ from kipwire.model.errors import (
     UnknownApiKeyError,
     UnknownVersionError,
 )
+from kipwire.tools.text import counted, left_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,8 +138,6 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
         DecodeError: it is too short.
     """
     if len(frame) < _KEY_AND_VERSION.size:
-        from kipwire.tools.text import counted  # only errors need it
-
         reason = f"a frame of {counted(len(frame), 'byte')} is too short for a header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
     return _KEY_AND_VERSION.unpack_from(frame)
@@ -209,8 +208,6 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
 
 def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version: int, correlation_id: int) -> NoReturn:
     """Raise the error of a frame with bytes after its message."""
-    from kipwire.tools.text import left_over  # only errors need it
-
     end = len(content_of(frame)) - len(rest)
     error = LeftOverError(body.NAME, body.VERSION, "", end, left_over(len(rest), "the message"))
     raise error.of(api_key, version, correlation_id)

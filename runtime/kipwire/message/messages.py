@@ -5,9 +5,11 @@ from __future__ import annotations
 import struct
 from importlib import import_module
 
+from kipwire import description
 from kipwire.codec.wire import new
 from kipwire.model.errors import DecodeError, EncodeError, Malformed, UnsupportedVersionError, shown
 from kipwire.model.structs import FlexibleStruct, Root
+from kipwire.tools.text import left_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,9 +120,7 @@ class Message(Root):
         Raises:
             EncodeError: a value does not fit its field.
         """
-        from kipwire.description.json_form import write_json
-
-        return write_json(self)
+        return description.json_form.write_json(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -132,9 +132,7 @@ class Message(Root):
         Raises:
             JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
         """
-        from kipwire.description.json_form import read_json
-
-        return read_json(cls, value)
+        return description.json_form.read_json(cls, value)
 
 
 class FlexibleMessage(FlexibleStruct, Message):
@@ -177,8 +175,6 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
         DecodeError: bytes are left over.
     """
     if end < len(data):
-        from kipwire.tools.text import left_over  # only errors need it
-
         raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
 
 
@@ -186,9 +182,7 @@ def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
     """Raise the DecodeError with the location of the error that stopped the reader."""
-    from kipwire.description.walk import walk
-
-    end = walk(cls, data, offset)
+    end = description.walk.walk(cls, data, offset)
     if whole:
         expect_end(cls, end, data)
     raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
@@ -196,9 +190,7 @@ def _explain_decode(
 
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:
     """Raise the EncodeError for the value that stopped the writer."""
-    from kipwire.description.values import check
-
-    check(message)
+    description.values.check(message)
     if isinstance(failure, (Malformed, struct.error)):  # which say nothing; by now the value is another one
         raise EncodeError(message.NAME, message.VERSION, "", "it changed while it was written") from None
     raise failure

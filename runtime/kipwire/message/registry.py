@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from kipwire import message
 from kipwire.message.messages import content_of
+from kipwire.model.api_keys import is_api_versions_response
 from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
+from kipwire.tools.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +112,6 @@ class Registry:
         """
         entry = self._by_name.get(name)
         if entry is None:
-            from kipwire.tools.text import did_you_mean  # only errors need it
-
             hint = did_you_mean(name, self._by_name)
             raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")
         return entry
@@ -213,12 +214,10 @@ class Registry:
                 `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
                 where bytes follow the body: `read_request` gives them.
         """
-        from kipwire.message.frames import Frame, refuse_rest  # not every program has frames
-
         header, body, rest = self._read_request(frame)
         if rest:
-            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
-        return Frame(header, body)
+            message.frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return message.frames.Frame(header, body)
 
     def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
         """A request frame as `decode_request` reads it, with what is left over after the body: (header, body, rest).
@@ -226,9 +225,7 @@ class Registry:
         Raises:
             DecodeError: as `decode_request`, but for the `LeftOverError`.
         """
-        from kipwire.message.frames import FrameAndRest
-
-        return FrameAndRest(*self._read_request(frame))
+        return message.frames.FrameAndRest(*self._read_request(frame))
 
     if TYPE_CHECKING:
 
@@ -257,12 +254,10 @@ class Registry:
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
                 version (`UnknownVersionError`).
         """
-        from kipwire.message.frames import Frame, refuse_rest
-
         header, body, rest = self._read_response(frame, api_key, version)
         if rest:
-            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
-        return Frame(header, body)
+            message.frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return message.frames.Frame(header, body)
 
     if TYPE_CHECKING:
 
@@ -280,9 +275,7 @@ class Registry:
             DecodeError: as `decode_response`, but for the `LeftOverError`.
             UnsupportedVersionError: as `decode_response`.
         """
-        from kipwire.message.frames import FrameAndRest
-
-        return FrameAndRest(*self._read_response(frame, api_key, version))
+        return message.frames.FrameAndRest(*self._read_response(frame, api_key, version))
 
     if TYPE_CHECKING:
 
@@ -327,9 +320,7 @@ class Registry:
         else:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
-            from kipwire.message import frames
-
-            frames.expect_header(header, self._header_class("RequestHeader", body), body)
+            message.frames.expect_header(header, self._header_class("RequestHeader", body), body)
             made = header
         return made.encode() + body.encode()
 
@@ -363,9 +354,7 @@ class Registry:
         else:
             if correlation_id is not None:
                 raise TypeError("give a correlation id, or a header that has one")
-            from kipwire.message import frames
-
-            frames.expect_header(header, self._header_class("ResponseHeader", body), body)
+            message.frames.expect_header(header, self._header_class("ResponseHeader", body), body)
             made = header
         return made.encode() + body.encode()
 
@@ -387,40 +376,30 @@ class Registry:
             body, end = body_class.read(frame, body_at)
             return header, body, frame[end:]
         except DecodeError as error:
-            from kipwire.message.frames import explained_request  # only errors need it
-
-            raise explained_request(error, frame) from None
+            raise message.frames.explained_request(error, frame) from None
 
     def _read_response(self, frame: bytes, api_key: Any, version: Any) -> tuple[Any, Message, bytes]:
         """Header and body of a response, and what is left over."""
-        from kipwire.message.frames import class_of_answer
-
         if type(frame) is not bytes:
             frame = content_of(frame)
         asked = self._answer(api_key, version, frame)
         try:
             header, body_at = self._header_class("ResponseHeader", asked).read(frame)
-            body_class = class_of_answer(asked, frame, body_at)
+            body_class = message.frames.class_of_answer(asked, frame, body_at)
             body, end = body_class.read(frame, body_at)
         except DecodeError as error:
-            from kipwire.message.frames import explained_response  # only errors need it
-
-            raise explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
+            raise message.frames.explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
         if body_class is not asked and isinstance(api_key, type):
-            from kipwire.message.conversion import convert  # only such answers need it
-
-            body = convert(body, asked)
+            body = message.conversion.convert(body, asked)
         return header, body, frame[end:]
 
     def _requested(self, frame: bytes) -> type[Message]:
         """The class of a request, by the first bytes of its frame."""
-        from kipwire.message.frames import key_and_version, unknown_request
-
-        api_key, version = key_and_version(frame)
+        api_key, version = message.frames.key_and_version(frame)
         try:
             return self.request(api_key, version)
         except UnsupportedVersionError as error:
-            raise unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
+            raise message.frames.unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
 
     def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
         """The class of a response, by what its receiver knows of the request."""
@@ -434,16 +413,13 @@ class Registry:
         try:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
-            from kipwire.message import frames
-            from kipwire.model.api_keys import is_api_versions_response
-
             entry = self._responses.get(api_key)
             is_known = entry is not None
             if entry is not None and is_api_versions_response(entry.name, api_key) and 0 in entry.versions:
                 oldest = self.response(api_key, 0)
-                if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
+                if message.frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
                     return oldest
-            raise frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
+            raise message.frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
 
     def _expect_body(self, body: Message, due: str) -> None:
         """Check that a frame of this package can have a body.
@@ -460,9 +436,7 @@ class Registry:
                 if cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION):
                     self._framed[cls] = due
                     return
-        from kipwire.message import frames
-
-        frames.refuse_body(body, due, self.package)
+        message.frames.refuse_body(body, due, self.package)
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)

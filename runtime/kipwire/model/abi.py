@@ -31,8 +31,6 @@ def expect_level(level: int, package: str) -> None:
 def _mismatch(level: int, package: str) -> LevelError:
     from importlib.metadata import PackageNotFoundError, version  # here, since they are slow to import
 
-    from kipwire.model.errors import LevelError
-
     try:
         release = f" {version('kipwire')}"
     except PackageNotFoundError:  # a checkout on the path

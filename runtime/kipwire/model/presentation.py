@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from functools import cache
 
+from kipwire.model.enums import literals
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +31,6 @@ class _Name:
 
 def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
     """What is shown of a struct, by name: its attributes, then its unknown tagged fields if it has any."""
-    from kipwire.model.enums import literals  # here, since most messages are never shown
-
     names = literals(struct)
     for field in struct.ATTRIBUTES:
         if field.name in names:

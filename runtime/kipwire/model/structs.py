@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import isnan
 
+from kipwire import model
 from kipwire.model.lazy import DEFAULT as DEFAULT
 from kipwire.model.lazy import LazyStruct as LazyStruct
 from kipwire.model.lazy import UnknownTaggedFields, kept
@@ -164,10 +165,12 @@ class Field:
     @property
     def about(self) -> str:
         """What the field means, from the spec; "" where that says nothing, or where Python dropped the docstrings."""
-        from kipwire.model import docstrings  # here, since few programs ask
-
-        text = docstrings.about((self.owner and self.owner.__doc__) or "", self.name)
-        return docstrings.without_default(text) if self.is_attribute and docstrings.is_told(self.default) else text
+        text = model.docstrings.about((self.owner and self.owner.__doc__) or "", self.name)
+        return (
+            model.docstrings.without_default(text)
+            if self.is_attribute and model.docstrings.is_told(self.default)
+            else text
+        )
 
     @property
     def compact(self) -> bool:
@@ -180,22 +183,16 @@ class Field:
     @property
     def enum(self) -> type[NamedNumber] | None:
         """The enum that names its numbers, or those of its elements; None where the package has none for it."""
-        from kipwire.model.enums import enum_of  # here, since few programs ask
-
-        return None if self.owner is None else enum_of(self.owner, self.name)
+        return None if self.owner is None else model.enums.enum_of(self.owner, self.name)
 
     @property
     def enum_of_bits(self) -> type[NamedNumber] | None:
         """The enum that names its bits, of which bit n is set if the number n is meant; None as in `enum`."""
-        from kipwire.model.enums import enum_of_bits
-
-        return None if self.owner is None else enum_of_bits(self.owner, self.name)
+        return None if self.owner is None else model.enums.enum_of_bits(self.owner, self.name)
 
     def named(self, number: int) -> tuple[NamedNumber, ...]:
         """What its enum calls a number: one member, one for each bit that is set, or none."""
-        from kipwire.model import enums
-
-        return () if self.owner is None else enums.named(self.owner, self.name, number)
+        return () if self.owner is None else model.enums.named(self.owner, self.name, number)
 
     @property
     def json_name(self) -> str:
@@ -261,12 +258,6 @@ def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
     return tuple([field.slot for field in fields if field.role == "value"])
 
 
-def _presentation() -> Any:
-    from kipwire.model import presentation  # here, since few programs show messages
-
-    return presentation
-
-
 class Struct:
     """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
 
@@ -323,15 +314,15 @@ class Struct:
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
     def __repr__(self) -> str:
-        text: str = _presentation().one_line(self)
+        text: str = model.presentation.one_line(self)
         return text
 
     def __rich_repr__(self) -> Iterable[tuple[str, object]]:
-        values: Iterable[tuple[str, object]] = _presentation().shown_values(self)
+        values: Iterable[tuple[str, object]] = model.presentation.shown_values(self)
         return values
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        _presentation().pretty(self, printer)
+        model.presentation.pretty(self, printer)
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""

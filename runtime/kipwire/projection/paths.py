@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipwire.model.errors import KipwireError
+from kipwire.tools.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
             raise ProjectionError(f"{where} has no field {path!r}: {outer} is not a struct")
         field = next((one for one in struct.ATTRIBUTES if one.name == name), None)
         if field is None:
-            from kipwire.tools.text import did_you_mean  # only errors need it
-
             names = [one.name for one in struct.ATTRIBUTES]
             raise ProjectionError(f"{where} has no field {path!r}: {_missing(name, struct)}{did_you_mean(name, names)}")
         steps.append(Step(name, field.array))

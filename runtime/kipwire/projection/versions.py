@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVarTuple
 
+from kipwire.message.registry import registry_of
 from kipwire.model.errors import EncodeError, shown
 from kipwire.projection.one_version import Projection
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
@@ -167,8 +168,6 @@ class VersionedProjection(Generic[*Values]):
 
 
 def _again(package: str, name: str, paths: tuple[str, ...]) -> VersionedProjection:
-    from kipwire.message.registry import registry_of
-
     return VersionedProjection(registry_of(package), name, *paths)
 
 

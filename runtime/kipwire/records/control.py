@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
 from typing import Literal, NamedTuple, Protocol
 
+import kafka_messages
+from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
 from kipwire.message.messages import Message
 from kipwire.model.errors import DecodeError
 from kipwire.records.model import Record, RecordBatch
@@ -60,8 +62,6 @@ def control_record(record: Record) -> ControlRecord:
     type_, name = _TYPES[type_id]
     value = _versioned(record.value, name)
     (version,) = _version.unpack_from(value)
-    import kafka_messages  # here and below, since most logs are read without a look at control records
-
     cls = kafka_messages.message(name, version)
     # The version precedes an EndTxnMarker; the others have it as their first field.
     return ControlRecord(type_, type_id, cls.decode(value[_version.size :] if name == "EndTxnMarker" else value))
@@ -79,15 +79,11 @@ def control_type(record: Record) -> ControlType:
 
 def end_marker_key(type_: Literal["ABORT", "COMMIT"]) -> bytes:
     """The key of a control record that ends a transaction."""
-    from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
-
     type_id = next(number for number, (name, _) in enumerate(_TYPES) if name == type_)
     return _version.pack(ControlRecordTypeSchema.VERSION) + ControlRecordTypeSchema(type=type_id).encode()
 
 
 def _type_id(record: Record) -> int:
-    from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
-
     key = _versioned(record.key, "ControlRecordTypeSchema")
     return ControlRecordTypeSchema.decode(key[_version.size :]).type
 

@@ -268,10 +268,11 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
 @st.composite
 def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStrategy[int]) -> list[Any]:
     """Not `builds`, as in `_structs`."""
-    return _repeated(draw(few), draw(counts))
+    return repeated(draw(few), draw(counts))
 
 
-def _repeated(few: Sequence[Any], count: int) -> list[Any]:
+def repeated(few: Sequence[Any], count: int) -> list[Any]:
+    """The elements again and again up to a count, each a copy of its own."""
     return [_copied(element) for element in islice(cycle(few), count)]
 
 

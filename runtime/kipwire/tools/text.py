@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from unicodedata import category
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TextIO
 
 

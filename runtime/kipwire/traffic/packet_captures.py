@@ -14,9 +14,9 @@ from kipwire.traffic.packet_files import Packet
 from kipwire.traffic.packet_headers import Segment, Unreadable, port, segment_of
 from kipwire.traffic.rotation import in_order
 
-_MOST_CONNECTIONS = 16384
+MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
-_MOST_HELD = 256 * 1024 * 1024
+MOST_HELD = 256 * 1024 * 1024
 """The most bytes of incomplete frames and of segments that wait for others; beyond it, connections are dropped."""
 
 
@@ -145,7 +145,7 @@ class _Capture:
         if connection is None:
             connection = Connection(self._number(), source, target, self._ports)
             self._connections[key] = connection
-            if len(self._connections) > _MOST_CONNECTIONS:
+            if len(self._connections) > MOST_CONNECTIONS:
                 yield from self._end_first()
         self._connections.move_to_end(key)
         if not self._is_whole:
@@ -155,7 +155,7 @@ class _Capture:
         before = connection.held
         yield from connection.add(segment, time)
         self._held += connection.held - before
-        if self._held > _MOST_HELD:
+        if self._held > MOST_HELD:
             yield self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
             yield from self._end(key)
 

@@ -16,7 +16,7 @@ _WINDOW = 2**30
 """TCP's largest; what starts further back is not a repetition."""
 
 _MOST_WAITING_BYTES = 8 * 1024 * 1024
-_MOST_WAITING = 4096
+MOST_WAITING = 4096
 """The most segments that wait for missing bytes."""
 _COST = 256
 """About how many bytes a waiting segment takes in addition to its content."""
@@ -104,7 +104,7 @@ class Stream:
             ]
         if ahead > 0:
             self._wait(self._at(ahead), _Waiting(data, size, time))
-            too_much = self.held > _MOST_WAITING_BYTES or len(self._waiting) > _MOST_WAITING
+            too_much = self.held > _MOST_WAITING_BYTES or len(self._waiting) > MOST_WAITING
             return self.give_up() if too_much else []
         if self._at(ahead) < self._start:
             self.early += min(size, -ahead)

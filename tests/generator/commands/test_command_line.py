@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kipgen.commands.app import app as generator
 from kipgen.commands.compat.rules import ALL as COMPAT
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipgen.reading.check import read_file
 from kipgen.reading.rules import ALL
 from kipwire.console.app import app as console

@@ -18,7 +18,7 @@ from kipgen.commands.advise import samples as advise_samples
 from kipgen.commands.app import app as generator
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipwire import JsonError
 from kipwire.console.app import app as console
 from kipwire.console.command_line import CommandLine

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.app import app
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipwire.console.app import app as console
 from kipwire.tools.files import need_file, need_input, read_regular
 from tests.support.command_line import program_of

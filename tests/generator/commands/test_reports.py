@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.reporting import stale
-from kipgen.commands.reporting.excerpts import WIDTH, excerpts_of
-from kipgen.commands.reporting.problems import annotation, sarif_text
+from kipgen.commands.reporting.problems import WIDTH, annotation, excerpts_of, sarif_text
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
 from kipgen.reading.rules import ALL

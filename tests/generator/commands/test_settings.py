@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipgen.commands.settings import Settings, SettingsError, find_settings
 from tests.support import command_line
 from tests.support.command_line import Done

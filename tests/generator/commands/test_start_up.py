@@ -13,8 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from kipgen.reading.rules import ALL
-from kipgen.reading.schema_accept import surely_accepts
-from kipgen.reading.schema_check import without_conditions
+from kipgen.reading.schema_check import surely_accepts, without_conditions
 from kipgen.reading.source import load, load_text
 from kipgen.resources import enum_schema_path, schema_path
 from tests.support import command_line

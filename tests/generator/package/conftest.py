@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 
 
 @pytest.fixture

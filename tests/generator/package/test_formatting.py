@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from kipgen.code import quoted
 from kipgen.language.spec import MessageSpec
-from kipgen.python import render
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import HeaderVersions, format_code, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
@@ -70,6 +69,13 @@ def test_code_of_any_record_format_is_as_black_formats_it(spec: dict[str, Any], 
     check_modules({**spec, "about": about, "fields": fields})
 
 
+@pytest.mark.parametrize("default", ["1e16", "-1.5e+300", "1e-7", "123456789.5"])
+def test_a_default_with_an_exponent_is_as_black_formats_it(default: str) -> None:
+    field = {"name": "Ratio", "type": "float64", "versions": "0+", "default": default}
+    head = {"apiKey": 7, "type": "request", "name": "ProbeRequest", "validVersions": "0", "flexibleVersions": "0+"}
+    check_modules({**head, "fields": [field]})
+
+
 @pytest.mark.parametrize("about", ["", " ", "\t\n "])
 def test_a_blank_text_is_as_no_text(about: str) -> None:
     fields = [{"name": "Alpha", "type": "int8", "versions": "0", "about": about}]
@@ -121,11 +127,11 @@ def test_names_of_numbers_are_as_black_formats_them(abouts: list[str], about: st
 def test_black_gets_only_long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
 
-    def noted(code: str, line_length: int) -> str:
+    def noted(code: str, *, mode: black.Mode) -> str:
         given.append(code)
         return code
 
-    monkeypatch.setattr(render, "_black", noted)
+    monkeypatch.setattr(black, "format_str", noted)
     short = f'x = 1\n"""{"a" * 200}\n{"b" * 200}\n"""\ny = 2\n'
     assert format_code(short) == short
     assert given == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipgen.language.names import snake_case
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.package.generate import apply_changes, differences

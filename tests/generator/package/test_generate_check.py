@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.new_spec import new_specs
+from kipgen.commands.new_command import new_specs
 from kipgen.package import manifest
 from kipgen.package.generate import PackageChanges, apply_changes, differences, find_changes, find_changes_afresh
 from kipgen.package.manifest import FILE_NAME, digest

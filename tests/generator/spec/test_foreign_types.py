@@ -105,7 +105,7 @@ def test_the_usual_ways_are_accepted(tmp_path: Path) -> None:
 
 
 def test_every_name_in_the_table_is_no_type_and_leads_to_one() -> None:
-    for name, meant in foreign_types._NAMES.items():
+    for name, meant in foreign_types.NAMES.items():
         assert name not in TYPES
         assert meant in TYPES
         arrays = () if "[]" in name else (f"[]{name}", f"{name}[]", f"list<{name}>")

@@ -20,10 +20,9 @@ from rich.console import Console
 from kipspark.errors import JobError
 from kipspark.jobs.shared import running
 from kipspark.report import charts
-from kipspark.report.console import show
 from kipspark.report.outputs import write_file, write_tables
-from kipspark.report.page import page
 from kipspark.report.report import Chart, FirstRows, Report, Table, cell
+from kipspark.report.views import page, show
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT
 

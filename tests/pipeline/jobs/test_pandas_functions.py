@@ -40,8 +40,8 @@ MESSAGES = (
 
 def forget_functions() -> None:
     """Make the column functions again."""
-    made = (functions._strict, functions._lenient, functions._encoder)
-    for cached in (*made, functions._strict_records, functions._lenient_records):
+    made = (functions.strict_decoder, functions.lenient_decoder, functions.encoder)
+    for cached in (*made, functions.strict_record_decoder, functions.lenient_record_decoder):
         cached.cache_clear()
 
 

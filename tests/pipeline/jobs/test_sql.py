@@ -150,7 +150,7 @@ def test_where_spark_refuses_functions_the_sources_are_registered(
     def refuse(*_: object) -> None:
         raise broken
 
-    monkeypatch.setattr("kipspark.spark.sql._info", refuse)
+    monkeypatch.setattr("pyspark.java_gateway.ensure_callback_server_started", refuse)
     with pytest.warns(UserWarning, match=r"no SQL functions here: Spark 4\.\S+ refuses them .*; classic") as warned:
         kipspark.register(spark)
     assert "\n" not in str(warned[0].message)

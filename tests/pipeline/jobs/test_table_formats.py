@@ -19,9 +19,8 @@ from kipspark.errors import JobError
 from kipspark.jobs.conform.command import golden_corpus
 from kipspark.jobs.offsets.report import offsets_report
 from kipspark.jobs.shared import running
-from kipspark.report.formats import Format
 from kipspark.report.metrics import Gauge, Metrics, exposition
-from kipspark.report.outputs import write_tables
+from kipspark.report.outputs import Format, write_tables
 from kipspark.report.report import Report, Table
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs

@@ -161,8 +161,8 @@ class Broker:
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     broker = Broker({0: range(500, 1000), 1: [0], 2: [3 * WIDTHS[-1]]}, 500)
-    monkeypatch.setattr(live_times, "_read", broker.read)
-    monkeypatch.setattr(live_times, "_starts", broker.find_starts)
+    monkeypatch.setattr(live_times, "read_stretches", broker.read)
+    monkeypatch.setattr(live_times, "find_starts", broker.find_starts)
     return broker
 
 
@@ -213,7 +213,7 @@ def test_another_error_of_the_brokers_is_reported(
     def fails(*arguments: object) -> None:
         raise PySparkException("Lost task: org.apache.kafka.common.errors.TimeoutException: no answer\n")
 
-    monkeypatch.setattr(live_times, "_read", fails)
+    monkeypatch.setattr(live_times, "read_stretches", fails)
     with pytest.raises(SourceError, match=r"^b:1: TimeoutException: no answer$"):
         found_by(spark, [("g", "t", 0, 600, 1000, 400)])
 

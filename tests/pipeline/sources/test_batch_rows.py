@@ -126,7 +126,7 @@ def test_fields_of_a_head_are_where_the_spec_has_them() -> None:
         records=b"",
     )
     data = batch.encode()
-    for name, (type_, position) in batch_heads._LAYOUT.items():
+    for name, (type_, position) in batch_heads.POSITIONS.items():
         if hasattr(batch, {"leader_epoch": "partition_leader_epoch"}.get(name, name)):
             expected = getattr(batch, {"leader_epoch": "partition_leader_epoch"}.get(name, name))
             size = int(type_[-1])
@@ -146,7 +146,7 @@ def test_ranges_have_every_batch_once(tmp_path: Path, split_bytes: int) -> None:
 
 
 def test_many_batches_are_more_than_one_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_heads, "_COUNT", 7)
+    monkeypatch.setattr(batch_heads, "COUNT", 7)
     segment = segment_of(tmp_path / "t-0", *[plain(2 * at) for at in range(50)])
     assert [len(heads.position) for heads in batch_heads_in(segment.path, 0, segment.size)] == [7] * 7 + [1]
     assert [row["base_offset"] for row in batch_rows(segment)] == list(range(0, 100, 2))

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from kipspark.errors import SourceError
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.captures import (
     LONGEST_LINE,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.selection import KAFKA, Selection
+from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipwire.model.types import TYPES
 from tests.support.stored_columns import Column, recorded
 

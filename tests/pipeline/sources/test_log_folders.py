@@ -15,15 +15,13 @@ from kipspark.sources import log_rows
 from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipspark.sources.changing_logs.checkpoints import Reached
 from kipspark.sources.changing_logs.follower import Follower
-from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.partition_files.kinds import KINDS
-from kipspark.sources.partition_files.reading import find_files
+from kipspark.sources.partition_files import KINDS, find_files
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import snapshots_of
 from kipspark.sources.splits import Split, cut, planned
@@ -246,7 +244,7 @@ def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
     assert [offset for offset in found.column("offset").to_pylist() if offset is not None] == [2, 3, 5, 8]
     narrow = Wanted(Bounds(first_offset=3, end_offset=6), permissive=True)
     assert [row["offset"] for row in rows(split, narrow) if row["error"] is None] == [3, 5]
-    monkeypatch.setattr(log_rows, "_ROWS", 3)
+    monkeypatch.setattr(log_rows, "ROWS", 3)
     assert [row["batch_position"] for row in rows(split, Wanted(permissive=True))] == positions
     assert all(len(some) <= 2 * 3 for some in read_rows(split, Wanted(permissive=True)))
 
@@ -271,7 +269,7 @@ def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monk
         for of_batch in range(3)
     ]
     for count in (1, 4, 6, 9, 100):  # rows at which an Arrow batch is complete: those of 1, 2, 2, 3 and all batches
-        monkeypatch.setattr(log_rows, "_ROWS", count)
+        monkeypatch.setattr(log_rows, "ROWS", count)
         found = list(rows(split, Wanted()))
         assert [(row["producer_id"], row["compression"], row["sequence"]) for row in found] == of_each
         assert {(row["topic"], row["partition"], row["error"]) for row in found} == {("t", 0, None)}
@@ -282,7 +280,7 @@ def test_columns_of_one_value_are_made_once_for_all_arrow_batches(
 ) -> None:
     write(tmp_path / "t-0", b"".join(batch(offset) for offset in range(12)))
     (split,) = cut(find_segments(tmp_path)[0])
-    monkeypatch.setattr(log_rows, "_ROWS", 3)
+    monkeypatch.setattr(log_rows, "ROWS", 3)
     found = list(read_rows(split, Wanted()))
     assert [len(some) for some in found] == [3, 3, 3, 3]
     own = {"offset", "timestamp", "key", "value", "headers", "batch_position"}

@@ -21,14 +21,12 @@ from kipspark.files.stores import Storage, StoredFile, storage_of
 from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
-from kipspark.sources.partition_files.kinds import KINDS
-from kipspark.sources.partition_files.reading import find_files
+from kipspark.sources.partition_files import KINDS, find_files
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from kipspark.sources import packet_captures
-from kipspark.sources.frame_rows import FrameFilter
-from kipspark.sources.frames_source import KafkaFramesSource
+from kipspark.sources.captures import FrameFilter
+from kipspark.sources.file_sources import KafkaFramesSource
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import Placed, Share, find_frames, find_share
@@ -79,7 +79,7 @@ def test_rows_of_shares_have_the_numbers_of_the_whole_with_gaps(
 ) -> None:
     file = dumped(tmp_path, Disorder(joined=True, largest=65000), lost=0.02)
     capture = PacketCapture(str(file), (str(file),))
-    monkeypatch.setattr(packet_captures, "_BYTES_OF_TASK", 1000)
+    monkeypatch.setattr(packet_captures, "BYTES_OF_TASK", 1000)
 
     def rows_of(*parts: PacketCapture) -> pa.Table:
         rows = [row for part in parts for row in read_packet_frames(part, (), FrameFilter())]
@@ -104,7 +104,7 @@ def test_a_large_capture_has_the_tasks_that_are_asked_for(tmp_path: Path, monkey
         return len(source.reader(source.schema()).partitions())
 
     assert tasks() == tasks(packetTasks="4") == 1  # it is small
-    monkeypatch.setattr(packet_captures, "_BYTES_OF_TASK", file.stat().st_size // 3)
+    monkeypatch.setattr(packet_captures, "BYTES_OF_TASK", file.stat().st_size // 3)
     assert tasks() == 1
     assert tasks(packetTasks="2") == 2
     assert tasks(packetTasks="100") == 3

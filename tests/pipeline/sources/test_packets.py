@@ -15,7 +15,7 @@ import pytest
 
 from kipspark.errors import SourceError
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.frame_rows import FRAMES_SCHEMA, FrameFilter
+from kipspark.sources.captures import FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
 from kipwire.message.frames import LARGEST_FRAME

@@ -21,11 +21,10 @@ from kafka_messages.sasl_handshake_response.v0 import SaslHandshakeResponse
 from kipspark import commands
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs.encodings.tables import count_frames
-from kipspark.jobs.extract.extraction import extract
+from kipspark.jobs.extract.command import extract
 from kipspark.jobs.traffic.tables import inspect_frames
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipwire.traffic import packet_captures as capture_module
 from kipwire.traffic import streams
@@ -238,15 +237,15 @@ def test_a_stream_that_jumps_back_further_than_any_window_goes_on_there() -> Non
 
 
 def test_what_is_held_of_all_connections_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_module, "_MOST_HELD", 100_000)
-    monkeypatch.setattr(capture_module, "_MOST_CONNECTIONS", 50)
+    monkeypatch.setattr(capture_module, "MOST_HELD", 100_000)
+    monkeypatch.setattr(capture_module, "MOST_CONNECTIONS", 50)
     start = pack(">ihhih", 10**7, 0, 9, 1, -1)
     talks = [Talk(CLIENT + number).say(True, start + bytes(5000)) for number in range(100)]
     found = found_in(tmp_path, made.dump([one for talk in talks for one in talk.segments]))
     given_up = [one for one in found if one.error and "is dropped: too many bytes wait" in one.error]
     assert len(given_up) > 2
     assert len(ids(found)) == 100
-    monkeypatch.setattr(streams, "_MOST_WAITING", 10)
+    monkeypatch.setattr(streams, "MOST_WAITING", 10)
     holes = [Tcp(number, CLIENT, BROKER, True, 1010 + 2 * number, b"x") for number in range(1000)]
     assert len(errors_of(found_in(tmp_path, made.dump([*Talk().segments, *holes])))) == 1
 

@@ -13,9 +13,8 @@ import pytest
 from kipspark.arrow import struct_type
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs.shared.options import folders_of_brokers
-from kipspark.sources.partition_files.kinds import KINDS
-from kipspark.sources.partition_files.reading import find_files, read_file
-from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
+from kipspark.sources.file_sources import KafkaPartitionFilesSource
+from kipspark.sources.partition_files import KINDS, find_files, read_file
 from tests.support.places import DATA
 
 FILES = DATA / "partition_files"

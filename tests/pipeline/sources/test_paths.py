@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 
 from kipspark.errors import JobError, ListingError, SourceError
 from kipspark.files.roots import each_root, matching, shown_roots
-from kipspark.jobs.extract.extraction import extract
+from kipspark.jobs.extract.command import extract
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.frames_source import KafkaFramesSource
+from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.options import Options, path_options
-from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from kipspark.sources.segments import find_segments
-from kipspark.sources.snapshot_source import KafkaSnapshotSource
 from kipwire.records import Record, write_batch
 from tests.support import packet_dumps as made
 from tests.support.places import DATA

@@ -59,7 +59,7 @@ def session_with(tracker: Tracker) -> SparkSession:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setenv("TERM", "xterm")
 
 
@@ -109,10 +109,10 @@ def test_a_jvm_that_has_ended_does_not_disturb_its_own_error() -> None:
     assert screen.getvalue() == ""
 
 
-def test_a_server_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_says_how_far_it_is() -> None:
     handlers: list[Any] = []
-    spark = SimpleNamespace(registerProgressHandler=handlers.append, removeProgressHandler=handlers.remove)
-    monkeypatch.setattr(progress, "_is_remote", lambda _: True)
+    remote = type("SparkSession", (SimpleNamespace,), {"__module__": "pyspark.sql.connect.session"})
+    spark = remote(registerProgressHandler=handlers.append, removeProgressHandler=handlers.remove)
     screen = Screen()
     stage = SimpleNamespace(stage_id=3, num_tasks=8, num_completed_tasks=1, num_bytes_read=5 * 2**20, done=False)
     with progress_line(cast(SparkSession, spark), screen):

@@ -16,14 +16,12 @@ from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.jobs import conform
 from kipspark.jobs.conform.tables import random_message
-from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipspark.messages.selection import Selection
+from kipspark.messages.selection import Selection, all_versions_type
 from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipwire import ConversionError, EncodeError, PackageError, columns, convert
 from tests.support.places import ROOT
 
@@ -138,7 +136,7 @@ def test_only_the_first_batch_looks_for_the_classes_of_a_message(monkeypatch: py
     data = pa.array([b"\0\3" + OffsetCommitValue(offset=1).encode()])
     first = decode_strictly(selection, data)
     monkeypatch.setattr("kipspark.messages.selection.registry_of", None)
-    monkeypatch.setattr("kipspark.messages.all_versions.columns", None)
+    monkeypatch.setattr("kipspark.messages.selection.columns", None)
     assert decode_strictly(selection, data) == first
 
 

@@ -18,14 +18,12 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import SourceError
 from kipspark.messages.records import Records, decode_metadata
 from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.frames_source import KafkaFramesSource
+from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.options import Options
-from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.snapshot_source import KafkaSnapshotSource
 from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from kipspark.errors import ListingError, SourceError
 from kipspark.files import access
 from kipspark.sources import log_rows, splits
-from kipspark.sources.changing_logs import ends, losses, reading
+from kipspark.sources.changing_logs import losses, places
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipwire.records import Record, write_batch
@@ -517,7 +517,7 @@ def test_columns_do_not_matter_for_segments_that_are_replaced(tmp_path: Path) ->
 def test_a_segment_that_is_replaced_while_it_is_read_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_rows, "_ROWS", 4)
+    monkeypatch.setattr(log_rows, "ROWS", 4)
     olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
     stream = Stream(tmp_path)
     _, _, (task,) = stream.plan() or ({}, {}, [])
@@ -566,7 +566,7 @@ def test_a_file_that_never_stays_is_an_error(tmp_path: Path, monkeypatch: pytest
     segment(tmp_path, "t-0", range(3))
     stream = Stream(tmp_path)
     _, _, tasks = stream.plan() or ({}, {}, [])
-    monkeypatch.setattr(reading, "_is_replaced", lambda _: True)
+    monkeypatch.setattr(Segment, "is_replaced_by", lambda *_: True)
     with pytest.raises(SourceError, match=r"0\.log: was replaced 20 times while it was read"):
         stream.read(tasks)
 
@@ -619,7 +619,7 @@ def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytes
         scanned.append((end - start) // SIZE)
         return batch_heads(file, start, end)
 
-    monkeypatch.setattr(ends, "batch_heads", counted)
+    monkeypatch.setattr(places, "batch_heads", counted)
     assert len(Stream(tmp_path).batch()) == 500
     assert sum(scanned) < 12 * 3
 

@@ -17,7 +17,7 @@ from kipspark.jobs.metadata.report import metadata_records
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folders_of_brokers
 from kipspark.jobs.shared.reading import files, heads, log
 from kipspark.jobs.shared.running import run
-from kipspark.report.formats import Format
+from kipspark.report.outputs import Format
 from kipspark.report.report import Report, Table
 from kipspark.sources.options import listed
 from kipwire.tools.text import did_you_mean

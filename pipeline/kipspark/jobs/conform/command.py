@@ -15,7 +15,7 @@ from kipspark.files.access import read_path
 from kipspark.jobs import conform
 from kipspark.jobs.shared.options import Html, Master, Out, Remote, TableFormat
 from kipspark.jobs.shared.running import run
-from kipspark.report.formats import Format
+from kipspark.report.outputs import Format
 from kipspark.report.report import Report, Table
 from kipwire.message.registry import registry_of
 

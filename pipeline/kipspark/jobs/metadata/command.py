@@ -12,7 +12,7 @@ from kipspark.jobs.metadata.report import metadata_report, nothing_of
 from kipspark.jobs.metadata.tables import TOPIC
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs
 from kipspark.jobs.shared.running import run
-from kipspark.report.formats import Format
+from kipspark.report.outputs import Format
 
 
 def command(

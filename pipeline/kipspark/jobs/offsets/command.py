@@ -18,8 +18,7 @@ from kipspark.files.access import check_are_here
 from kipspark.jobs.offsets import report as reports
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folder_here, logs
 from kipspark.jobs.shared.running import ReportOf, run
-from kipspark.report.formats import Format
-from kipspark.report.outputs import check_folder
+from kipspark.report.outputs import Format, check_folder
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
 from kipspark.spark.session import is_submitted, open_session

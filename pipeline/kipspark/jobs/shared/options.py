@@ -15,10 +15,10 @@ import typer
 import kipspark
 from kipspark.errors import JobError, SourceError
 from kipspark.files.stores import is_url
-from kipspark.report.formats import Format
+from kipspark.report.outputs import Format
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
-from kipspark.sources.partition_files.reading import NOT_IN_STORES
+from kipspark.sources.partition_files import NOT_IN_STORES
 from kipspark.sources.segments import Segment, find_segments
 
 _PACKAGE = Path(kipspark.__file__).resolve().parent

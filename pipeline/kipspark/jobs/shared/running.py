@@ -24,12 +24,10 @@ from kipspark.jobs.shared.options import (
     captures,
     logs,
 )
-from kipspark.report.console import show
-from kipspark.report.formats import Format
 from kipspark.report.metrics import STDOUT, exposition
-from kipspark.report.outputs import check_file, check_tables, write_file, write_tables
-from kipspark.report.page import page
+from kipspark.report.outputs import Format, check_file, check_tables, write_file, write_tables
 from kipspark.report.report import FirstRows, Report, Table, first_rows
+from kipspark.report.views import page, show
 from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire.tools.terminal import ERR, OUT, table_console

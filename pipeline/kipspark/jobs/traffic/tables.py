@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.arrow import struct_type
 from kipspark.messages.selection import KAFKA
-from kipspark.sources.frame_rows import FRAMES_SCHEMA
+from kipspark.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
 from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kipspark.jobs.transactions.coordinators import transactions
 from kipspark.jobs.transactions.tables import (
     OF_BATCHES,
     log_starts,
     open_transactions,
     partitions,
     producers,
+    transactions,
     without_coordinator,
 )
 

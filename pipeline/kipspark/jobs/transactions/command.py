@@ -13,7 +13,7 @@ from kipspark.jobs.metadata.report import metadata_records
 from kipspark.jobs.shared.options import folders_of_brokers
 from kipspark.jobs.shared.reading import files, heads, log
 from kipspark.jobs.shared.running import on_logs
-from kipspark.jobs.transactions.coordinators import OPEN, TOPIC
+from kipspark.jobs.transactions.tables import OPEN, TOPIC
 from kipspark.report.report import Report, Table
 from kipwire.tools.text import counted
 

@@ -1,8 +1,11 @@
-"""The producers of partitions: who has a transaction open since when, and what that holds back.
+"""Producers with open transactions in partitions, what these hold back, and the state of each transactional id.
 
 Heads of batches in, from `kafka_log` with the level `batches` and `includeControl`, those of replicas too, and what
 `kafka_partition_files` has of the same path. A transaction of a producer ends with its next marker in the partition.
 Spark's tasks read what markers say from where they are.
+
+What coordinators say is from rows of `kafka_log` of `__transaction_state`; records that are there more than once, from
+several replicas, do no harm.
 """
 
 from __future__ import annotations
@@ -11,17 +14,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
+from kafka_messages.enums import TransactionState
 from kipspark.arrow import spark_type
 from kipspark.errors import SourceError
 from kipspark.jobs.shared.reading import folder, last_ends
+from kipspark.spark.functions import from_coordinator
 from kipwire import KipwireError
 from kipwire.records import control_record, read_segment
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
+
+TOPIC = "__transaction_state"
+
+_TYPE = "TransactionLog"
+OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+"""The states of transactions that have not ended."""
 
 OF_BATCHES = (
     *("topic", "partition", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "records_count"),
@@ -313,3 +324,59 @@ def _marker(segment: str | None, position: int | None) -> tuple[str | None, int 
     except (KipwireError, ValueError) as error:
         raise SourceError(f"{segment}: {error}") from None
     return None, None
+
+
+def transactions(log: DataFrame) -> DataFrame:
+    """The last state of each transactional id.
+
+    Columns: transactional_id, coordinator_partition (of the topic), producer_id, producer_epoch, state in the words
+    of Kafka's tools, timeout_ms, started (null if none is open or was), changed, and `partitions` such as `orders-0`.
+
+    Raises:
+        BrokenMessageError: when it is computed, at the first broken record.
+    """
+    record = from_coordinator("key", "value", coordinator="transaction", types=[_TYPE])
+    value = sf.col("value")
+    return (
+        log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
+        .select("partition", "offset", record.alias("record"))
+        .where(sf.col("record.type") == _TYPE)
+        .groupBy(
+            sf.col("record.key.transaction_log.transactional_id").alias("transactional_id"),
+            sf.col("partition").alias("coordinator_partition"),
+        )
+        .agg(sf.max_by("record.value.transaction_log", "offset").alias("value"))
+        .where(value.isNotNull())  # a tombstone: the transactional id has expired
+        .select(
+            "transactional_id",
+            "coordinator_partition",
+            value["producer_id"].alias("producer_id"),
+            value["producer_epoch"].alias("producer_epoch"),
+            _state(value["transaction_status"]).alias("state"),
+            value["transaction_timeout_ms"].alias("timeout_ms"),
+            _time(value["transaction_start_timestamp_ms"]).alias("started"),
+            _time(value["transaction_last_update_timestamp_ms"]).alias("changed"),
+            _partitions(value["transaction_partitions"]).alias("partitions"),
+        )
+    )
+
+
+def _state(status: Column) -> Column:
+    """The word that Kafka's tools have for a state, such as PrepareCommit; a number that is not known stays one."""
+    words = {int(one): one.name.title().replace("_", "") for one in TransactionState}
+    return sf.coalesce(*[sf.when(status == number, word) for number, word in words.items()], status.cast("string"))
+
+
+def _time(milliseconds: Column) -> Column:
+    return sf.when(milliseconds >= 0, sf.timestamp_millis(milliseconds))
+
+
+def _partitions(topics: Column) -> Column:
+    """Partitions by topic as one list of names, which are those of their folders; empty for null."""
+    names = sf.transform(
+        topics,
+        lambda one: sf.transform(
+            one["partition_ids"], lambda number: sf.concat(one["topic"], sf.lit("-"), number.cast("string"))
+        ),
+    )
+    return sf.coalesce(sf.array_sort(sf.flatten(names)), sf.array().cast("array<string>"))

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from kipspark.errors import ListingError, SourceError
 from kipspark.sources.batch_heads import Wanted
 from kipspark.sources.changing_logs.checkpoints import Reached
-from kipspark.sources.changing_logs.ends import End, log_end, settled
 from kipspark.sources.changing_logs.limits import Unread, share_out
 from kipspark.sources.changing_logs.losses import Present, check_is_there, report_loss
-from kipspark.sources.changing_logs.places import Place, position_at
+from kipspark.sources.changing_logs.places import End, Place, log_end, position_at, settled
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, cut
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-from kipspark.sources.changing_logs.ends import End
-from kipspark.sources.changing_logs.places import Place, heads_at, position_at
+from kipspark.sources.changing_logs.places import End, Place, heads_at, position_at
 from kipspark.sources.segments import Segment
 from kipwire.records.accounting import Head
 

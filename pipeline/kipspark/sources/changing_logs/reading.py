@@ -16,8 +16,8 @@ from kipspark.arrow import pc
 from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import is_url
 from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
+from kipspark.sources.changing_logs.places import log_end, settled
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, planned
 

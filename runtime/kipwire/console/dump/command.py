@@ -13,12 +13,11 @@ from kipwire.console.command_line import PATH, OneOf, discard_output, fail
 from kipwire.console.dump.captures import Capture, capture_at
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
-from kipwire.console.dump.json_lines import JsonLines
+from kipwire.console.dump.lines import JsonLines, TextLines
 from kipwire.console.dump.log_files import LogFile, find_log_files, within
 from kipwire.console.dump.logs import LogDump, Wanted
 from kipwire.console.dump.output import Output, milliseconds
 from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind_of
-from kipwire.console.dump.text import TextLines
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.files import need_file

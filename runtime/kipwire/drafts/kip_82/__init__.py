@@ -10,13 +10,12 @@
 What Kafka released has texts for keys: that is `kipwire.records`. The guide is docs/record-formats.md.
 """
 
-from kipwire.drafts.kip_82.converting import to_magic_2
 from kipwire.drafts.kip_82.headers import Headers, MutableHeaders
 from kipwire.drafts.kip_82.lookup import find_header, find_header_in_section, headers_up_to
 from kipwire.drafts.kip_82.model import ConsumerRecord, ProducerRecord
 from kipwire.drafts.kip_82.reading import headers_of, read_records
 from kipwire.drafts.kip_82.serializers import HeaderSerializers, HeaderValueError, Serializer
-from kipwire.drafts.kip_82.writing import write_records
+from kipwire.drafts.kip_82.writing import to_magic_2, write_records
 
 __all__ = [
     "ConsumerRecord",

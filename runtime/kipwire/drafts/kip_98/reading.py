@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TIMESTAMP_END = 9
 """Where the offset delta of a message starts, after its length."""
 CRC_SIZE = 4
-_SMALLEST = 14
+SMALLEST_MESSAGE = 14
 """Bytes that a message has at least after its length."""
 
 
@@ -201,7 +201,7 @@ def bounds_of(data: bytes, pos: int = 0, end: int | None = None) -> Iterator[Bou
         while pos < end:
             size, start = varint_at(data, pos)
             pos = start + size
-            if not _SMALLEST <= size <= end - start:
+            if not SMALLEST_MESSAGE <= size <= end - start:
                 return
             yield Bounds(start, pos)
     except (IndexError, Malformed):
@@ -210,7 +210,7 @@ def bounds_of(data: bytes, pos: int = 0, end: int | None = None) -> Iterator[Bou
 
 def _has_more_messages(section: bytes, most: int) -> bool:
     """Whether the section has more messages than that, before any of them exists."""
-    return len(section) > most * _SMALLEST and next(islice(bounds_of(section), most, None), None) is not None
+    return len(section) > most * SMALLEST_MESSAGE and next(islice(bounds_of(section), most, None), None) is not None
 
 
 def with_right_crcs(section: bytes) -> bytes:

@@ -1,14 +1,16 @@
-"""The command `kipgen rules`."""
+"""The commands that show the language of specs: `kipgen rules` and `kipgen schema`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 import click
 
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.reading.rules import ALL
-from kipwire.console.command_line import fail
+from kipgen.resources import enum_schema_path, schema_path
+from kipwire.console.command_line import OneOf, fail
 from kipwire.tools.text import did_you_mean, print_out
 
 
@@ -48,3 +50,21 @@ def rules(ids: Sequence[str], brief: bool) -> None:
 def _print_example(title: str, colour: str, text: str) -> None:
     print_out("  ", (title, colour))
     print_out("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
+
+
+class Kind(StrEnum):
+    """What a schema is for."""
+
+    MESSAGE = "message"
+    ENUM = "enum"
+
+
+@click.command
+@click.argument(
+    "kind", type=OneOf(Kind), default="message", help="What the schema is for: specs of messages, or of enums."
+)
+@click.option("--path", is_flag=True, help="Print where the file is, for the settings of an editor.")
+def schema(kind: Kind, path: bool) -> None:
+    """Print the JSON Schema of specs, with which editors check them as they are written."""
+    file = enum_schema_path() if kind is Kind.ENUM else schema_path()
+    print(file if path else file.read_text(encoding="utf-8").rstrip())

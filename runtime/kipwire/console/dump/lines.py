@@ -1,8 +1,15 @@
-"""The lines of a log for people: one for each file, batch and record, as `name=value`."""
+"""The lines of a log: for people one for each file, batch and record, as `name=value`; for programs JSON objects.
+
+A JSON object is a file, a batch, a record or an error, told apart by `type`.
+"""
 
 from __future__ import annotations
 
-from kipwire.console.dump.contents import Contents
+from base64 import b64encode
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+from kipwire.console.dump.contents import Contents, JsonText
 from kipwire.console.dump.log_files import LogFile
 from kipwire.console.dump.output import NONE, moment_text
 from kipwire.console.dump.reading import Damage, Summary
@@ -98,8 +105,8 @@ class TextLines:
                 time = moment_text(timestamp)
             type_, _, key, value, version = content
             lines.append(
-                f"  offset={record.offset} time={time}{_headers(record.headers) if record.headers else ''} {type_}"
-                f"{'' if version is None else f' v{version}'}{'' if key is None else f' key={_safe(key)}'} "
+                f"  offset={record.offset} time={time}{_header_text(record.headers) if record.headers else ''} "
+                f"{type_}{'' if version is None else f' v{version}'}{'' if key is None else f' key={_safe(key)}'} "
                 f"value={value if value.isprintable() else printable_line(value)}\n"
             )
         return "".join(lines), errors
@@ -116,7 +123,7 @@ def _plain(records: list[Record]) -> str:
         key, value, headers = record.key, record.value, record.headers
         try:
             lines.append(
-                f"  offset={record.offset} time={time}{_headers(headers) if headers else ''} "
+                f"  offset={record.offset} time={time}{_header_text(headers) if headers else ''} "
                 f"key={'null' if key is None else repr(key.decode())} "
                 f"value={'null' if value is None else repr(value.decode())}\n"
             )
@@ -127,22 +134,22 @@ def _plain(records: list[Record]) -> str:
 
 def _record(record: Record) -> str:
     """The same of one record."""
-    headers = _headers(record.headers) if record.headers else ""
+    headers = _header_text(record.headers) if record.headers else ""
     return (
         f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} "
-        f"key={_bytes(record.key)} value={_bytes(record.value)}\n"
+        f"key={_text_of(record.key)} value={_text_of(record.value)}\n"
     )
 
 
-def _headers(headers: list[Header]) -> str:
+def _header_text(headers: list[Header]) -> str:
     texts = [
-        f"{key.raw if isinstance(key, RawHeaderKey) else key!r}: {'null' if value is None else _bytes(value)}"
+        f"{key.raw if isinstance(key, RawHeaderKey) else key!r}: {'null' if value is None else _text_of(value)}"
         for key, value in headers
     ]
     return f" headers={{{', '.join(texts)}}}"
 
 
-def _bytes(data: bytes | None) -> str:
+def _text_of(data: bytes | None) -> str:
     """Bytes as text if they are UTF-8, with escapes for all that cannot be printed; else as Python writes bytes."""
     if data is None:
         return "null"
@@ -169,3 +176,120 @@ def _what(file: LogFile) -> str:
 
 def _counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
+
+
+_compact = JsonText(ascii=True).any
+
+
+class JsonLines:
+    """The lines of the files of a log."""
+
+    def __init__(self) -> None:
+        self._internal: str | None = None
+        self._file: dict[str, Any] = {}
+        self._partition = ""
+        self._contents = Contents(ascii=True)
+
+    def file(self, file: LogFile, size: int) -> str:
+        """Nothing: each batch has its file."""
+        self._internal = file.internal
+        self._file = _of_file(file)
+        # Records have this without a call for each of them.
+        self._partition = _compact({"topic": file.topic, "partition": file.partition})[1:-1]
+        return ""
+
+    def batch(self, batch: RecordBatch) -> str:
+        """The object of a batch: everything in its head.
+
+        Raises:
+            DecodeError: it is compressed, of magic 0 or 1, and broken.
+        """
+        return _line(
+            {
+                "type": "batch",
+                **self._file,
+                "position": batch.position,
+                "size": batch.size,
+                "magic": batch.magic,
+                "base_offset": batch.base_offset,
+                "last_offset": batch.last_offset,
+                "records_count": batch.records_count,
+                "base_timestamp": batch.base_timestamp,
+                "max_timestamp": batch.max_timestamp,
+                "timestamp_type": batch.timestamp_type,
+                "compression": batch.compression,
+                "crc": batch.crc,
+                "attributes": batch.attributes,
+                "leader_epoch": batch.partition_leader_epoch,
+                "producer_id": batch.producer_id,
+                "producer_epoch": batch.producer_epoch,
+                "base_sequence": batch.base_sequence,
+                "last_sequence": batch.last_sequence,
+                "is_transactional": batch.is_transactional,
+                "is_control": batch.is_control,
+                "delete_horizon": batch.delete_horizon,
+            }
+        )
+
+    def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
+        """The objects of records of a batch, and how many of them are not what they should be."""
+        is_decoded = batch.is_control or self._internal is not None
+        head = f'{{"type":"record",{self._partition},"batch_position":{batch.position},"offset":'
+        lines, errors = [], 0
+        for record in records:
+            said = "}\n"
+            key, value = record.key, record.value
+            content = None
+            if is_decoded:
+                try:
+                    content = self._contents.of(record, self._internal, is_control=batch.is_control)
+                except KipwireError as error:
+                    errors += 1
+                    said = f',"error":{_compact(str(error))}}}\n'
+            if content is None:
+                pair = f'"key":{_json_of(key)},"value":{_json_of(value)}'
+            else:
+                pair = f'"key":{content.key or "null"},"value":{content.value}'
+                version = "null" if content.version is None else content.version
+                said = f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{version}}}\n'
+            lines.append(
+                f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{batch.sequence(record)},'
+                f'"key_size":{-1 if key is None else len(key)},"value_size":{-1 if value is None else len(value)},'
+                f'{pair},"headers":{_header_json(record) if record.headers else "[]"}{said}'
+            )
+        return "".join(lines), errors
+
+    def damage(self, file: LogFile, damage: Damage) -> str:
+        """The object of an error."""
+        found = {"position": damage.position, "at": damage.at, "path": damage.path, "reason": damage.reason}
+        return _line({"type": "error", **_of_file(file), **found})
+
+    def summary(self, file: LogFile, summary: Summary) -> str:
+        """The object of a file instead of its batches."""
+        return _line({"type": "file", **_of_file(file), **vars(summary), "compressions": dict(summary.compressions)})
+
+
+def _of_file(file: LogFile) -> dict[str, Any]:
+    return {"file": str(file.path), "topic": file.topic, "partition": file.partition}
+
+
+def _line(value: dict[str, Any]) -> str:
+    return f"{_compact(value)}\n"
+
+
+def _header_json(record: Record) -> str:
+    pairs = [
+        f"[{_json_of(key.raw) if isinstance(key, RawHeaderKey) else encode_basestring_ascii(key)},{_json_of(value)}]"
+        for key, value in record.headers
+    ]
+    return f"[{','.join(pairs)}]"
+
+
+def _json_of(data: bytes | None) -> str:
+    """A string if the bytes are UTF-8; else an object with base64."""
+    if data is None:
+        return "null"
+    try:
+        return encode_basestring_ascii(data.decode())
+    except UnicodeDecodeError:
+        return f'{{"base64":"{b64encode(data).decode()}"}}'

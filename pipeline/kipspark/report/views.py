@@ -1,18 +1,62 @@
-"""Reports as one self-contained HTML page with charts."""
+"""How people see a report: as tables on a terminal, and as one self-contained HTML page with charts."""
 
 from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 from itertools import accumulate
 from json import dumps
 from typing import Any
 
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
 from kipspark.errors import JobError
 from kipspark.report.report import Chart, FirstRows, Report, Row, cell
 from kipwire.tools.text import printable_line
+
+
+def show(console: Console, report: Report, tables: Iterable[FirstRows]) -> None:
+    """Print a report, each table as soon as it has been computed."""
+    for number, shown in enumerate(table.for_terminal() for table in tables):
+        if number == 0:
+            console.print(_rich_text(report.title, "bold"))
+        console.print()
+        if not shown.rows:
+            console.print(_rich_text(f"{shown.table.title}: none", "bold"))
+            continue
+        console.print(_rich_table(shown))
+        if not shown.is_all:
+            console.print(Text(f"only the first {len(shown.rows)} rows are shown", style="dim"))
+    for note in report.notes:
+        console.print()
+        console.print(_rich_text(note))
+
+
+def _rich_text(text: str, style: str = "") -> Text:
+    """Text as it is, without rich's markup."""
+    return Text(printable_line(text), style=style)
+
+
+def _rich_table(shown: FirstRows) -> RichTable:
+    table = RichTable(
+        title=_rich_text(shown.table.title, "bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for name in shown.columns:
+        is_number = any(isinstance(row[name], (int, float)) for row in shown.rows)
+        table.add_column(_rich_text(name.replace("_", " ")), justify="right" if is_number else "left", overflow="fold")
+    for row in shown.rows:
+        table.add_row(*[Text(cell(row[name], name)) for name in shown.columns])
+    return table
+
 
 _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",
