@@ -30,7 +30,8 @@ _WIDTH = 980
 _BROKEN_TEXT = "close the connection"
 
 _STYLE = (
-    "text{font:12px sans-serif;fill:#222}.t{font-weight:bold;font-size:14px}.n{font-weight:bold}.l{fill:#444;font-size:11px}"
+    "text{font:12px sans-serif;fill:#222}.t{font-weight:bold;font-size:14px}.n{font-weight:bold}"
+    ".l{fill:#444;font-size:11px}"
     ".e{paint-order:stroke;stroke:#fff;stroke-width:4px}"
     "rect.s{fill:#eef2ff;stroke:#3f51b5}rect.b{fill:#fdecea;stroke:#b71c1c}path{fill:none;stroke:#555}"
 )

@@ -1,7 +1,7 @@
 """The states of a connection, as a table: what each call and each frame of the peer does in each of them.
 
-The package's docstring has the theory. Nothing looks states up here: a connection's queue and flag say the same, at less
-cost. `tests/runtime/connection/test_states.py` drives real connections through every row, and
+The head of the package has the theory. No connection looks its state up here: its queue and its flag say the same, at
+less cost. tests/runtime/connection/test_states.py drives real connections through every row, and
 `python -m docs.site.connection_states` draws docs/connection-states.svg.
 """
 
@@ -114,7 +114,7 @@ SERVER = (
     Row("tokens, open", "expect_tokens", ("tokens, open",)),
     Row("tokens, open", "expect_requests", ("open",)),
 )
-"""A `ServerConnection`. The two handshakes are responses to SaslHandshake v0, without and with an error, in their turn."""
+"""A `ServerConnection`. `handshake` is a response to SaslHandshake v0 in its turn, without an error or with one."""
 
 INPUT_STATES = {
     "receiving": "more may come",

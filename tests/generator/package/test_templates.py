@@ -16,7 +16,7 @@ pytestmark = pytest.mark.same_without_kernel
 DEEPEST = 3
 
 Calls = dict[str, list[str]]
-"""By macro, as `file:name`: the macros that it calls. A macro that is an argument's value is called by who passes it."""
+"""By macro, as `file:name`: the macros that it calls."""
 
 
 def calls_of(texts: Mapping[str, str]) -> Calls:
