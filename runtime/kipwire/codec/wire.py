@@ -1,8 +1,7 @@
 """Functions and tables of generated code: the parts that are too long to be inline.
 
-Functions that read take the whole buffer and a position and return a position. A short buffer is never checked for
-where it is read: a slice that comes out short leaves the position beyond the end, and the next read or the last
-comparison of `Message.decode` notices.
+Functions that read take the whole buffer and a position and return a position. They do not check for a short buffer
+where a slice comes out short: the head of templates/read.py.j2 says what notices it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,53 @@
 """The plan of a class: its items on the wire in order, with everything resolved, as plain data.
 
-Whoever reads, writes or checks messages without their generated code works from it, such as the compiled kernel and the
-walker. It is made of the field metadata alone, when first asked for, and says everything that the bytes depend on.
+A generated class is straight-line Python for one version. Whatever works with the same bytes and is not that code works
+from a plan. A plan is made from `FIELDS`, `FLEXIBLE` and `DECLARED_TAGS` of the class alone, when first asked for, and
+is kept in the class. It needs neither the spec nor the generator, so it also serves classes that an earlier release
+generated.
+
+Who walks it:
+
+* the compiled kernel: `forms.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
+  the kernel follows these: reading and writing messages, columns and projections;
+* `walk`, the walker: it reads bytes as slowly as it likes and knows where it is. It finds the place of an error after a
+  reader has failed, and gives `kipwire inspect` each value with its bytes;
+* `values`: it looks for the value that does not fit, after a writer has failed.
+
+Generated code, kernel and walker must agree on every byte. Bytes that a reader refuses and the walker accepts are an
+`AssertionError` (`messages._explain_decode`), which `test_damaged_and_random_bytes_are_refused_or_have_a_meaning` would
+meet; `test_encoding_refuses_what_checking_refuses` is its pair for `values`.
+`test_kernel_and_python_agree_on_every_class` compares the kernel with generated code.
+
+What a plan guarantees to who walks it:
+
+1. `items` are in the order of the bytes, and reading needs no other order. `tagged` are in ascending order of their
+   tags, as a tag section has them. Both together are `in_order`, the order of the spec and of the attributes.
+2. What an item depends on comes before it. The bit that says whether a value or a prefix is there is in an integer
+   before it (the rule `presence-bit`); an array whose length another one repeats, too. The exceptions go to the end of
+   a struct: a value that takes the rest, whose `after` says how many bytes follow it; and a size or a checksum over
+   what comes after it, which a writer fills in last (`start`, `is_after`, `width_to_end`).
+3. Single bits are not items. They are in the `bits` of their integer, and `number` is the place of that integer in
+   `in_order`. `attributes` is the other view: what attributes hold, without integers made of bits, sizes, constants and
+   checksums, and with the bits that are values.
+4. Names are resolved. Items refer to each other as objects: `presence`, `partner`, `of`. `kind` and `prefix` say how a
+   value is on the wire, whatever property or version of the spec it came from. No walker looks at a version.
+5. Structs are shared. A struct has one plan, wherever it is used, and what a plan computes about inner structs it
+   remembers. So thirty levels, each with two fields of the level below, take thirty looks and not 2**30
+   (test_shared_structs.py).
+6. A plan from `plan_of` ends: no struct contains itself, or there is `NoPlanError`
+   (`test_no_plan_is_made_for_structs_that_contain_themselves`). The kernel asks for such a plan; the walker and
+   `values` take any, by `struct_plan`.
+7. Messages are the plain case. `is_plain` is true if types and `compact` say everything, and then all attributes that
+   only record formats have keep the values of the class `Item`.
+
+`test_plan_says_everything_that_the_bytes_depend_on` and `test_plan_of_a_layout_says_every_part` show plans of both
+kinds.
+
+A plan is for reading. After it is made it only remembers what it has computed, and threads share it
+(`test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it`). What it does not say belongs to
+others: ranges, defaults, JSON and columns to `kipwire.model.types` and the `Field` of each item, conditions on values
+to `fields`. A new property of record formats that changes bytes gets an attribute of `Item` here and its place in
+`_resolved`; the kernel then leaves classes with it to Python until `forms.pxi` knows it.
 """
 
 from __future__ import annotations

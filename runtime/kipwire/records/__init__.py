@@ -3,6 +3,58 @@
 Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes CRC-32C fast without the kernel.
 """
 
+# Theory. A log is batches side by side, without gaps, and so are the `records` of Produce and Fetch messages. Nothing
+# says which format a batch has but its magic, the byte 16 in each of them:
+#
+#     magic 0, 1   message sets    `message_sets`    each entry is a batch: one record, or a set that is compressed
+#     magic 2      record batches  `record_batches`  a head of 61 bytes, then a section of records
+#
+# They may be mixed (`test_formats_may_be_mixed_in_one_buffer`). A format that was only proposed with magic 2 is not
+# told by its bytes: `read_batches(magic_2=...)` says it, and `reading.draft` imports its reader.
+#
+# From bytes to records, in four layers. Each rests on the one before:
+#
+# 1. The head. `heads` has where each fact of a head is, for all magics; it is the one place, and tests compare it with
+#    the specs in schemas/kafka_records, and the kernel's positions with it (test_records_heads.py). Whoever needs one
+#    fact of many batches, such as `bounds`, `with_offsets`, Spark, reads it there and decodes nothing.
+# 2. The batch. `reading.batches_in` is the loop over all formats. It takes a size and a magic, gets exactly these
+#    bytes, hands them to the reader of the magic, and moves its `Cursor` by the size. So the cursor is always at the
+#    first byte that is not accounted for, after an error, too. The reader of a magic compares the checksum, unless it
+#    is told not to. The kernel has this loop, too, for buffers, and leaves to this one what it does not know.
+# 3. The section. A batch has its bytes and decompresses them when it is asked for `records`, within `Limits`: few bytes
+#    of a codec can become very many. `record_batches.section_of` does it by `compression`; `message_sets` does the same
+#    with the value of an entry.
+# 4. The records. `sections` reads and writes those of magic 2: by the kernel, or without it by Python written by hand,
+#    and by the generated classes of schemas/kafka_records where these give up. Only the generated classes say what is
+#    wrong with a record, so errors are the same whichever way was taken. Entries of message sets are read by generated
+#    classes alone.
+#
+# `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
+# `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.
+#
+# Where a broken batch ends, and how it is told from the end of a log. In a buffer the last batch may be cut short, as
+# brokers send it: `read_batches` ends before it without an error (`test_last_batch_that_is_cut_short_ends_reading`).
+# Any other wrong byte is a `DecodeError`, which ends reading. In a file, `segments.read_part` goes on after it. It asks
+# `accounting.account` about each place where no whole batch is, and that has two answers, `Tail` and `Damage`; the head
+# of `accounting` has the rule. In short: the length of a batch is believed if another head follows by it; else a whole
+# batch is searched, known by head and checksum; and only the last segment of a log has a tail, and only where no whole
+# batch lies in it. So batches, damage and a tail fill a file without gaps and without overlaps
+# (`test_every_byte_of_a_damaged_log_is_a_row_an_error_or_the_tail_of_its_last_segment`), and hostile bytes cost a small
+# multiple of their number (`test_hostile_heads_cost_a_small_multiple_of_their_bytes`).
+#
+# Filters. `bounds.Bounds` says which records are wanted, and which batches may have some, by their heads. It trusts a
+# head only where brokers make it true, so no batch with a wanted record is passed over
+# (`test_no_batch_with_wanted_records_is_passed_over`).
+#
+# Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do
+# (`test_batches_are_written_as_java_writes_them`). `checks` refuses before writing what Kafka's builders refuse.
+# `converting` goes from one magic to another, and says what is lost.
+#
+# Above the batches, still without messages of a connection: `control` has control records and transactions,
+# `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the
+# files beside segments, `names` the names of all these files. `messages` finds the records within a Produce or Fetch
+# message.
+
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed

@@ -1,0 +1,104 @@
+"""Templates can be read: their macros call each other at most three deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import jinja2
+import pytest
+from jinja2 import nodes
+
+from kipgen.resources import template_folder
+
+pytestmark = pytest.mark.same_without_kernel
+
+DEEPEST = 3
+
+Calls = dict[str, list[str]]
+"""By macro, as `file:name`: the macros that it calls."""
+
+
+def calls_of(texts: Mapping[str, str]) -> Calls:
+    """The call graph of the macros of all templates, by the names of their files."""
+    trees = {file: jinja2.Environment().parse(text) for file, text in texts.items()}
+    macros = {f"{file}:{macro.name}" for file, tree in trees.items() for macro in tree.find_all(nodes.Macro)}
+    calls: Calls = {}
+    for file, tree in trees.items():
+        imported = dict(_imports(tree))
+        for macro in tree.find_all(nodes.Macro):
+            called = (_called(call.node, file, imported) for call in macro.find_all(nodes.Call))
+            calls[f"{file}:{macro.name}"] = sorted({name for name in called if name in macros})
+    return calls
+
+
+def _imports(tree: nodes.Template) -> Iterator[tuple[str, str]]:
+    """The names under which a template knows others, or their macros."""
+    for whole in tree.find_all(nodes.Import):
+        yield whole.target, f"{_file(whole)}:"
+    for some in tree.find_all(nodes.FromImport):
+        for name in some.names:
+            macro, local = name if isinstance(name, tuple) else (name, name)
+            yield local, f"{_file(some)}:{macro}"
+
+
+def _file(imports: nodes.Import | nodes.FromImport) -> str:
+    assert isinstance(imports.template, nodes.Const), "a template imports what it computes; name the file"
+    return str(imports.template.value)
+
+
+def _called(node: nodes.Expr, file: str, imported: dict[str, str]) -> str:
+    if isinstance(node, nodes.Name):
+        return imported.get(node.name, f"{file}:{node.name}")
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+        return imported.get(node.node.name, "") + node.attr
+    return ""
+
+
+def too_deep(calls: Calls) -> list[str]:
+    """The chains of more macros than may call each other, in their order; one that comes again ends its chain."""
+    found = []
+    pending = [[name] for name in calls]
+    while pending:
+        chain = pending.pop()
+        if len(chain) > DEEPEST:
+            found.append(" > ".join(chain))
+        elif chain[-1] not in chain[:-1]:
+            pending += [[*chain, name] for name in calls[chain[-1]]]
+        else:
+            found.append(" > ".join(chain) + ", and so on")
+    return sorted(found)
+
+
+def templates() -> dict[str, str]:
+    folder = template_folder()
+    return {file.relative_to(folder).as_posix(): file.read_text("utf-8") for file in Path(folder).rglob("*.j2")}
+
+
+def test_macros_call_each_other_at_most_three_deep() -> None:
+    calls = calls_of(templates())
+    assert any(calls.values()), "no macro calls another; the calls are not found"
+    deep = too_deep(calls)
+    assert not deep, f"more than {DEEPEST} macros deep: " + "; ".join(deep)
+
+
+def test_a_chain_of_four_is_found_across_templates() -> None:
+    calls = calls_of(
+        {
+            "one.j2": '{% import "two.j2" as two %}{% macro a() %}{{ two.b() }}{% endmacro %}{{ a() }}',
+            "two.j2": '{% from "three.j2" import c as see %}{% macro b() %}{{ see() | indent }}{% endmacro %}',
+            "three.j2": "{% macro c() %}{% call d() %}text{% endcall %}{% endmacro %}{% macro d() %}{% endmacro %}",
+        }
+    )
+    assert too_deep(calls) == ["one.j2:a > two.j2:b > three.j2:c > three.j2:d"]
+
+
+def test_a_macro_that_calls_itself_is_found() -> None:
+    calls = calls_of({"one.j2": "{% macro a() %}{% if x %}{{ a() }}{% endif %}{% endmacro %}"})
+    assert too_deep(calls) == ["one.j2:a > one.j2:a, and so on"]
+
+
+def test_arguments_are_not_deeper_than_the_call_that_gets_them() -> None:
+    inner = "{% macro c() %}{{ d() }}{% endmacro %}{% macro d() %}{% endmacro %}"
+    calls = calls_of({"one.j2": "{% macro a() %}{{ b(c()) }}{% endmacro %}{% macro b(text) %}{% endmacro %}" + inner})
+    assert too_deep(calls) == []
