@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +17,14 @@ from kipspark.files.stores import HERE, Storage
 from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
 from kipwire.records.bounds import UNKNOWN, Span
 from kipwire.records.heads import (
+    BATCH,
     COMPRESSION,
     CONTROL,
     DELETE_HORIZON,
     FORMATS,
     HEAD,
     LOG_APPEND_TIME,
+    MAGIC,
     RECORDS,
     SIZE_END,
     TRANSACTIONAL,
@@ -35,32 +38,27 @@ _LEAST_CHUNK, _MOST_CHUNK = 64, 1 << 18
 """Bytes that are read at once: few where batches are large, many where they are small."""
 _SMALL = 4096
 """Bytes of a batch that are read as quickly as skipped."""
-POSITIONS: dict[str, tuple[str, int]] = {
-    "offset": (">i8", 0),
-    "length": (">i4", 8),
-    "leader_epoch": (">i4", 12),
-    "magic": ("i1", 16),
-    "attributes": (">i2", 21),
-    "last_offset_delta": (">i4", 23),
-    "base_timestamp": (">i8", 27),
-    "max_timestamp": (">i8", 35),
-    "producer_id": (">i8", 43),
-    "producer_epoch": (">i2", 51),
-    "base_sequence": (">i4", 53),
-    "records_count": (">i4", 57),
-    # Of magic 0 and 1, the second one of magic 1 alone.
-    "entry_attributes": ("i1", 17),
-    "entry_timestamp": (">i8", 18),
-}
-"""Types and positions of what is in a head."""
-_HEAD = np.dtype(
+_FIELDS = (
+    *("offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp"),
+    *("max_timestamp", "producer_id", "producer_epoch", "base_sequence", "records_count"),
+)
+"""What a head of magic 2 has, in the order of `BATCH`, whose format says the types."""
+_TYPES = {"b": "i1", "h": ">i2", "i": ">i4", "I": ">u4", "q": ">i8"}
+_OF_ENTRIES = {"entry_attributes": ("i1", MAGIC + 1), "entry_timestamp": (">i8", MAGIC + 2)}
+"""What follows the magic in magic 0 and 1, with its type and position; the timestamp in magic 1 alone."""
+_formats = [np.dtype(_TYPES[code]) for code in BATCH.format[1:]]
+HEADS: np.dtype[np.void] = np.dtype(
     {
-        "names": list(POSITIONS),
-        "formats": [type_ for type_, _ in POSITIONS.values()],
-        "offsets": [position for _, position in POSITIONS.values()],
+        "names": [*_FIELDS, *_OF_ENTRIES],
+        "formats": [*_formats, *(type_ for type_, _ in _OF_ENTRIES.values())],
+        "offsets": [
+            *accumulate([0, *(one.itemsize for one in _formats[:-1])]),
+            *(position for _, position in _OF_ENTRIES.values()),
+        ],
         "itemsize": RECORDS,
     }
 )
+"""An array of heads."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """An offset from which on a sum with a delta could have more than 64 bits."""
@@ -199,8 +197,8 @@ def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tup
 
 
 def _columns(positions: list[int], heads: bytearray) -> Heads:
-    raw = np.frombuffer(heads, _HEAD)
-    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in POSITIONS}
+    raw = np.frombuffer(heads, HEADS)
+    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in HEADS.names or ()}
     magic = found["magic"]
     is_entry = magic < 2
     attributes = np.where(is_entry, found["entry_attributes"], found["attributes"])
