@@ -110,7 +110,7 @@ STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: S
 def serves_columns(cls):
     """Whether the kernel fills columns from this class of messages; record formats it does not."""
     cdef Codec codec = codec_of(cls)
-    return codec.form != NULL and codec.plan.is_plain
+    return codec.form != NULL and codec.form.is_plain
 
 
 @cython.no_gc_clear  # columns lie in what is kept
@@ -158,8 +158,6 @@ cdef class Tree:
         cdef Fields* fields = <Fields*>memory(self.kept, 1, sizeof(Fields))
         cdef Column* column
         cdef Py_ssize_t i
-        if not plan.is_plain:
-            raise NotServed
         types = {field.name: field.element for field in plan.cls.ATTRIBUTES}
         chosen = dict(wanted or ())
         by_name = {}

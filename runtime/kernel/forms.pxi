@@ -105,6 +105,8 @@ cdef struct Form:
     int64_t* declared
     Py_ssize_t declared_count
     bint flexible
+    # Whether it and all structs in it have plain values alone, and nothing of computed.pxi.
+    bint is_plain
     Py_ssize_t unknown_slot
     # How many places are remembered while one is read or written; 0 where no item is computed.
     int mark_count
@@ -177,13 +179,16 @@ cdef Codec made_codec(plan, dict codecs):
     form.tagged = <Item*>memory(codec.kept, len(plan.tagged), sizeof(Item))
     form.declared = <int64_t*>memory(codec.kept, len(plan.declared_tags), sizeof(int64_t))
     form.flexible = plan.flexible
+    form.is_plain = plan.is_plain
     if plan.flexible:
         form.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
     for planned in plan.items:
         fill(&form.items[form.item_count], planned, plan.cls, codecs, codec.kept)
+        form.is_plain = form.is_plain and is_plain_within(&form.items[form.item_count])
         form.item_count += 1
     for planned in plan.tagged:
         fill(&form.tagged[form.tagged_count], planned, plan.cls, codecs, codec.kept)
+        form.is_plain = form.is_plain and is_plain_within(&form.tagged[form.tagged_count])
         form.tagged_count += 1
     for tag in plan.declared_tags:
         form.declared[form.declared_count] = tag
@@ -249,6 +254,10 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
         if type(planned.default) is not (float if item.kind == FLOAT64 else <object>uuid_type):
             raise NotServed
     return 0
+
+
+cdef inline bint is_plain_within(const Item* item) noexcept:
+    return item.form == NULL or item.form.is_plain
 
 
 cdef void* memory(list kept, Py_ssize_t count, size_t size) except NULL:

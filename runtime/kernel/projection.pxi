@@ -79,7 +79,7 @@ cdef class Projector:
             NotServed: the kernel does not serve this class, or not so many fields.
         """
         self.codec = codec_of(cls)
-        if self.codec.form == NULL or self.codec.plan is None:
+        if self.codec.form == NULL or self.codec.plan is None or not self.codec.form.is_plain:
             raise NotServed
         self.kept = []
         self.column_count = self.lane_count = count
@@ -137,8 +137,6 @@ cdef Walk* made_walk(Projector self, plan, const Form* form, choice, lanes, dict
     cdef Hop* hop
     if not choice and plan.cls in walks:
         return <Walk*>PyByteArray_AS_STRING(<PyObject*>walks[plan.cls])
-    if not plan.is_plain:
-        raise NotServed
     walk = <Walk*>memory(self.kept, 1, sizeof(Walk))
     block = self.kept[len(self.kept) - 1]
     walk.form = form
