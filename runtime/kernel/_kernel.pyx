@@ -34,9 +34,9 @@ from kipwire.codec import wire
 from kipwire.message.messages import content_of
 from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
-# Whoever has it may set what all threads share. It is never kept while other modules are imported, nor while a plan is
-# looked at, so that nobody waits for one who waits for him.
-cdef object sharing = RLock()
+# The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python code,
+# to avoid deadlock.
+cdef object init_lock = RLock()
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
@@ -58,10 +58,10 @@ for _i in range(2 * SMALL):
 cdef enum:
     STACK = 4096
     # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
-    LEAST_OBJECT = 48
+    MIN_OBJECT_SIZE = 48
 
 include "prefixes.pxi"
-include "forms.pxi"
+include "plans.pxi"
 include "computed.pxi"
 include "reading.pxi"
 include "computed_reading.pxi"
@@ -95,13 +95,13 @@ def decode(cls, data):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
-    if codec.form != NULL:
+    if codec.compiled != NULL:
         if type(data) is not bytes:
             data = content_of(data)
-        message = read_message(codec.form, data, 0, &cursor)
+        message = read_message(codec.compiled, data, 0, &cursor)
         if message != NULL and cursor.at == cursor.end:
-            return owned(message)
-        give_up(message)
+            return steal(message)
+        discard_message(message)
     return python_decode(cls, data)
 
 
@@ -110,23 +110,23 @@ def read(cls, data, offset=0):
     cdef Cursor cursor
     cdef PyObject* message
     cdef int64_t at
-    if codec.form != NULL and as_number(<PyObject*>offset, &at):
+    if codec.compiled != NULL and as_number(<PyObject*>offset, &at):
         if type(data) is not bytes:
             data = content_of(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
-            message = read_message(codec.form, data, at, &cursor)
+            message = read_message(codec.compiled, data, at, &cursor)
             if message != NULL and may_have(cursor.at - cursor.start, cursor.empty_elements):
-                return owned(message), at + (cursor.at - cursor.start)
-            give_up(message)
+                return steal(message), at + (cursor.at - cursor.start)
+            discard_message(message)
     return python_read(cls, data, offset)
 
 
-cdef inline PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) noexcept:
+cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cursor* cursor) noexcept:
     """The message that begins there in bytes; nobody meets it before it is whole."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message
     open_bytes(data, at, cursor)
-    message = read_struct(form, cursor)
+    message = read_struct(plan, cursor)
     resume_collector(was_collecting)
     return message
 
@@ -137,9 +137,9 @@ cdef inline void open_bytes(data, int64_t at, Cursor* cursor) noexcept:
     open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
 
 
-cdef void give_up(PyObject* message) noexcept:
+cdef void discard_message(PyObject* message) noexcept:
     """Forget a message that Python is to read, and why."""
-    drop_if_any(message)
+    xdecref(message)
     PyErr_Clear()
 
 
@@ -147,8 +147,8 @@ def encode(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, False, &out):
-        return owned(close_output(&out))
+    if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, False, &out):
+        return steal(close_output(&out))
     return python_encode(self)
 
 
@@ -156,33 +156,33 @@ def encoded_size(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, True, &out):
-        abandon_output(&out)
+    if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, True, &out):
+        discard_output(&out)
         return written(&out)
     return python_encoded_size(self)
 
 
-cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
+cdef bint write_message(const StructPlan* plan, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
     """Write a message, first onto the stack. Whether it could; if not, there is no output."""
     open_output(out, stack, STACK, counts)
-    if moved(out, write_struct(form, message, out.at, out)) and may_have(written(out), out.empty_elements):
+    if commit(out, write_struct(plan, message, out.at, out)) and may_have(written(out), out.empty_elements):
         return True
-    abandon_output(out)
+    discard_output(out)
     PyErr_Clear()
     return False
 
 
 def serves(cls):
     """Whether the kernel does the work for this class of messages."""
-    return codec_of(cls).form != NULL
+    return codec_of(cls).compiled != NULL
 
 
-cdef inline owned(PyObject* reference):
+cdef inline steal(PyObject* reference):
     """A new reference as an object; NULL as the error that is set."""
     if reference == NULL:
         raise MemoryError
     item = <object>reference
-    drop(reference)
+    decref(reference)
     return item
 
 
@@ -190,6 +190,6 @@ cdef bytes bytes_of(Codec codec, item):
     """The bytes of a struct, which must be one that can be written."""
     cdef Output out
     cdef uint8_t stack[STACK]
-    if not write_message(codec.form, <PyObject*>item, stack, False, &out):
+    if not write_message(codec.compiled, <PyObject*>item, stack, False, &out):
         raise NotServed
-    return <bytes>owned(close_output(&out))
+    return <bytes>steal(close_output(&out))

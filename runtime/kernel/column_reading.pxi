@@ -1,5 +1,5 @@
 # From bytes to columns, by the rules of reading.pxi. Every function says whether its bytes are strictly valid and what
-# they say has been put into the columns; of a message that is not, `forget_rows` removes what is there already.
+# they say has been put into the columns; of a message that is not, `truncate_rows` removes what is there already.
 
 cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef Py_ssize_t i, j
@@ -16,7 +16,7 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
         for j in range(step.part_count):
             if not store(step.parts[j].column, row, p + step.parts[j].at):
                 return False
-    return not fields.form.flexible or fill_tag_section(fields, row, cursor)
+    return not fields.plan.flexible or fill_tag_section(fields, row, cursor)
 
 
 cdef inline bint fill_column_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -101,10 +101,10 @@ cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept no
         return False
     if count < 0:
         return column.nullable and set_null(column, row)
-    if not can_hold(cursor, count, column.item.least):
+    if not can_hold(cursor, count, column.item.min_size):
         return False
     if column.wanted:
-        if not make_room(&column.elements, count):
+        if not reserve_rows(&column.elements, count):
             return False
         column.elements.count += count
         set_valid(column, row)
@@ -186,7 +186,7 @@ cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor)
         return False
     if count and not fill_tagged_fields(fields, row, count, &at, cursor):
         return False
-    for i in range(at, fields.form.tagged_count):
+    for i in range(at, fields.plan.tagged_count):
         if not set_default(&fields.tagged[i], row):
             return False
     if fields.unknown.wanted:
@@ -201,21 +201,21 @@ cdef bint fill_tagged_fields(
     cdef uint64_t size
     cdef int64_t tag = -1
     cdef const uint8_t* start
-    cdef const Form* form = fields.form
+    cdef const StructPlan* plan = fields.plan
     while count:
         count -= 1
         if not take_tag(cursor, &tag, &size):
             return False
-        while at[0] < form.tagged_count and form.tagged[at[0]].tag < tag:
+        while at[0] < plan.tagged_count and plan.tagged[at[0]].tag < tag:
             if not set_default(&fields.tagged[at[0]], row):
                 return False
             at[0] += 1
         start = cursor.at
-        if at[0] < form.tagged_count and form.tagged[at[0]].tag == tag:
+        if at[0] < plan.tagged_count and plan.tagged[at[0]].tag == tag:
             if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
                 return False
             at[0] += 1
-        elif is_declared(form, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
+        elif is_declared(plan, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
             return False
     return True
 
@@ -227,7 +227,7 @@ cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor*
         return False
     if not column.wanted:
         return True
-    if not make_room(&column.elements, 1):
+    if not reserve_rows(&column.elements, 1):
         return False
     (<int32_t*>column.parts[0].values)[entry] = <int32_t>tag
     column.elements.count += 1
@@ -289,9 +289,9 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         raise ValueError("the buffer of offsets is too short")
     with nogil:
         failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)
-    if tree.call.trouble == NO_MEMORY:
+    if tree.call.status == OUT_OF_MEMORY:
         raise MemoryError
-    if tree.call.trouble == TOO_MUCH:
+    if tree.call.status == CAPACITY_ERROR:
         raise OverflowError
     if failed == BAD_OFFSETS:
         raise ValueError("offsets descend or are outside the content")
@@ -315,7 +315,7 @@ cdef Py_ssize_t fill_rows(
     if not 0 <= start <= end <= content.len:
         return BAD_OFFSETS
     root.rows.call.total = end - start
-    if not make_room(root.rows, count):
+    if not reserve_rows(root.rows, count):
         return ALL_GOOD
     for row in range(count):
         at = first + row
@@ -331,11 +331,11 @@ cdef Py_ssize_t fill_rows(
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
             set_valid(root, row)
             continue
-        if root.rows.call.trouble:
+        if root.rows.call.status:
             return ALL_GOOD
         if strict:
             return row
-        forget_rows(root.rows, row)
+        truncate_rows(root.rows, row)
         if not set_null(root, row):
             return ALL_GOOD
     return ALL_GOOD

@@ -105,7 +105,7 @@ def test_every_class_is_served_or_listed_with_the_property_that_the_kernel_does_
     for one, cls in classes.items():
         if not KERNEL.serves(cls):
             fields = [field for struct in structs_of(cls, {}) for field in struct.FIELDS]
-            left[one] = {name for name in KERNEL.UNKNOWN if any(getattr(field, name) for field in fields)}
+            left[one] = {name for name in KERNEL.UNKNOWN_PROPERTIES if any(getattr(field, name) for field in fields)}
     assert left == LEFT_TO_PYTHON
 
 
@@ -122,8 +122,8 @@ def test_columns_and_projections_are_served_of_every_class_but_those_with_comput
 
 
 def test_the_kernel_knows_every_property_of_fields_but_one() -> None:
-    assert set(Field.__slots__) - KERNEL.KNOWN == {"required_if"}, "add it to KNOWN, once the kernel has it"
-    assert not KERNEL.KNOWN - set(Field.__slots__), "no field has this any more"
+    assert set(Field.__slots__) - KERNEL.KNOWN_PROPERTIES == {"required_if"}, "add it to KNOWN_PROPERTIES, once the kernel has it"
+    assert not KERNEL.KNOWN_PROPERTIES - set(Field.__slots__), "no field has this any more"
 
 
 def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_templates_print(classes: Any) -> None:
@@ -136,8 +136,8 @@ def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_t
         if "FIELDS" in vars(cls)
         for name in vars(cls).keys() - {one for field in cls.FIELDS for one in (field.name, field.slot)}
     }
-    assert names - KERNEL.GENERATED - NOT_OF_THE_CODEC.keys() == set(), "is it of the codec? Then add it to GENERATED"
-    assert KERNEL.GENERATED - names <= {"FLEXIBLE"}, "no class has this any more"  # which their bases have
+    assert names - KERNEL.CODEC_NAMES - NOT_OF_THE_CODEC.keys() == set(), "is it of the codec? Then add it to CODEC_NAMES"
+    assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # which their bases have
 
 
 def test_the_kernel_knows_every_role_of_an_item() -> None:
