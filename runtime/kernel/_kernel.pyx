@@ -2,14 +2,61 @@
 # cython: freethreading_compatible=True
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
-`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in that of functions of
-`kipwire.records`. Where it fails it does not ask why: Python then does all of it again, and either raises the error
-with its place or knows what to do with an unusual value. So the kernel decides nothing but the good path, where its
-values and bytes are those of the generated code.
-
-It is the only part of kipwire that is not memory-safe by itself: bytes are read through cursor.pxd and written through
-output.pxd alone, sizes are computed by sizes.pxd, and `make fuzz-native` runs it under AddressSanitizer.
+`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in the place of
+functions of `kipwire.records`.
 """
+
+# Theory.
+#
+# From a plan to a struct plan. `kipwire.description.plan` says of a class everything that its bytes depend on. At the
+# first use of the class the kernel compiles that to a StructPlan: an array of Items in the order of the bytes, each
+# with its kind, its prefix and the offset of the slot where instances keep the value. A Codec owns it, and the class
+# has the codec in `_codec`. A plan with a word that the kernel does not know has no struct plan (NotServed), and the
+# class is left to its generated code; tests/kernel/test_served_classes.py lists these.
+#
+# The good path alone. The kernel reads strictly valid bytes, and writes values of exactly the types of their fields.
+# On anything else a function gives NULL or False, without a reason and without an exception: its caller frees what it
+# has, clears what CPython may have set, and the Python method does all of it again. That one raises the error with
+# its location, or accepts the value, such as a tuple for a list. So there is one text for each error, and no branch
+# here for any.
+#
+# Memory. Bytes are read through `take` (cursor.pxd) and written through `put` or `reserve` and `commit` (output.pxd),
+# the places that know where memory ends; sizes are computed by `is_size` (sizes.pxd). What lives as long as a codec,
+# a projector or a tree of columns lies in its arena: a list of blocks, and of the objects that C structs in them
+# point to. Numbers of elements are bounded by the bytes that are left before memory for them is allocated.
+#
+# References. `PyObject*` are counted by hand. A function that reads gives a new reference, which its caller puts into
+# a slot or a list, both of which steal it, or drops. A function that writes borrows: arguments, snapshots and arenas
+# keep what it looks at. No Python code runs between a borrowed reference and its last use, since no function here
+# calls any: comparisons are of exact ints, texts and bytes.
+#
+# Half-made objects. An instance is made first, with empty slots, and filled as its bytes are read: so whatever has
+# been read has an owner, and one `decref` of the instance frees all of it when a later byte is wrong. Until the
+# message is whole, no other code may meet it: the garbage collector pauses where it would run in an allocation
+# (before Python 3.12), and a list is made when all its elements exist.
+#
+# Threads. Without a GIL another thread may run between any two lines. Struct plans are constant once their class has
+# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. docs/native.md has
+# the ten rules, and tests/kernel/test_kernel_source.py checks those that a text can show. With a GIL all of it is
+# free.
+#
+# Three interpreters of one plan. Objects, columns and projections are read by recursion over the same items, with the
+# same verdict on the same bytes.
+#
+# Which file is which:
+#   capi.pxd, cursor.pxd, output.pxd, sizes.pxd    the parts of CPython that are used; memory by position; sizes
+#   plans.pxi, prefixes.pxi                        struct plans, and which classes are served; sizes and counts
+#   reading.pxi, writing.pxi, tag_writing.pxi      instances from bytes and to bytes; the tag section at the end
+#   computed.pxi, computed_reading.pxi,            what only record formats have: sizes, checksums, constants, bits,
+#     computed_writing.pxi, checksums.pxd            values that may be absent; CRC-32 and CRC-32C
+#   records.pxi                                    records of magic 2 from and to `kipwire.records.Record`, by hand
+#   batches.pxi, batch_writing.pxi                 their batches: read_batches, RecordBatch.records, write_batch
+#   columns.pxi, column_memory.pxi                 Arrow columns as a tree of C structs, and their memory
+#   column_reading.pxi, column_writing.pxi,        bytes to columns, and back; UTF-8 as Python checks it
+#     utf8.pxd
+#   record_columns.pxi                             the records of batches as columns
+#   projection.pxi, projection_reading.pxi,        chosen fields: programs that find them, reading, and replacing
+#     projection_writing.pxi
 
 cimport cython
 from cpython.buffer cimport (
@@ -34,8 +81,8 @@ from kipwire.codec import wire
 from kipwire.message.messages import content_of
 from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
-# The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python code,
-# to avoid deadlock.
+# The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python
+# code, to avoid deadlock.
 cdef object init_lock = RLock()
 
 cdef object lazy_default = DEFAULT

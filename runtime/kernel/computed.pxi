@@ -1,4 +1,5 @@
-# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits.
+# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits. Their kinds are
+# the last in the list, so that messages do not pay for them.
 
 # Sizes, checksums, what these start at, and bits that say of values whether they are there, in one struct: their places
 # stay on the stack.

@@ -1,4 +1,5 @@
-# From attributes to what computed.pxi describes. Sizes and checksums are filled in when all that they cover is written.
+# From attributes to what computed.pxi describes. Sizes and checksums are filled in when all that they cover is written,
+# from the last to the first.
 
 cdef struct Marks:
     Py_ssize_t at[MAX_MARKS]
