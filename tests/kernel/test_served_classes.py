@@ -122,7 +122,7 @@ def test_columns_and_projections_are_served_of_every_class_but_those_with_comput
 
 
 def test_the_kernel_knows_every_property_of_fields_but_one() -> None:
-    assert set(Field.__slots__) - KERNEL.KNOWN_PROPERTIES == {"required_if"}, "add it to KNOWN_PROPERTIES, once the kernel has it"
+    assert set(Field.__slots__) - KERNEL.KNOWN_PROPERTIES == {"required_if"}, "may the kernel ignore it?"
     assert not KERNEL.KNOWN_PROPERTIES - set(Field.__slots__), "no field has this any more"
 
 
@@ -136,12 +136,14 @@ def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_t
         if "FIELDS" in vars(cls)
         for name in vars(cls).keys() - {one for field in cls.FIELDS for one in (field.name, field.slot)}
     }
-    assert names - KERNEL.CODEC_NAMES - NOT_OF_THE_CODEC.keys() == set(), "is it of the codec? Then add it to CODEC_NAMES"
+    assert not names - KERNEL.CODEC_NAMES - NOT_OF_THE_CODEC.keys(), "is it of the codec? Then add it to CODEC_NAMES"
     assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # which their bases have
 
 
 def test_the_kernel_knows_every_role_of_an_item() -> None:
-    roles = set(get_args(eval(Role, {"Literal": Literal})))  # an alias in quotes, since `typing` is not imported there
+    roles = set(
+        get_args(eval(str(Role), {"Literal": Literal}))
+    )  # an alias in quotes, since `typing` is not imported there
     assert set(KERNEL.ROLES) == roles - {"value", "presence"}, "bits of presence are in the items of their integers"
 
 
