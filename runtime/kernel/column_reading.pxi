@@ -97,12 +97,10 @@ cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) n
 cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t count
     cdef Py_ssize_t first = column.elements.count
-    if not take_length(column.item.count, cursor, &count):
+    if not take_count(column.item, column.nullable, cursor, &count):
         return False
     if count < 0:
-        return column.nullable and set_null(column, row)
-    if not can_hold(cursor, count, column.item.min_size):
-        return False
+        return set_null(column, row)
     if column.wanted:
         if not reserve_rows(&column.elements, count):
             return False
@@ -147,11 +145,9 @@ cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t 
 cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.item.size, cursor, &size) or not is_text_length(column.item.size, size):
+    if not take_text(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    if size < 0:
-        return column.nullable and set_null(column, row)
-    return take(cursor, size, &p) and fill_text(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_text(column, row, p, size)
 
 
 cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -164,11 +160,9 @@ cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_
 cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.item.size, cursor, &size):
+    if not take_blob(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    if size < 0:
-        return column.nullable and set_null(column, row)
-    return take(cursor, size, &p) and fill_content(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_content(column, row, p, size)
 
 
 cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:

@@ -49,6 +49,24 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
     return length[0] >= -1
 
 
+cdef inline bint take_text(
+    Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** text, int64_t* size
+) noexcept nogil:
+    """The bytes of a text, which may be none; -1 as the size for null. Whether they are there, and null may be."""
+    if not take_length(prefix, cursor, size) or not is_text_length(prefix, size[0]):
+        return False
+    return nullable if size[0] < 0 else take(cursor, size[0], text)
+
+
+cdef inline bint take_blob(
+    Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** blob, int64_t* size
+) noexcept nogil:
+    """The same of a blob."""
+    if not take_length(prefix, cursor, size):
+        return False
+    return nullable if size[0] < 0 else take(cursor, size[0], blob)
+
+
 cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) noexcept nogil:
     """The address after a size or a count, where -1 means null; NULL if it is too great. It is a scalar."""
     if prefix == UVARINT_PLUS_ONE_PREFIX:

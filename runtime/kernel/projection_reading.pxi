@@ -103,11 +103,7 @@ cdef inline bint run_op(const Op* op, Cursor* cursor, Context* context) noexcept
 cdef inline bint skip_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
-        return False
-    if size < 0:
-        return nullable
-    return take(cursor, size, &p) and is_text(p, size)
+    return take_text(prefix, nullable, cursor, &p, &size) and (size < 0 or is_text(p, size))
 
 
 cdef inline bint is_text(const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -136,9 +132,7 @@ cdef inline bint is_text(const uint8_t* p, Py_ssize_t size) noexcept nogil:
 cdef inline bint skip_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size):
-        return False
-    return nullable if size < 0 else take(cursor, size, &p)
+    return take_blob(prefix, nullable, cursor, &p, &size)
 
 
 cdef inline bint skip_fixed_elements(const Item* item, Cursor* cursor) noexcept nogil:
@@ -157,11 +151,7 @@ cdef bint skip_elements(const Item* item, Cursor* cursor) noexcept nogil:
     cdef int64_t count, number
     cdef Py_ssize_t i
     cdef const uint8_t* p
-    if not take_length(item.count, cursor, &count):
-        return False
-    if count < 0:
-        return item.nullable
-    if not can_hold(cursor, count, item.min_size):
+    if not take_count(item, item.nullable, cursor, &count):
         return False
     for i in range(count):
         if item.element == STRING:
@@ -183,12 +173,10 @@ cdef bint run_structs(const Op* op, Cursor* cursor, Context* context) noexcept:
     cdef int64_t count
     cdef Py_ssize_t i, size
     cdef const uint8_t* p
-    if not take_length(op.item.count, cursor, &count):
+    if not take_count(op.item, op.item.nullable, cursor, &count):
         return False
     if count < 0:
-        return op.item.nullable and select_null(op, context)
-    if not can_hold(cursor, count, op.item.min_size):
-        return False
+        return select_null(op, context)
     if op.program.width:
         return is_size(count, op.program.width, 0, &size) and take(cursor, size, &p)
     if op.buffer_count and not begin_elements(op, count, context):

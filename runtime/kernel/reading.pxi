@@ -45,7 +45,7 @@ cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cur
         return new_int(<int64_t>big_endian_64(p)) if take(cursor, 8, &p) else NULL
     elif kind == STRUCT:
         return read_struct(item.plan, cursor)
-    elif kind == ARRAY or kind == SECTION:
+    elif kind == ARRAY:
         return read_array(item, nullable, cursor)
     elif kind == NULLABLE_STRUCT:
         return read_nullable_struct(item, cursor)
@@ -59,6 +59,8 @@ cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cur
         return read_blob(item.size, nullable, cursor)
     elif kind == UUID:
         return new_uuid(p) if take(cursor, 16, &p) else NULL
+    elif kind == SECTION:
+        return read_section(item, nullable, cursor)
     elif kind == UINT16:
         return new_int(big_endian_16(p)) if take(cursor, 2, &p) else NULL
     elif kind == UINT32:
@@ -100,20 +102,21 @@ cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) n
     return is_there[0] or marker[0] == (255 if item.tag < 0 else 0)
 
 
+cdef inline bint take_count(const Item* item, bint nullable, Cursor* cursor, int64_t* count) noexcept nogil:
+    """The number of elements of an array, -1 for null. Whether as many may follow, and null may be."""
+    if not take_length(item.count, cursor, count):
+        return False
+    return nullable if count[0] < 0 else can_hold(cursor, count[0], item.min_size)
+
+
 cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t length
     cdef PyObject** elements
     cdef Py_ssize_t i
-    if not take_length(item.count, cursor, &length):
+    if not take_count(item, nullable, cursor, &length):
         return NULL
-    if length < 0:
-        return new_ref(None_) if nullable else NULL
-    if item.kind == SECTION:
-        return read_section(item, length, cursor)
-    if not can_hold(cursor, length, item.min_size):
-        return NULL
-    if length == 0:
-        return PyList_New(0)
+    if length <= 0:
+        return new_ref(None_) if length < 0 else PyList_New(0)
     elements = <PyObject**>alloc_items(length, sizeof(PyObject*))
     if elements == NULL:
         return NULL
@@ -151,14 +154,17 @@ cdef PyObject* discard_elements(PyObject** elements, Py_ssize_t count) noexcept:
     return NULL
 
 
-cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noexcept:
+cdef PyObject* read_section(const Item* item, bint nullable, Cursor* cursor) noexcept:
     """Elements that fill a number of bytes."""
     cdef const uint8_t* end = cursor.end
     cdef PyObject* items
     cdef PyObject* element
+    cdef int64_t size
     cdef int failed
-    if size > left(cursor):
+    if not take_length(item.count, cursor, &size) or size > left(cursor):
         return NULL
+    if size < 0:
+        return new_ref(None_) if nullable else NULL
     items = PyList_New(0)
     if items == NULL:
         return NULL
@@ -194,21 +200,17 @@ cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
 cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
+    if not take_text(prefix, nullable, cursor, &p, &size):
         return NULL
-    if size < 0:
-        return new_ref(None_) if nullable else NULL
-    return text_of(p, size) if take(cursor, size, &p) else NULL
+    return new_ref(None_) if size < 0 else text_of(p, size)
 
 
 cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size):
+    if not take_blob(prefix, nullable, cursor, &p, &size):
         return NULL
-    if size < 0:
-        return new_ref(None_) if nullable else NULL
-    return PyBytes_FromStringAndSize(<const char*>p, size) if take(cursor, size, &p) else NULL
+    return new_ref(None_) if size < 0 else PyBytes_FromStringAndSize(<const char*>p, size)
 
 
 cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cursor* cursor) noexcept:

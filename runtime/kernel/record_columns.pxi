@@ -227,11 +227,9 @@ cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexc
     """Bytes or null after their size."""
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(VARINT_PREFIX, cursor, &size):
+    if not take_blob(VARINT_PREFIX, True, cursor, &p, &size):
         return False
-    if size < 0:
-        return set_null(column, row)
-    return take(cursor, size, &p) and fill_content(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_content(column, row, p, size)
 
 
 cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -246,7 +244,7 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     column.elements.count += count
     column.offsets[row + 1] = <int32_t>column.elements.count
     for i in range(first, first + count):
-        if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+        if not take_blob(VARINT_PREFIX, False, cursor, &p, &size):
             return False
         if not fill_content(&of_header[0], i, p, size) or not fill_content(&of_header[2], i, p, size):
             return False

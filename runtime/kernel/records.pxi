@@ -209,7 +209,7 @@ cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     cdef PyObject* key
-    if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+    if not take_blob(VARINT_PREFIX, False, cursor, &p, &size):
         return NULL
     key = text_of(p, size)
     return key if is_likely(key != NULL) else new_raw_key(p, size)
