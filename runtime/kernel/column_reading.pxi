@@ -172,60 +172,44 @@ cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, 
     return add_content(column, row, p, size)
 
 
-cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+cdef inline bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     """The tagged fields, with the defaults of those that are left out, and the unknown ones."""
     cdef uint64_t count
-    cdef Py_ssize_t i, at = 0
     if not take_varint(cursor, 31, &count):
         return False
-    if count and not fill_tagged_fields(fields, row, count, &at, cursor):
+    if (count or fields.plan.tagged_count) and not fill_tagged_fields(fields, row, count, cursor):
         return False
-    for i in range(at, fields.plan.tagged_count):
-        if not set_default(&fields.tagged[i], row):
-            return False
     if fields.unknown.wanted:
         fields.unknown.offsets[row + 1] = <int32_t>fields.unknown.elements.count
     return True
 
 
-cdef bint fill_tagged_fields(
-    const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
-) noexcept nogil:
-    """`count` tagged fields. `at` becomes the number of known ones up to the last that is there."""
-    cdef uint64_t size
-    cdef int64_t tag = -1
-    cdef const uint8_t* start
-    cdef const StructPlan* plan = fields.plan
-    while count:
-        count -= 1
-        if not take_tag(cursor, &tag, &size):
-            return False
-        while at[0] < plan.tagged_count and plan.tagged[at[0]].tag < tag:
-            if not set_default(&fields.tagged[at[0]], row):
+cdef bint fill_tagged_fields(const Fields* fields, Py_ssize_t row, uint64_t count, Cursor* cursor) noexcept nogil:
+    cdef Tags tags
+    cdef NextTag found
+    open_tags(&tags, count)
+    while True:
+        found = next_tag(fields.plan, &tags, cursor)
+        if found == TAG_LEFT_OUT:
+            if not set_default(&fields.tagged[tags.known], row):
                 return False
-            at[0] += 1
-        start = cursor.at
-        if at[0] < plan.tagged_count and plan.tagged[at[0]].tag == tag:
-            if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
+        elif found == TAG_KNOWN:
+            if not fill_column_value(&fields.tagged[tags.known], row, cursor) or not has_size(&tags, cursor):
                 return False
-            at[0] += 1
-        elif is_declared(plan, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
-            return False
-    return True
+        elif found == TAG_UNKNOWN:
+            if fields.unknown.wanted and not fill_unknown_field(fields.unknown, &tags):
+                return False
+        else:
+            return found == TAGS_END
 
 
-cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
-    cdef const uint8_t* p
+cdef bint fill_unknown_field(Column* column, const Tags* tags) noexcept nogil:
     cdef Py_ssize_t entry = column.elements.count
-    if not take(cursor, size, &p):
-        return False
-    if not column.wanted:
-        return True
     if not reserve_rows(&column.elements, 1):
         return False
-    (<int32_t*>column.parts[0].values)[entry] = <int32_t>tag
+    (<int32_t*>column.parts[0].values)[entry] = <int32_t>tags.tag
     column.elements.count += 1
-    return add_content(&column.parts[1], entry, p, size)
+    return add_content(&column.parts[1], entry, tags.value, tags.size)
 
 
 # Messages one after the other, as in an Arrow array.

@@ -201,22 +201,13 @@ cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* pre
 
 cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) noexcept:
     """A known field with its tag and its size; nothing where it has its default."""
-    cdef Py_ssize_t start = written(out), size_at
+    cdef TaggedField field
     cdef bint null = is_null(column, row)
     if column.null_by_default if null else is_default_at(column, row):
         return True
-    if not put_varint(out, column.item.tag):
+    if not begin_tagged(column.item, &field, out) or not put_value(column, row, out):
         return False
-    size_at = written(out)
-    if put(out, 1) == NULL or not put_value(column, row, out):
-        return False
-    if column.item.lazy and not null:
-        if column.item.default_bytes == NULL:
-            return False
-        if ends_with(out, size_at + 1 + column.item.nullable, column.item.default_bytes):
-            out.at = out.start + start
-            return True
-    return insert_varint(out, size_at, written(out) - size_at - 1)
+    return end_tagged(column.item, not null, &field, out)
 
 
 cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:

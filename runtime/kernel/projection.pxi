@@ -136,7 +136,7 @@ cdef class Projector:
 cdef Program* compile_program(
     Projector self, plan, const StructPlan* compiled, choice, buffers, dict programs
 ) except NULL:
-    """The program of a struct, for whose chosen fields there are buffers. `programs` has the ones without chosen fields."""
+    """The program of a struct, whose chosen fields have buffers. `programs` has the ones without chosen fields."""
     cdef Program* program
     cdef Op* op
     cdef Op* before

@@ -88,7 +88,7 @@ cdef inline bint run_op(const Op* op, Cursor* cursor, Context* context) noexcept
     elif op.kind == OP_STRUCTS:
         return run_structs(op, cursor, context)
     elif op.kind == OP_BLOB:
-        return skip_blob(op.item.size, op.item.nullable, cursor)
+        return take_blob(op.item.size, op.item.nullable, cursor, &p, &number)
     elif op.kind == OP_PACKED:
         return take_packed(op.item, cursor, &number)
     elif op.kind == OP_STRUCT:
@@ -129,12 +129,6 @@ cdef inline bint is_text(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     return not seen & <uint64_t>0x8080808080808080 or is_utf8(p, size)
 
 
-cdef inline bint skip_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept nogil:
-    cdef int64_t size
-    cdef const uint8_t* p
-    return take_blob(prefix, nullable, cursor, &p, &size)
-
-
 cdef inline bint skip_fixed_elements(const Item* item, Cursor* cursor) noexcept nogil:
     cdef int64_t count
     cdef Py_ssize_t size
@@ -158,7 +152,7 @@ cdef bint skip_elements(const Item* item, Cursor* cursor) noexcept nogil:
             if not skip_text(item.size, False, cursor):
                 return False
         elif item.element == BYTES:
-            if not skip_blob(item.size, False, cursor):
+            if not take_blob(item.size, False, cursor, &p, &number):
                 return False
         elif item.element == BOOL:
             if not take(cursor, 1, &p) or p[0] > 1:
@@ -245,45 +239,30 @@ cdef inline bint run_tag_section(const Program* program, Cursor* cursor, Context
         return rewrite_tag_section(program, cursor, context)
     if not take_varint(cursor, 31, &count):
         return False
-    if count == 0 and not program.chooses_tagged:
-        return True
-    return run_tagged_fields(program, count, cursor, context)
+    return (count == 0 and not program.chooses_tagged) or run_tagged_fields(program, count, cursor, context)
 
 
 cdef bint run_tagged_fields(const Program* program, uint64_t count, Cursor* cursor, Context* context) noexcept:
     """Tagged fields, and the defaults of chosen ones that are left out."""
-    cdef const StructPlan* plan = program.plan
     cdef const Op* op
-    cdef const uint8_t* start
-    cdef const uint8_t* p
-    cdef int64_t tag = -1
-    cdef uint64_t size
-    cdef Py_ssize_t at = 0
-    while count:
-        count -= 1
-        if not take_tag(cursor, &tag, &size):
-            return False
-        while at < plan.tagged_count and plan.tagged[at].tag < tag:
-            if not select_default(&program.tagged[at], context):
+    cdef Tags tags
+    cdef NextTag found
+    open_tags(&tags, count)
+    while True:
+        found = next_tag(program.plan, &tags, cursor)
+        op = &program.tagged[tags.known]
+        if found == TAG_LEFT_OUT:
+            if not select_default(op, context):
                 return False
-            at += 1
-        start = cursor.at
-        if at < plan.tagged_count and plan.tagged[at].tag == tag:
-            op = &program.tagged[at]
-            at += 1
+        elif found == TAG_KNOWN:
             if not (run_selected(op, cursor, context) if op.selected >= 0 else run_op(op, cursor, context)):
                 return False
-            if cursor.at - start != <Py_ssize_t>size:
+            if not has_size(&tags, cursor):
                 return False
-            if context.out != NULL and may_be_default(op, start, size):
+            if context.out != NULL and may_be_default(op, tags.value, tags.size):
                 return False
-        elif is_declared(plan, tag) or not take(cursor, size, &p):
-            return False
-    while at < plan.tagged_count:
-        if not select_default(&program.tagged[at], context):
-            return False
-        at += 1
-    return True
+        elif found != TAG_UNKNOWN:
+            return found == TAGS_END
 
 
 cdef bint select_default(const Op* op, Context* context) noexcept:

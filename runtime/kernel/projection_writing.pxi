@@ -60,50 +60,42 @@ cdef bint replace_value(const Op* op, Cursor* cursor, Context* context) noexcept
 
 cdef bint rewrite_tag_section(const Program* program, Cursor* cursor, Context* context) noexcept:
     """A tag section in which something is chosen: new values may add fields, drop them and change their sizes."""
-    cdef const StructPlan* plan = program.plan
-    cdef const uint8_t* start
-    cdef const uint8_t* p
+    cdef const Op* op
     cdef Output* out = context.out
-    cdef Py_ssize_t count_at, at = 0
-    cdef int64_t tag = -1
-    cdef uint64_t count, size, field_count = 0
+    cdef Py_ssize_t count_at
+    cdef uint64_t count, field_count = 0
+    cdef Tags tags
+    cdef NextTag found
     if not copy_up_to(context, cursor.at) or not take_varint(cursor, 31, &count):
         return False
+    open_tags(&tags, count)
     count_at = out.at - out.start
     if put(out, 1) == NULL:
         return False
-    while count:
-        count -= 1
-        start = cursor.at
-        if not take_tag(cursor, &tag, &size):
-            return False
-        while at < plan.tagged_count and plan.tagged[at].tag < tag:
-            if not rewrite_default(&program.tagged[at], context, &field_count):
+    while True:
+        found = next_tag(program.plan, &tags, cursor)
+        op = &program.tagged[tags.known]
+        if found == TAG_LEFT_OUT:
+            if not rewrite_default(op, context, &field_count):
                 return False
-            at += 1
-        context.copied = p = cursor.at
-        if at < plan.tagged_count and plan.tagged[at].tag == tag:
-            if is_chosen(&program.tagged[at]):
-                if not rewrite_tagged_field(&program.tagged[at], cursor, context, &field_count):
+        elif found == TAG_KNOWN and is_chosen(op):
+            context.copied = tags.value
+            if not rewrite_tagged_field(op, cursor, context, &field_count) or not has_size(&tags, cursor):
+                return False
+        elif found == TAG_KNOWN or found == TAG_UNKNOWN:
+            if found == TAG_KNOWN:
+                if not run_op(op, cursor, context) or not has_size(&tags, cursor):
                     return False
-                start = cursor.at
-            elif not run_op(&program.tagged[at], cursor, context) or may_be_default(&program.tagged[at], p, size):
-                return False
-            if cursor.at - p != <Py_ssize_t>size:
-                return False
-            at += 1
-        elif is_declared(plan, tag) or not take(cursor, size, &p):
-            return False
-        if start != cursor.at:  # it was not written yet
+                if may_be_default(op, tags.value, tags.size):
+                    return False
             field_count += 1
-            if not put_bytes(out, <const char*>start, cursor.at - start):
+            if not put_bytes(out, <const char*>tags.field, cursor.at - tags.field):
                 return False
-    while at < plan.tagged_count:
-        if not rewrite_default(&program.tagged[at], context, &field_count):
+        elif found == TAGS_END:
+            context.copied = cursor.at
+            return insert_varint(out, count_at, field_count)
+        else:
             return False
-        at += 1
-    context.copied = cursor.at
-    return insert_varint(out, count_at, field_count)
 
 
 cdef bint rewrite_default(const Op* op, Context* context, uint64_t* field_count) noexcept:
@@ -119,19 +111,17 @@ cdef bint rewrite_default(const Op* op, Context* context, uint64_t* field_count)
 cdef bint rewrite_tagged_field(const Op* op, Cursor* cursor, Context* context, uint64_t* field_count) noexcept:
     """A chosen tagged field, or one in which something is chosen; nothing is written where it has its default."""
     cdef Output* out = context.out
-    cdef Py_ssize_t start = out.at - out.start, size_at
+    cdef TaggedField field
+    cdef Py_ssize_t start = out.at - out.start
     if op.selected >= 0:
         if not run_op(op, cursor, context) or not write_tagged_field(op.item, take_given(context, op.selected), out):
             return False
         field_count[0] += out.at - out.start > start
         return True
-    if not put_varint(out, op.item.tag):
+    if not begin_tagged(op.item, &field, out) or not run_op(op, cursor, context) or not copy_up_to(context, cursor.at):
         return False
-    size_at = out.at - out.start
-    if put(out, 1) == NULL or not run_op(op, cursor, context) or not copy_up_to(context, cursor.at):
-        return False
-    if ends_with(out, size_at + 1, op.default_bytes):
+    if ends_with(out, field.before, op.default_bytes):
         out.at = out.start + start
         return True
     field_count[0] += 1
-    return insert_varint(out, size_at, out.at - out.start - size_at - 1)
+    return insert_varint(out, field.size_at, out.at - out.start - field.before)

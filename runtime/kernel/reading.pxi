@@ -213,97 +213,124 @@ cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) no
     return new_ref(None_) if size < 0 else PyBytes_FromStringAndSize(<const char*>p, size)
 
 
+# Tag sections (KIP-482): objects, columns and projections go over them by `next_tag`.
+
+cdef enum NextTag:
+    TAG_KNOWN  # a field of the class: its value follows
+    TAG_LEFT_OUT  # a field of the class that is at its default
+    TAG_UNKNOWN  # another field, whose bytes have been taken
+    TAGS_END
+    TAGS_BROKEN
+
+cdef struct Tags:
+    # Fields that follow the current one, and whether the current one was not given yet.
+    uint64_t count
+    bint is_pending
+    # The current field: where it begins, its tag, its size, and where its value begins.
+    const uint8_t* field
+    int64_t tag
+    uint64_t size
+    const uint8_t* value
+    # Of the fields of the class: the number of the current one, and of the first that was not given yet.
+    Py_ssize_t known
+    Py_ssize_t next_known
+
+
+cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
+    """Begin with the first of a number of fields, which has been taken."""
+    tags.count = count
+    tags.is_pending = False
+    tags.tag = -1
+    tags.next_known = 0
+
+
+cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor) noexcept nogil:
+    """The next field of a tag section, those that are left out included, in the order of their tags."""
+    cdef const uint8_t* p
+    cdef int64_t previous
+    if tags.count and not tags.is_pending:
+        previous = tags.tag
+        tags.field = cursor.at
+        if not take_varint(cursor, 31, <uint64_t*>&tags.tag) or not take_varint(cursor, 31, &tags.size):
+            return TAGS_BROKEN
+        if tags.tag <= previous:
+            return TAGS_BROKEN
+        tags.count -= 1
+        tags.is_pending = True
+        tags.value = cursor.at
+    tags.known = tags.next_known
+    if tags.known < plan.tagged_count and (not tags.is_pending or plan.tagged[tags.known].tag <= tags.tag):
+        tags.next_known += 1
+        if not tags.is_pending or plan.tagged[tags.known].tag < tags.tag:
+            return TAG_LEFT_OUT
+        tags.is_pending = False
+        return TAG_KNOWN
+    if not tags.is_pending:
+        return TAGS_END
+    tags.is_pending = False
+    return TAGS_BROKEN if is_declared(plan, tags.tag) or not take(cursor, tags.size, &p) else TAG_UNKNOWN
+
+
+cdef inline bint has_size(const Tags* tags, const Cursor* cursor) noexcept nogil:
+    """Whether a known field, which has been read, is as long as it says."""
+    return <uint64_t>(cursor.at - tags.value) == tags.size
+
+
 cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
     cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
-    if count == 0:
-        slot_of(instance, plan.unknown_slot)[0] = new_ref(None_)
-        return set_defaults(plan, instance)
-    unknown = PyDict_New()
+    unknown = PyDict_New() if count else new_ref(None_)
     if unknown == NULL:
         return False
     slot_of(instance, plan.unknown_slot)[0] = unknown
-    return read_tagged_fields(plan, instance, unknown, count, cursor) and set_defaults(plan, instance)
+    return (count == 0 and plan.tagged_count == 0) or read_tagged_fields(plan, instance, unknown, count, cursor)
 
 
 cdef bint read_tagged_fields(
     const StructPlan* plan, PyObject* instance, PyObject* unknown, uint64_t count, Cursor* cursor
 ) noexcept:
-    cdef uint64_t size
-    cdef int64_t tag = -1
-    cdef const uint8_t* start
     cdef const Item* item
     cdef PyObject* value
-    while count:
-        count -= 1
-        if not take_tag(cursor, &tag, &size):
-            return False
-        item = tagged_item(plan, tag)
-        start = cursor.at
-        if item == NULL:
-            if is_declared(plan, tag) or not read_unknown_field(unknown, tag, size, cursor):
+    cdef Tags tags
+    cdef NextTag found
+    open_tags(&tags, count)
+    while True:
+        found = next_tag(plan, &tags, cursor)
+        if found == TAG_UNKNOWN:
+            if not set_unknown_field(unknown, &tags):
                 return False
-            continue
-        value = read_value(item.kind, item, item.nullable, cursor)
-        if value == NULL:
-            return False
-        slot_of(instance, item.slot)[0] = value
-        if cursor.at - start != <Py_ssize_t>size:
-            return False
-    return True
+        elif found == TAG_KNOWN or found == TAG_LEFT_OUT:
+            item = &plan.tagged[tags.known]
+            if found == TAG_LEFT_OUT:
+                value = new_default(item)
+            else:
+                value = read_value(item.kind, item, item.nullable, cursor)
+            if value == NULL:
+                return False
+            slot_of(instance, item.slot)[0] = value
+            if found == TAG_KNOWN and not has_size(&tags, cursor):
+                return False
+        else:
+            return found == TAGS_END
 
 
-cdef inline bint take_tag(Cursor* cursor, int64_t* tag, uint64_t* size) noexcept nogil:
-    """The tag and the size of a tagged field. Whether they are there, and the tag is greater than the one before."""
-    cdef int64_t previous = tag[0]
-    return take_varint(cursor, 31, <uint64_t*>tag) and take_varint(cursor, 31, size) and tag[0] > previous
-
-
-cdef bint read_unknown_field(PyObject* unknown, int64_t tag, uint64_t size, Cursor* cursor) noexcept:
-    cdef const uint8_t* p
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef bint done
-    if not take(cursor, size, &p):
-        return False
-    key = new_int(tag)
-    value = PyBytes_FromStringAndSize(<const char*>p, size)
-    done = key != NULL and value != NULL and PyDict_SetItem(unknown, key, value) == 0
+cdef bint set_unknown_field(PyObject* unknown, const Tags* tags) noexcept:
+    cdef PyObject* key = new_int(tags.tag)
+    cdef PyObject* value = PyBytes_FromStringAndSize(<const char*>tags.value, tags.size)
+    cdef bint done = key != NULL and value != NULL and PyDict_SetItem(unknown, key, value) == 0
     xdecref(key)
     xdecref(value)
     return done
 
 
-cdef inline bint set_defaults(const StructPlan* plan, PyObject* instance) noexcept:
-    """Give the tagged fields that were left out what they are then."""
-    cdef const Item* item
-    cdef PyObject** slot
-    cdef Py_ssize_t i
-    for i in range(plan.tagged_count):
-        item = &plan.tagged[i]
-        slot = slot_of(instance, item.slot)
-        if slot[0] != NULL:
-            continue
-        if item.lazy:
-            slot[0] = new_ref(LAZY)
-        elif item.kind == ARRAY and item.default != None_:
-            slot[0] = PyList_New(0)
-            if slot[0] == NULL:
-                return False
-        else:
-            slot[0] = new_ref(item.default)
-    return True
-
-
-cdef inline const Item* tagged_item(const StructPlan* plan, int64_t tag) noexcept:
-    cdef Py_ssize_t i
-    for i in range(plan.tagged_count):
-        if plan.tagged[i].tag == tag:
-            return &plan.tagged[i]
-    return NULL
+cdef inline PyObject* new_default(const Item* item) noexcept:
+    """What a tagged field is when it is left out."""
+    if item.lazy:
+        return new_ref(LAZY)
+    return PyList_New(0) if item.kind == ARRAY and item.default != None_ else new_ref(item.default)
 
 
 cdef inline bint is_declared(const StructPlan* plan, int64_t tag) noexcept nogil:

@@ -98,29 +98,49 @@ cdef bint write_unknown_field(const Unknown* field, Output* out) noexcept:
     )
 
 
+# A known field that is being written: where its tag and its size are, and how much was written before its value.
+cdef struct TaggedField:
+    Py_ssize_t start
+    Py_ssize_t size_at
+    Py_ssize_t before
+
+
+cdef inline bint begin_tagged(const Item* item, TaggedField* field, Output* out) noexcept:
+    """Write the tag of a field, and leave a byte for its size."""
+    field.start = out.at - out.start
+    if not put_varint(out, item.tag):
+        return False
+    field.size_at = out.at - out.start
+    if put(out, 1) == NULL:
+        return False
+    field.before = written(out)
+    return True
+
+
+cdef inline bint end_tagged(const Item* item, bint is_there, const TaggedField* field, Output* out) noexcept:
+    """Fill in the size of a field. A struct that turned out to be at its default is taken back."""
+    if item.lazy and is_there:
+        if item.default_bytes == NULL:
+            return False
+        if ends_with(out, field.size_at + 1 + item.nullable, item.default_bytes):
+            out.at = out.start + field.start
+            return True
+    return insert_varint(out, field.size_at, written(out) - field.before)
+
+
 cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noexcept:
     """A known field with its tag and its size; nothing where it has its default."""
-    cdef Py_ssize_t start = out.at - out.start, size_at, before
+    cdef TaggedField field
     cdef bint counts = out.counts
     if value == LAZY if item.lazy else is_default(item, value):
         return True
-    if not put_varint(out, item.tag):
+    if not begin_tagged(item, &field, out):
         return False
-    size_at = out.at - out.start
-    if put(out, 1) == NULL:
-        return False
-    before = written(out)
-    out.counts = counts and not item.lazy  # of what is compared below the bytes are needed
+    out.counts = counts and not item.lazy  # what is compared with a default must be there
     if not put_item(item, value, out):
         return False
     out.counts = counts
-    if item.lazy and value != None_:
-        if item.default_bytes == NULL:
-            return False
-        if ends_with(out, size_at + 1 + item.nullable, item.default_bytes):
-            out.at = out.start + start
-            return True
-    return insert_varint(out, size_at, written(out) - before)
+    return end_tagged(item, value != None_, &field, out)
 
 
 cdef bint is_default(const Item* item, PyObject* value) noexcept:
