@@ -13,43 +13,43 @@ def copy_of(message):
     cdef Codec codec = codec_of(type(message))
     cdef bint was_collecting
     cdef PyObject* copied = NULL
-    if codec.form != NULL:
+    if codec.compiled != NULL:
         was_collecting = pause_collector()
-        copied = copy_struct(codec.form, <PyObject*>message)
+        copied = copy_struct(codec.compiled, <PyObject*>message)
         resume_collector(was_collecting)
     if copied == NULL:
         PyErr_Clear()
         raise NotServed
-    return owned(copied)
+    return steal(copied)
 
 
-cdef PyObject* copy_struct(const Form* form, PyObject* source) noexcept:
-    cdef PyObject* held = hold(source, form.type, form.slots, form.slot_count)
-    cdef PyObject* instance = NULL if held == NULL else copy_held(form, held)
-    let_go(held, form.slots, form.slot_count)
+cdef PyObject* copy_struct(const StructPlan* plan, PyObject* source) noexcept:
+    cdef PyObject* held = snapshot(source, plan.type, plan.slots, plan.slot_count)
+    cdef PyObject* instance = NULL if held == NULL else copy_snapshot(plan, held)
+    release_snapshot(held, plan.slots, plan.slot_count)
     return instance
 
 
-cdef inline PyObject* copy_held(const Form* form, PyObject* source) noexcept:
+cdef inline PyObject* copy_snapshot(const StructPlan* plan, PyObject* source) noexcept:
     cdef PyObject* instance
     cdef Py_ssize_t i
-    if type_of(source) != form.type or form.mark_count:
+    if type_of(source) != plan.type or plan.mark_count:
         return NULL
-    instance = new_instance(form.type, 0)
+    instance = new_instance(plan.type, 0)
     if instance == NULL:
         return NULL
-    for i in range(form.item_count):
-        if form.items[i].kind >= BOUND or not copy_slot(&form.items[i], source, instance):
-            drop(instance)
+    for i in range(plan.item_count):
+        if plan.items[i].kind >= BOUND or not copy_slot(&plan.items[i], source, instance):
+            decref(instance)
             return NULL
-    for i in range(form.tagged_count):
-        if not copy_slot(&form.tagged[i], source, instance):
-            drop(instance)
+    for i in range(plan.tagged_count):
+        if not copy_slot(&plan.tagged[i], source, instance):
+            decref(instance)
             return NULL
-    if form.flexible:
-        slot_of(instance, form.unknown_slot)[0] = copy_unknown(slot_of(source, form.unknown_slot)[0])
-        if slot_of(instance, form.unknown_slot)[0] == NULL:
-            drop(instance)
+    if plan.flexible:
+        slot_of(instance, plan.unknown_slot)[0] = copy_unknown(slot_of(source, plan.unknown_slot)[0])
+        if slot_of(instance, plan.unknown_slot)[0] == NULL:
+            decref(instance)
             return NULL
     return instance
 
@@ -57,7 +57,7 @@ cdef inline PyObject* copy_held(const Form* form, PyObject* source) noexcept:
 cdef inline PyObject* copy_unknown(PyObject* source) noexcept:
     """No unknown tagged field, or the dict that they are in: an empty one, of a struct that has only known ones."""
     if source == None_:
-        return new_reference(None_)
+        return new_ref(None_)
     return PyDict_New() if source != NULL and PyDict_CheckExact(source) and PyDict_Size(source) == 0 else NULL
 
 
@@ -75,7 +75,7 @@ cdef inline PyObject* copy_value(const Item* item, PyObject* value) noexcept:
     if as_number(value, &number):
         return new_int(number)
     elif value == None_ or value == True_ or value == False_ or value == LAZY:
-        return new_reference(value)
+        return new_ref(value)
     elif PyUnicode_CheckExact(value):
         return copy_text(value)
     elif PyBytes_CheckExact(value):
@@ -84,7 +84,7 @@ cdef inline PyObject* copy_value(const Item* item, PyObject* value) noexcept:
         return PyFloat_FromDouble(PyFloat_AS_DOUBLE(value))
     elif uuid_type != NULL and type_of(value) == uuid_type:
         return copy_uuid(value)
-    return copy_struct(item.form, value) if item.form != NULL else NULL
+    return copy_struct(item.plan, value) if item.plan != NULL else NULL
 
 
 cdef PyObject* copy_text(PyObject* text) noexcept:
@@ -103,11 +103,11 @@ cdef PyObject* copy_list(const Item* item, PyObject* source) noexcept:
     cdef PyObject** elements
     if count == 0:
         return PyList_New(0)
-    elements = <PyObject**>uncleared(count, sizeof(PyObject*))
+    elements = <PyObject**>alloc_items(count, sizeof(PyObject*))
     if elements == NULL:
         return NULL
     for i in range(count):
         elements[i] = copy_value(item, PyList_GET_ITEM(source, i))
         if elements[i] == NULL:
-            return abandon_elements(elements, i)
+            return discard_elements(elements, i)
     return list_of(elements, count)

@@ -2,14 +2,61 @@
 # cython: freethreading_compatible=True
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
-`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in that of functions of
-`kipwire.records`. Where it fails it does not ask why: Python then does all of it again, and either raises the error
-with its place or knows what to do with an unusual value. So the kernel decides nothing but the good path, where its
-values and bytes are those of the generated code.
-
-It is the only part of kipwire that is not memory-safe by itself: bytes are read through cursor.pxd and written through
-output.pxd alone, sizes are computed by sizes.pxd, and `make fuzz-native` runs it under AddressSanitizer.
+`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in the place of
+functions of `kipwire.records`.
 """
+
+# Theory.
+#
+# From a plan to a struct plan. `kipwire.description.plan` says of a class everything that its bytes depend on. At the
+# first use of the class the kernel compiles that to a StructPlan: an array of Items in the order of the bytes, each
+# with its kind, its prefix and the offset of the slot where instances keep the value. A Codec owns it, and the class
+# has the codec in `_codec`. A plan with a word that the kernel does not know has no struct plan (NotServed), and the
+# class is left to its generated code; tests/kernel/test_served_classes.py lists these.
+#
+# The good path alone. The kernel reads strictly valid bytes, and writes values of exactly the types of their fields.
+# On anything else a function gives NULL or False, without a reason and without an exception: its caller frees what it
+# has, clears what CPython may have set, and the Python method does all of it again. That one raises the error with
+# its location, or accepts the value, such as a tuple for a list. So there is one text for each error, and no branch
+# here for any.
+#
+# Memory. Bytes are read through `take` (cursor.pxd) and written through `put` or `reserve` and `commit` (output.pxd),
+# the places that know where memory ends; sizes are computed by `is_size` (sizes.pxd). What lives as long as a codec,
+# a projector or a tree of columns lies in its arena: a list of blocks, and of the objects that C structs in them
+# point to. Numbers of elements are bounded by the bytes that are left before memory for them is allocated.
+#
+# References. `PyObject*` are counted by hand. A function that reads gives a new reference, which its caller puts into
+# a slot or a list, both of which steal it, or drops. A function that writes borrows: arguments, snapshots and arenas
+# keep what it looks at. No Python code runs between a borrowed reference and its last use, since no function here
+# calls any: comparisons are of exact ints, texts and bytes.
+#
+# Half-made objects. An instance is made first, with empty slots, and filled as its bytes are read: so whatever has
+# been read has an owner, and one `decref` of the instance frees all of it when a later byte is wrong. Until the
+# message is whole, no other code may meet it: the garbage collector pauses where it would run in an allocation
+# (before Python 3.12), and a list is made when all its elements exist.
+#
+# Threads. Without a GIL another thread may run between any two lines. Struct plans are constant once their class has
+# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. docs/native.md has
+# the ten rules, and tests/kernel/test_kernel_source.py checks those that a text can show. With a GIL all of it is
+# free.
+#
+# Three interpreters of one plan. Objects, columns and projections are read by recursion over the same items, with the
+# same verdict on the same bytes.
+#
+# Which file is which:
+#   capi.pxd, cursor.pxd, output.pxd, sizes.pxd    the parts of CPython that are used; memory by position; sizes
+#   plans.pxi, prefixes.pxi                        struct plans, and which classes are served; sizes and counts
+#   reading.pxi, writing.pxi, tag_writing.pxi      instances from bytes and to bytes; the tag section at the end
+#   computed.pxi, computed_reading.pxi,            what only record formats have: sizes, checksums, constants, bits,
+#     computed_writing.pxi, checksums.pxd            values that may be absent; CRC-32 and CRC-32C
+#   records.pxi                                    records of magic 2 from and to `kipwire.records.Record`, by hand
+#   batches.pxi, batch_writing.pxi                 their batches: read_batches, RecordBatch.records, write_batch
+#   columns.pxi, column_memory.pxi                 Arrow columns as a tree of C structs, and their memory
+#   column_reading.pxi, column_writing.pxi,        bytes to columns, and back; UTF-8 as Python checks it
+#     utf8.pxd
+#   record_columns.pxi                             the records of batches as columns
+#   projection.pxi, projection_reading.pxi,        chosen fields: programs that find them, reading, and replacing
+#     projection_writing.pxi
 
 cimport cython
 from cpython.buffer cimport (
@@ -34,9 +81,9 @@ from kipwire.codec import wire
 from kipwire.message.messages import content_of
 from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
-# Whoever has it may set what all threads share. It is never kept while other modules are imported, nor while a plan is
-# looked at, so that nobody waits for one who waits for him.
-cdef object sharing = RLock()
+# The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python
+# code, to avoid deadlock.
+cdef object init_lock = RLock()
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
@@ -58,10 +105,10 @@ for _i in range(2 * SMALL):
 cdef enum:
     STACK = 4096
     # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
-    LEAST_OBJECT = 48
+    MIN_OBJECT_SIZE = 48
 
 include "prefixes.pxi"
-include "forms.pxi"
+include "plans.pxi"
 include "computed.pxi"
 include "reading.pxi"
 include "computed_reading.pxi"
@@ -95,13 +142,13 @@ def decode(cls, data):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
-    if codec.form != NULL:
+    if codec.compiled != NULL:
         if type(data) is not bytes:
             data = content_of(data)
-        message = read_message(codec.form, data, 0, &cursor)
+        message = read_message(codec.compiled, data, 0, &cursor)
         if message != NULL and cursor.at == cursor.end:
-            return owned(message)
-        give_up(message)
+            return steal(message)
+        discard_message(message)
     return python_decode(cls, data)
 
 
@@ -110,23 +157,23 @@ def read(cls, data, offset=0):
     cdef Cursor cursor
     cdef PyObject* message
     cdef int64_t at
-    if codec.form != NULL and as_number(<PyObject*>offset, &at):
+    if codec.compiled != NULL and as_number(<PyObject*>offset, &at):
         if type(data) is not bytes:
             data = content_of(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
-            message = read_message(codec.form, data, at, &cursor)
+            message = read_message(codec.compiled, data, at, &cursor)
             if message != NULL and may_have(cursor.at - cursor.start, cursor.empty_elements):
-                return owned(message), at + (cursor.at - cursor.start)
-            give_up(message)
+                return steal(message), at + (cursor.at - cursor.start)
+            discard_message(message)
     return python_read(cls, data, offset)
 
 
-cdef inline PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) noexcept:
+cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cursor* cursor) noexcept:
     """The message that begins there in bytes; nobody meets it before it is whole."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message
     open_bytes(data, at, cursor)
-    message = read_struct(form, cursor)
+    message = read_struct(plan, cursor)
     resume_collector(was_collecting)
     return message
 
@@ -137,9 +184,9 @@ cdef inline void open_bytes(data, int64_t at, Cursor* cursor) noexcept:
     open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
 
 
-cdef void give_up(PyObject* message) noexcept:
+cdef void discard_message(PyObject* message) noexcept:
     """Forget a message that Python is to read, and why."""
-    drop_if_any(message)
+    xdecref(message)
     PyErr_Clear()
 
 
@@ -147,8 +194,8 @@ def encode(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, False, &out):
-        return owned(close_output(&out))
+    if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, False, &out):
+        return steal(close_output(&out))
     return python_encode(self)
 
 
@@ -156,33 +203,33 @@ def encoded_size(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, True, &out):
-        abandon_output(&out)
+    if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, True, &out):
+        discard_output(&out)
         return written(&out)
     return python_encoded_size(self)
 
 
-cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
+cdef bint write_message(const StructPlan* plan, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
     """Write a message, first onto the stack. Whether it could; if not, there is no output."""
     open_output(out, stack, STACK, counts)
-    if moved(out, write_struct(form, message, out.at, out)) and may_have(written(out), out.empty_elements):
+    if commit(out, write_struct(plan, message, out.at, out)) and may_have(written(out), out.empty_elements):
         return True
-    abandon_output(out)
+    discard_output(out)
     PyErr_Clear()
     return False
 
 
 def serves(cls):
     """Whether the kernel does the work for this class of messages."""
-    return codec_of(cls).form != NULL
+    return codec_of(cls).compiled != NULL
 
 
-cdef inline owned(PyObject* reference):
+cdef inline steal(PyObject* reference):
     """A new reference as an object; NULL as the error that is set."""
     if reference == NULL:
         raise MemoryError
     item = <object>reference
-    drop(reference)
+    decref(reference)
     return item
 
 
@@ -190,6 +237,6 @@ cdef bytes bytes_of(Codec codec, item):
     """The bytes of a struct, which must be one that can be written."""
     cdef Output out
     cdef uint8_t stack[STACK]
-    if not write_message(codec.form, <PyObject*>item, stack, False, &out):
+    if not write_message(codec.compiled, <PyObject*>item, stack, False, &out):
         raise NotServed
-    return <bytes>owned(close_output(&out))
+    return <bytes>steal(close_output(&out))

@@ -24,7 +24,7 @@ def write_batch(
     if is_set(&batch_type):
         codec, time = index_of(compression, known_codecs), index_of(timestamp_type, known_timestamp_types)
     if WITHOUT_GIL and type(records) is list:
-        records = own_records(records)
+        records = copy_records(records)
     if (
         type(records) is list
         and codec >= 0
@@ -60,24 +60,24 @@ def write_batch(
     )
 
 
-cdef list own_records(list records):
+cdef list copy_records(list records):
     """The records as each is at one moment, so that those that are looked at first are those that are written."""
     cdef PyObject* held
     cdef PyObject* copied
     cdef Py_ssize_t i, slot
-    learn_record()
+    init_record()
     own = records[:]
     for i in range(len(own)):
         if type_of(PyList_GET_ITEM(<PyObject*>own, i)) != record_slots.type:
             continue
-        held = hold(PyList_GET_ITEM(<PyObject*>own, i), record_slots.type, record_slots.slots, 5)
+        held = snapshot(PyList_GET_ITEM(<PyObject*>own, i), record_slots.type, record_slots.slots, 5)
         copied = NULL if held == NULL else new_instance(record_slots.type, 0)
         if copied != NULL:
             for slot in record_slots.slots:
                 slot_of(copied, slot)[0] = slot_of(held, slot)[0]
-                keep_if_any(slot_of(held, slot)[0])
-        let_go(held, record_slots.slots, 5)
-        own[i] = owned(copied)
+                xincref(slot_of(held, slot)[0])
+        release_snapshot(held, record_slots.slots, 5)
+        own[i] = steal(copied)
     return own
 
 
@@ -154,22 +154,22 @@ cdef write_whole(list records, compression, const Head* head):
     open_output(&out, stack, STACK, False)
     is_good = put(&out, RECORDS_AT) != NULL and write_list(<PyObject*>records, head, &out)
     if is_good and head.attributes & CODEC:
-        data = <bytes>owned(PyBytes_FromStringAndSize(<char*>out.start + RECORDS_AT, written(&out) - RECORDS_AT))
+        data = <bytes>steal(PyBytes_FromStringAndSize(<char*>out.start + RECORDS_AT, written(&out) - RECORDS_AT))
         out.at = out.start + RECORDS_AT
         try:
             data = compressed(compression, data)
         except BaseException:
-            abandon_output(&out)
+            discard_output(&out)
             raise
         is_good = PyBytes_CheckExact(<PyObject*>data) and put_bytes(
             &out, PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(<PyObject*>data)
         )
     if not is_good or written(&out) > MAX_LENGTH:
-        abandon_output(&out)
+        discard_output(&out)
         PyErr_Clear()
         return None
     put_head(head, out.start, written(&out))
-    return owned(close_output(&out))
+    return steal(close_output(&out))
 
 
 cdef bint write_list(PyObject* records, const Head* head, Output* out) noexcept:

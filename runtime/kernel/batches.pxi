@@ -1,5 +1,5 @@
-# Batches of magic 2 from their bytes, in one call for a batch and one for its records. The head is written out here, for
-# the reason that records.pxi gives. What fails is left to the Python functions that these replace.
+# Batches of magic 2 from their bytes, in one call for a batch and one for its records. The head is written out here,
+# for the reason that records.pxi gives. What fails is left to the Python functions that these replace.
 
 cdef enum:
     # Where the head has its fields.
@@ -81,8 +81,8 @@ def replacement(name, function):
     return globals()[name]
 
 
-def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_from, records_of, section_of):
-    """Learn what batches are made of and from, the first time; before that no batch is made.
+def init_batches(cls, *, codecs, timestamp_types, limits, compress, batches_from, records_of, section_of):
+    """Set what batches are made of and from, the first time; before that no batch is made.
 
     Args:
         cls: the class of batches.
@@ -96,19 +96,19 @@ def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_fro
     """
     global batch_type, default_limits, known_codecs, known_timestamp_types
     global compressed, rest_of_batches, records_of_source, section_of_source
-    learn_record()
-    with sharing:
+    init_record()
+    with init_lock:
         if batch_type != NULL:
             return
-        learn_checksum(True)
+        init_checksum(True)
         for i in range(BATCH_SLOTS):
             batch_slots[i] = offset(cls, BATCH_NAMES[i])
         default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
         compressed, rest_of_batches = compress, batches_from
         records_of_source, section_of_source = records_of, section_of
-        free_quickly(cls)
-        keep(<PyObject*>cls)
-        set_last(&batch_type, <PyTypeObject*><PyObject*>cls)
+        install_dealloc(cls)
+        incref(<PyObject*>cls)
+        store_release(&batch_type, <PyTypeObject*><PyObject*>cls)
 
 
 def read_batches(data, *, magic_2="kafka", check_crcs=True, max_decompressed_size=NOT_GIVEN, max_items=NOT_GIVEN):
@@ -164,7 +164,7 @@ cdef class Batches:
             return None
         self.at += size
         self.number += 1
-        return owned(batch)
+        return steal(batch)
 
     cdef next_of_others(self):
         """The next batch that Python reads, for one thread at a time, as generators are."""
@@ -189,7 +189,7 @@ def read_batch(bytes data, tuple location, limits, bint check_crcs):
         return None
     batch = new_batch(<PyObject*>data, 0, len(data), <PyObject*>location, <PyObject*>limits, check_crcs)
     if batch != NULL:
-        return owned(batch)
+        return steal(batch)
     PyErr_Clear()
     return None
 
@@ -235,28 +235,28 @@ cdef PyObject* new_batch(
     values[BATCH_LEADER_EPOCH] = new_int(<int32_t>big_endian_32(p + LEADER_EPOCH_AT))
     values[BATCH_CRC] = new_int(crc)
     values[BATCH_MAGIC] = new_int(2)
-    values[BATCH_POSITION] = new_reference(PyTuple_GET_ITEM(location, LOCATION_START))
+    values[BATCH_POSITION] = new_ref(PyTuple_GET_ITEM(location, LOCATION_START))
     values[BATCH_SIZE] = new_int(size)
-    values[BATCH_CODEC] = new_reference(PyTuple_GET_ITEM(<PyObject*>known_codecs, attributes & CODEC))
-    values[BATCH_TIMESTAMP_TYPE] = new_reference(
+    values[BATCH_CODEC] = new_ref(PyTuple_GET_ITEM(<PyObject*>known_codecs, attributes & CODEC))
+    values[BATCH_TIMESTAMP_TYPE] = new_ref(
         PyTuple_GET_ITEM(<PyObject*>known_timestamp_types, (attributes & LOG_APPEND_TIME) != 0)
     )
-    values[BATCH_IS_TRANSACTIONAL] = new_reference(True_ if attributes & TRANSACTIONAL else False_)
-    values[BATCH_IS_CONTROL] = new_reference(True_ if attributes & CONTROL else False_)
-    values[BATCH_DELETE_HORIZON] = new_reference(
+    values[BATCH_IS_TRANSACTIONAL] = new_ref(True_ if attributes & TRANSACTIONAL else False_)
+    values[BATCH_IS_CONTROL] = new_ref(True_ if attributes & CONTROL else False_)
+    values[BATCH_DELETE_HORIZON] = new_ref(
         values[BATCH_BASE_TIMESTAMP] if attributes & DELETE_HORIZON and values[BATCH_BASE_TIMESTAMP] != NULL else None_
     )
-    values[BATCH_RECORDS] = new_reference(None_)
-    values[BATCH_DECODE] = new_reference(<PyObject*>records_of_source)
-    values[BATCH_SECTION] = new_reference(<PyObject*>section_of_source)
+    values[BATCH_RECORDS] = new_ref(None_)
+    values[BATCH_DECODE] = new_ref(<PyObject*>records_of_source)
+    values[BATCH_SECTION] = new_ref(<PyObject*>section_of_source)
     values[BATCH_SOURCE] = new_source(data, at, size, location, limits)
     batch = new_instance(batch_type, 0)
     for i in range(BATCH_SLOTS):
         is_good = is_good and values[i] != NULL
     if batch == NULL or not is_good:
         for i in range(BATCH_SLOTS):
-            drop_if_any(values[i])
-        drop_if_any(batch)
+            xdecref(values[i])
+        xdecref(batch)
         batch = NULL
     else:
         for i in range(BATCH_SLOTS):
@@ -270,19 +270,19 @@ cdef inline PyObject* new_source(
 ) noexcept:
     """What the records of a batch are read from, as `kipwire.records.record_batches.Source` says."""
     cdef PyObject* source = PyTuple_New(SOURCE_SIZE)
-    cdef PyObject* own
+    cdef PyObject* copies
     if source == NULL:
         return NULL
     if size == PyBytes_GET_SIZE(data):
-        own = new_reference(data)
+        own = new_ref(data)
     else:
         own = PyBytes_FromStringAndSize(PyBytes_AS_STRING(data) + at, size)
     if own == NULL:
-        drop(source)
+        decref(source)
         return NULL
     PyTuple_SET_ITEM(source, SOURCE_DATA, own)
-    PyTuple_SET_ITEM(source, SOURCE_LOCATION, new_reference(location))
-    PyTuple_SET_ITEM(source, SOURCE_LIMITS, new_reference(limits))
+    PyTuple_SET_ITEM(source, SOURCE_LOCATION, new_ref(location))
+    PyTuple_SET_ITEM(source, SOURCE_LIMITS, new_ref(limits))
     return source
 
 
@@ -291,25 +291,25 @@ def records_of_batch(self):
     cdef PyObject* records
     cdef PyObject* source
     if is_set(&batch_type) and type_of(batch) == batch_type:
-        records = slot_value(batch, batch_slots[BATCH_RECORDS])
+        records = load_slot(batch, batch_slots[BATCH_RECORDS])
         if records != NULL and records != None_:
             found = <object>records
-            give_back(records)
+            release(records)
             return found
         if records == None_ and is_plain_batch(batch):
-            source = slot_value(batch, batch_slots[BATCH_SOURCE])
+            source = load_slot(batch, batch_slots[BATCH_SOURCE])
             records = plain_records(source)
-            give_back(source)
+            release(source)
             if records != NULL:
-                return owned(publish(batch, batch_slots[BATCH_RECORDS], records))
+                return steal(publish(batch, batch_slots[BATCH_RECORDS], records))
             PyErr_Clear()
     return replaced["records_of_batch"](self)
 
 
 cdef inline bint is_plain_batch(PyObject* batch) noexcept:
     """Whether the records of a batch are read from its source as the kernel does it."""
-    cdef PyObject* decode = slot_value(batch, batch_slots[BATCH_DECODE])
-    give_back(decode)
+    cdef PyObject* decode = load_slot(batch, batch_slots[BATCH_DECODE])
+    release(decode)
     return decode == <PyObject*>records_of_source
 
 
@@ -342,7 +342,7 @@ def records_of_section(bytes data, bytes section):
     """
     cdef PyObject* records
     cdef Cursor cursor
-    learn_record()
+    init_record()
     if len(data) < RECORDS_AT:
         return None
     open_bytes(section, 0, &cursor)
@@ -350,7 +350,7 @@ def records_of_section(bytes data, bytes section):
     if records == NULL:
         PyErr_Clear()
         return None
-    return owned(records)
+    return steal(records)
 
 
 cdef PyObject* records_after(const uint8_t* head, Cursor* cursor) noexcept:
@@ -367,5 +367,5 @@ cdef PyObject* records_after(const uint8_t* head, Cursor* cursor) noexcept:
         append_time,
         cursor,
     )
-    drop_if_any(append_time)
+    xdecref(append_time)
     return records

@@ -5,10 +5,10 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from "Python.h":
-    void drop "Py_DECREF"(PyObject*)
-    void drop_if_any "Py_XDECREF"(PyObject*)
-    void keep "Py_INCREF"(PyObject*)
-    void keep_if_any "Py_XINCREF"(PyObject*)
+    void decref "Py_DECREF"(PyObject*)
+    void xdecref "Py_XDECREF"(PyObject*)
+    void incref "Py_INCREF"(PyObject*)
+    void xincref "Py_XINCREF"(PyObject*)
     PyTypeObject* type_of "Py_TYPE"(PyObject*)
 
     PyObject* None_ "Py_None"
@@ -209,15 +209,15 @@ cdef extern from *:
     }
 
     #if defined(__GNUC__)
-    #define KIP_RARE __attribute__((noinline, cold))
+    #define KIP_COLD __attribute__((noinline, cold))
     #define KIP_LIKELY(condition) __builtin_expect(!!(condition), 1)
     #else
-    #define KIP_RARE
+    #define KIP_COLD
     #define KIP_LIKELY(condition) (condition)
     #endif
 
     /* The number of an int that has several digits; one beyond 64 bits is none. */
-    static KIP_RARE int kip_as_long_number(PyObject* value, int64_t* number) {
+    static KIP_COLD int kip_as_long_number(PyObject* value, int64_t* number) {
         int overflow = 0;
         *number = PyLong_AsLongLongAndOverflow(value, &overflow);
         return overflow == 0;
@@ -248,10 +248,10 @@ cdef extern from *:
        a GIL nothing of that costs anything. docs/native.md has the rules that follow for the kernel. */
     #ifdef Py_GIL_DISABLED
     #define KIP_WITHOUT_GIL 1
-    #define kip_give_back(value) Py_XDECREF(value)
+    #define kip_release(value) Py_XDECREF(value)
 
     /* The value of a slot; NULL if it is empty. */
-    static inline PyObject* kip_slot_value(PyObject* instance, Py_ssize_t offset) {
+    static inline PyObject* kip_load_slot(PyObject* instance, Py_ssize_t offset) {
         PyObject* value;
         Py_BEGIN_CRITICAL_SECTION(instance);
         value = Py_XNewRef(*KIP_SLOT(instance, offset));
@@ -259,14 +259,16 @@ cdef extern from *:
         return value;
     }
 
-    static inline void kip_let_go(PyObject* copy, const Py_ssize_t* slots, Py_ssize_t slot_count) {
+    static inline void kip_release_snapshot(PyObject* copy, const Py_ssize_t* slots, Py_ssize_t slot_count) {
         if (copy == NULL) return;
         for (Py_ssize_t i = 0; i < slot_count; i++) Py_XDECREF(*KIP_SLOT(copy, slots[i]));
         PyMem_Free(copy);
     }
 
     /* What an instance is at one moment, with lists and dicts of its own, which no other thread knows. */
-    static PyObject* kip_hold(PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count) {
+    static PyObject* kip_snapshot(
+        PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count
+    ) {
         PyObject* copy = Py_IS_TYPE(instance, type) ? (PyObject*)PyMem_Calloc(1, type->tp_basicsize) : NULL;
         if (copy == NULL) return NULL;
         copy->ob_type = type;
@@ -290,19 +292,19 @@ cdef extern from *:
     #define kip_enter(is_busy) (_Py_atomic_exchange_int(is_busy, 1) == 0)
     #define kip_leave(is_busy) _Py_atomic_store_int_release(is_busy, 0)
     #define kip_is_set(pointer) (_Py_atomic_load_ptr_acquire(pointer) != NULL)
-    #define kip_set(pointer, value) _Py_atomic_store_ptr_release(pointer, value)
+    #define kip_store_release(pointer, value) _Py_atomic_store_ptr_release(pointer, value)
     #define KIP_BEGIN_CHANGE(instance) Py_BEGIN_CRITICAL_SECTION(instance)
     #define KIP_END_CHANGE() Py_END_CRITICAL_SECTION()
     #else
     #define KIP_WITHOUT_GIL 0
-    #define kip_give_back(value) ((void)0)
-    #define kip_slot_value(instance, offset) (*KIP_SLOT(instance, offset))
-    #define kip_hold(instance, type, slots, slot_count) (instance)
-    #define kip_let_go(copy, slots, slot_count) ((void)0)
+    #define kip_release(value) ((void)0)
+    #define kip_load_slot(instance, offset) (*KIP_SLOT(instance, offset))
+    #define kip_snapshot(instance, type, slots, slot_count) (instance)
+    #define kip_release_snapshot(copy, slots, slot_count) ((void)0)
     #define kip_enter(is_busy) (*(is_busy) ? 0 : (*(is_busy) = 1))
     #define kip_leave(is_busy) ((void)(*(is_busy) = 0))
     #define kip_is_set(pointer) (*(pointer) != NULL)
-    #define kip_set(pointer, value) ((void)(*(pointer) = (value)))
+    #define kip_store_release(pointer, value) ((void)(*(pointer) = (value)))
     #define KIP_BEGIN_CHANGE(instance) {
     #define KIP_END_CHANGE() }
     #endif
@@ -313,7 +315,7 @@ cdef extern from *:
         PyObject *before, *first;
         KIP_BEGIN_CHANGE(instance);
         before = *KIP_SLOT(instance, offset);
-        if (before == Py_None) kip_set(KIP_SLOT(instance, offset), value);
+        if (before == Py_None) kip_store_release(KIP_SLOT(instance, offset), value);
         else before = value;
         first = Py_XNewRef(*KIP_SLOT(instance, offset));
         KIP_END_CHANGE();
@@ -321,7 +323,7 @@ cdef extern from *:
         return first;
     }
 
-    /* What a class or its bases have under a name, through the cache of attributes; to be given back. */
+    /* What a class or its bases have under a name, through the type's attribute cache; `release` follows. */
     static inline PyObject* kip_lookup(PyObject* cls, PyObject* name) {
         if (!PyType_Check(cls)) return NULL;
     #ifdef Py_GIL_DISABLED
@@ -367,18 +369,21 @@ cdef extern from *:
     bint WITHOUT_GIL "KIP_WITHOUT_GIL"
     # A condition that compilers lay out code for.
     bint is_likely "KIP_LIKELY"(bint condition) nogil
-    # The value of a slot of an object that others know, until it is given back; NULL if the slot is empty.
-    PyObject* slot_value "kip_slot_value"(PyObject* instance, Py_ssize_t offset)
-    void give_back "kip_give_back"(PyObject* value)
+    # The value of a slot of an object that other threads know, NULL if the slot is empty: a strong reference without a
+    # GIL, a borrowed one with it. `release` follows, which gives up the strong one.
+    PyObject* load_slot "kip_load_slot"(PyObject* instance, Py_ssize_t offset)
+    void release "kip_release"(PyObject* value)
     # What an instance of a class is at one moment, as a stand-in to read slots of; NULL for one of another class. With
-    # a GIL it is the instance itself, since nobody changes that meanwhile.
-    PyObject* hold "kip_hold"(PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count)
-    void let_go "kip_let_go"(PyObject* held, const Py_ssize_t* slots, Py_ssize_t slot_count)
+    # a GIL it is the instance itself, since nothing else runs meanwhile. `release_snapshot` follows.
+    PyObject* snapshot "kip_snapshot"(
+        PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count
+    )
+    void release_snapshot "kip_release_snapshot"(PyObject* held, const Py_ssize_t* slots, Py_ssize_t slot_count)
     PyObject* publish "kip_publish"(PyObject* instance, Py_ssize_t offset, PyObject* value)
     bint enter "kip_enter"(int* is_busy)
     void leave "kip_leave"(int* is_busy)
-    # Of a pointer that says of everything set before it that it is there.
+    # Loads with acquire and stores with release order: a pointer that is set says that all that was set before it is.
     bint is_set "kip_is_set"(PyTypeObject** pointer) nogil
-    void set_last "kip_set"(PyTypeObject** pointer, PyTypeObject* value) nogil
+    void store_release "kip_store_release"(PyTypeObject** pointer, PyTypeObject* value) nogil
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)
     bint uuid_bytes "kip_bytes_of"(PyObject* number, unsigned char* bytes)

@@ -28,7 +28,7 @@ cdef extern from *:
     }
     #endif
 
-    static void kip_learn_crc(int castagnoli) {
+    static void kip_init_crc(int castagnoli) {
         uint32_t (*tables)[256] = kip_crc_tables[castagnoli];
         uint32_t polynomial = castagnoli ? 0x82F63B78 : 0xEDB88320, crc;
         if (kip_crc_is_known[castagnoli]) return;  /* and may be in use */
@@ -65,6 +65,6 @@ cdef extern from *:
     }
     """
     # What `checksum` needs of an algorithm; to be called before it, by one thread at a time.
-    void learn_checksum "kip_learn_crc"(bint castagnoli)
+    void init_checksum "kip_init_crc"(bint castagnoli)
     # CRC-32C (Castagnoli), or CRC-32 as in zlib.
     uint32_t checksum "kip_crc"(bint castagnoli, const uint8_t* data, Py_ssize_t size)

@@ -8,7 +8,7 @@ cdef int set_widths(Column* column, type_) except -1:
         return 0
     column.width = 0 if column.kind == BOOL else TYPES[type_].width
     if column.kind <= UUID:
-        column.wire_width = column.item.least
+        column.wire_width = column.item.min_size
         column.store = STORES[column.width]
         if column.kind == BOOL:
             pass  # not every byte is one, so that it is looked at in any case
@@ -34,20 +34,20 @@ cdef void free_column(Column* column) noexcept:
 
 # Growing.
 
-cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
+cdef bint reserve_rows(Rows* rows, Py_ssize_t more) noexcept nogil:
     """Make room for `more` rows in each selected column."""
-    cdef Py_ssize_t room, i
+    cdef Py_ssize_t capacity, i
     if more > MAX_OFFSET - rows.count:
-        rows.call.trouble = TOO_MUCH
+        rows.call.status = CAPACITY_ERROR
         return False
-    if rows.count + more <= rows.room:
+    if rows.count + more <= rows.capacity:
         return True
-    room = max(expected(rows.call, rows.count + more), 2 * rows.room, <Py_ssize_t>LEAST_ROOM)
+    capacity = max(expected(rows.call, rows.count + more), 2 * rows.capacity, <Py_ssize_t>MIN_CAPACITY)
     for i in range(rows.column_count):
-        if not widen(rows.columns[i], rows.room, room):
-            rows.call.trouble = NO_MEMORY
+        if not grow_column(rows.columns[i], rows.capacity, capacity):
+            rows.call.status = OUT_OF_MEMORY
             return False
-    rows.room = room
+    rows.capacity = capacity
     return True
 
 
@@ -60,30 +60,30 @@ cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
     return max(count, <Py_ssize_t>min(likely, <double>MAX_OFFSET))
 
 
-cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+cdef bint grow_column(Column* column, Py_ssize_t old_capacity, Py_ssize_t capacity) noexcept nogil:
     cdef Py_ssize_t size
-    if column.validity != NULL and not widen_bits(&column.validity, old_room, room):
+    if column.validity != NULL and not grow_bits(&column.validity, old_capacity, capacity):
         return False
     if is_struct(column):
         return True
     if column.kind == BOOL:
-        return widen_bits(&column.values, old_room, room)
-    if not is_size_of(column, room, &size):
+        return grow_bits(&column.values, old_capacity, capacity)
+    if not is_size_of(column, capacity, &size):
         return False
     if not has_offsets(column):
         return resize(<void**>&column.values, size)
     if not resize(<void**>&column.offsets, size):
         return False
-    if old_room == 0:
+    if old_capacity == 0:
         column.offsets[0] = 0
     return True
 
 
-cdef bint widen_bits(uint8_t** bits, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+cdef bint grow_bits(uint8_t** bits, Py_ssize_t old_capacity, Py_ssize_t capacity) noexcept nogil:
     """Make room for bits. New ones are zeroed, since those of several rows are in one byte."""
-    if not resize(<void**>bits, bits_size(room)):
+    if not resize(<void**>bits, bits_size(capacity)):
         return False
-    memset(bits[0] + bits_size(old_room), 0, bits_size(room) - bits_size(old_room))
+    memset(bits[0] + bits_size(old_capacity), 0, bits_size(capacity) - bits_size(old_capacity))
     return True
 
 
@@ -131,7 +131,7 @@ cdef Py_ssize_t size_of(const Column* column, Py_ssize_t count) except -1:
 
 cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, Py_ssize_t size) noexcept nogil:
     """Add the value of a row of strings or bytes."""
-    if size > column.content_room - column.content_size and not make_content_room(column, size):
+    if size > column.content_capacity - column.content_size and not reserve_content(column, size):
         return False
     if size:
         memcpy(column.content + column.content_size, data, size)
@@ -140,17 +140,18 @@ cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, P
     return True
 
 
-cdef bint make_content_room(Column* column, Py_ssize_t more) noexcept nogil:
-    cdef Py_ssize_t room
+cdef bint reserve_content(Column* column, Py_ssize_t more) noexcept nogil:
+    cdef Py_ssize_t capacity
     if more > MAX_OFFSET - column.content_size:
-        column.rows.call.trouble = TOO_MUCH
+        column.rows.call.status = CAPACITY_ERROR
         return False
-    room = max(expected(column.rows.call, column.content_size + more), 2 * column.content_room, <Py_ssize_t>LEAST_ROOM)
-    room = min(room, <Py_ssize_t>MAX_OFFSET)  # so that nothing exceeds it unseen
-    if not resize(<void**>&column.content, room):
-        column.rows.call.trouble = NO_MEMORY
+    capacity = expected(column.rows.call, column.content_size + more)
+    capacity = max(capacity, 2 * column.content_capacity, <Py_ssize_t>MIN_CAPACITY)
+    capacity = min(capacity, <Py_ssize_t>MAX_OFFSET)  # so that nothing exceeds it unseen
+    if not resize(<void**>&column.content, capacity):
+        column.rows.call.status = OUT_OF_MEMORY
         return False
-    column.content_room = room
+    column.content_capacity = capacity
     return True
 
 
@@ -170,11 +171,11 @@ cdef bint set_null(Column* column, Py_ssize_t row) noexcept nogil:
     if not column.wanted:
         return True
     if column.validity == NULL:
-        column.validity = <uint8_t*>malloc(bits_size(column.rows.room))
+        column.validity = <uint8_t*>malloc(bits_size(column.rows.capacity))
         if column.validity == NULL:
-            column.rows.call.trouble = NO_MEMORY
+            column.rows.call.status = OUT_OF_MEMORY
             return False
-        memset(column.validity, 255, bits_size(column.rows.room))
+        memset(column.validity, 255, bits_size(column.rows.capacity))
     set_bit(column.validity, row, False)
     set_blank(column, row)
     return True
@@ -218,15 +219,15 @@ cdef bint set_default(Column* column, Py_ssize_t row) noexcept nogil:
     return True
 
 
-cdef void forget_rows(Rows* rows, Py_ssize_t count) noexcept nogil:
+cdef void truncate_rows(Rows* rows, Py_ssize_t count) noexcept nogil:
     """Keep the first `count` rows; later ones are dropped, with their contents and elements."""
     cdef Py_ssize_t i
     cdef Column* column
-    if rows.room:
+    if rows.capacity:
         for i in range(rows.column_count):
             column = rows.columns[i]
             if column.kind == ARRAY:
-                forget_rows(&column.elements, column.offsets[count])
+                truncate_rows(&column.elements, column.offsets[count])
             elif column.kind == STRING or column.kind == BYTES:
                 column.content_size = column.offsets[count]
     rows.count = count
@@ -262,14 +263,14 @@ cdef class Memory:
         free(self.start)
 
 
-cdef handed_out(void** block, Py_ssize_t size, Py_ssize_t room):
+cdef as_buffer(void** block, Py_ssize_t size, Py_ssize_t capacity):
     """A block as an object, not much larger than it has to be; None where there is none."""
     cdef Memory memory
     cdef void* moved
     if block[0] == NULL:
         return None
     # Blocks of equal size are used again, while a large one that was cut goes back to the system.
-    moved = block[0] if size > room // 4 * 3 else realloc(block[0], max(size, 1))
+    moved = block[0] if size > capacity // 4 * 3 else realloc(block[0], max(size, 1))
     memory = Memory()
     memory.start = block[0] if moved == NULL else moved
     memory.size = size
@@ -278,15 +279,16 @@ cdef handed_out(void** block, Py_ssize_t size, Py_ssize_t room):
 
 
 cdef tuple column_parts(Column* column, Py_ssize_t count):
-    cdef Py_ssize_t elements, room = column.rows.room
-    buffers = [handed_out(<void**>&column.validity, bits_size(count), bits_size(room))]
+    cdef Py_ssize_t elements, size, capacity = column.rows.capacity
+    buffers = [as_buffer(<void**>&column.validity, bits_size(count), bits_size(capacity))]
     children = []
     if is_struct(column):
         children = struct_parts(column.fields, count)
     elif has_offsets(column):
-        buffers.append(handed_out(<void**>&column.offsets, size_of(column, count), size_of(column, room)) or bytes(4))
+        size = size_of(column, count)
+        buffers.append(as_buffer(<void**>&column.offsets, size, size_of(column, capacity)) or bytes(4))
         if column.kind != ARRAY:
-            buffers.append(handed_out(<void**>&column.content, column.content_size, column.content_room) or b"")
+            buffers.append(as_buffer(<void**>&column.content, column.content_size, column.content_capacity) or b"")
         else:
             elements = column.elements.count
             if column.fields != NULL:
@@ -297,7 +299,7 @@ cdef tuple column_parts(Column* column, Py_ssize_t count):
                 tags_and_contents = [column_parts(&column.parts[0], elements), column_parts(&column.parts[1], elements)]
                 children = [(elements, [None], tags_and_contents)]
     else:
-        buffers.append(handed_out(<void**>&column.values, size_of(column, count), size_of(column, room)) or b"")
+        buffers.append(as_buffer(<void**>&column.values, size_of(column, count), size_of(column, capacity)) or b"")
     return count, buffers, children
 
 

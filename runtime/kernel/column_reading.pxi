@@ -1,5 +1,5 @@
 # From bytes to columns, by the rules of reading.pxi. Every function says whether its bytes are strictly valid and what
-# they say has been put into the columns; of a message that is not, `forget_rows` removes what is there already.
+# they say has been put into the columns; of a message that is not, `truncate_rows` removes what is there already.
 
 cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef Py_ssize_t i, j
@@ -16,7 +16,7 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
         for j in range(step.part_count):
             if not store(step.parts[j].column, row, p + step.parts[j].at):
                 return False
-    return not fields.form.flexible or fill_tag_section(fields, row, cursor)
+    return not fields.plan.flexible or fill_tag_section(fields, row, cursor)
 
 
 cdef inline bint fill_column_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -97,14 +97,12 @@ cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) n
 cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t count
     cdef Py_ssize_t first = column.elements.count
-    if not take_length(column.item.count, cursor, &count):
+    if not take_count(column.item, column.nullable, cursor, &count):
         return False
     if count < 0:
-        return column.nullable and set_null(column, row)
-    if not can_hold(cursor, count, column.item.least):
-        return False
+        return set_null(column, row)
     if column.wanted:
-        if not make_room(&column.elements, count):
+        if not reserve_rows(&column.elements, count):
             return False
         column.elements.count += count
         set_valid(column, row)
@@ -147,11 +145,9 @@ cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t 
 cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.item.size, cursor, &size) or not is_text_length(column.item.size, size):
+    if not take_text(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    if size < 0:
-        return column.nullable and set_null(column, row)
-    return take(cursor, size, &p) and fill_text(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_text(column, row, p, size)
 
 
 cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -164,11 +160,9 @@ cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_
 cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.item.size, cursor, &size):
+    if not take_blob(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    if size < 0:
-        return column.nullable and set_null(column, row)
-    return take(cursor, size, &p) and fill_content(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_content(column, row, p, size)
 
 
 cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -178,60 +172,44 @@ cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, 
     return add_content(column, row, p, size)
 
 
-cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+cdef inline bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     """The tagged fields, with the defaults of those that are left out, and the unknown ones."""
     cdef uint64_t count
-    cdef Py_ssize_t i, at = 0
     if not take_varint(cursor, 31, &count):
         return False
-    if count and not fill_tagged_fields(fields, row, count, &at, cursor):
+    if (count or fields.plan.tagged_count) and not fill_tagged_fields(fields, row, count, cursor):
         return False
-    for i in range(at, fields.form.tagged_count):
-        if not set_default(&fields.tagged[i], row):
-            return False
     if fields.unknown.wanted:
         fields.unknown.offsets[row + 1] = <int32_t>fields.unknown.elements.count
     return True
 
 
-cdef bint fill_tagged_fields(
-    const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
-) noexcept nogil:
-    """`count` tagged fields. `at` becomes the number of known ones up to the last that is there."""
-    cdef uint64_t size
-    cdef int64_t tag = -1
-    cdef const uint8_t* start
-    cdef const Form* form = fields.form
-    while count:
-        count -= 1
-        if not take_tag(cursor, &tag, &size):
-            return False
-        while at[0] < form.tagged_count and form.tagged[at[0]].tag < tag:
-            if not set_default(&fields.tagged[at[0]], row):
+cdef bint fill_tagged_fields(const Fields* fields, Py_ssize_t row, uint64_t count, Cursor* cursor) noexcept nogil:
+    cdef Tags tags
+    cdef NextTag found
+    open_tags(&tags, count)
+    while True:
+        found = next_tag(fields.plan, &tags, cursor)
+        if found == TAG_LEFT_OUT:
+            if not set_default(&fields.tagged[tags.known], row):
                 return False
-            at[0] += 1
-        start = cursor.at
-        if at[0] < form.tagged_count and form.tagged[at[0]].tag == tag:
-            if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
+        elif found == TAG_KNOWN:
+            if not fill_column_value(&fields.tagged[tags.known], row, cursor) or not has_size(&tags, cursor):
                 return False
-            at[0] += 1
-        elif is_declared(form, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
-            return False
-    return True
+        elif found == TAG_UNKNOWN:
+            if fields.unknown.wanted and not fill_unknown_field(fields.unknown, &tags):
+                return False
+        else:
+            return found == TAGS_END
 
 
-cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
-    cdef const uint8_t* p
+cdef bint fill_unknown_field(Column* column, const Tags* tags) noexcept nogil:
     cdef Py_ssize_t entry = column.elements.count
-    if not take(cursor, size, &p):
+    if not reserve_rows(&column.elements, 1):
         return False
-    if not column.wanted:
-        return True
-    if not make_room(&column.elements, 1):
-        return False
-    (<int32_t*>column.parts[0].values)[entry] = <int32_t>tag
+    (<int32_t*>column.parts[0].values)[entry] = <int32_t>tags.tag
     column.elements.count += 1
-    return add_content(&column.parts[1], entry, p, size)
+    return add_content(&column.parts[1], entry, tags.value, tags.size)
 
 
 # Messages one after the other, as in an Arrow array.
@@ -289,9 +267,9 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         raise ValueError("the buffer of offsets is too short")
     with nogil:
         failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)
-    if tree.call.trouble == NO_MEMORY:
+    if tree.call.status == OUT_OF_MEMORY:
         raise MemoryError
-    if tree.call.trouble == TOO_MUCH:
+    if tree.call.status == CAPACITY_ERROR:
         raise OverflowError
     if failed == BAD_OFFSETS:
         raise ValueError("offsets descend or are outside the content")
@@ -315,7 +293,7 @@ cdef Py_ssize_t fill_rows(
     if not 0 <= start <= end <= content.len:
         return BAD_OFFSETS
     root.rows.call.total = end - start
-    if not make_room(root.rows, count):
+    if not reserve_rows(root.rows, count):
         return ALL_GOOD
     for row in range(count):
         at = first + row
@@ -331,11 +309,11 @@ cdef Py_ssize_t fill_rows(
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
             set_valid(root, row)
             continue
-        if root.rows.call.trouble:
+        if root.rows.call.status:
             return ALL_GOOD
         if strict:
             return row
-        forget_rows(root.rows, row)
+        truncate_rows(root.rows, row)
         if not set_null(root, row):
             return ALL_GOOD
     return ALL_GOOD

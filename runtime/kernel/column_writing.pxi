@@ -17,7 +17,7 @@ cdef bint put_struct(const Fields* fields, Py_ssize_t row, Output* out) noexcept
         for j in range(step.part_count):
             if not load(step.parts[j].column, row, p + step.parts[j].at):
                 return False
-    return not fields.form.flexible or put_tag_section(fields, row, out)
+    return not fields.plan.flexible or put_tag_section(fields, row, out)
 
 
 cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
@@ -107,7 +107,7 @@ cdef bint put_array(const Column* column, Py_ssize_t row, Output* out) noexcept:
     cdef Py_ssize_t i
     if not slice_of(column, row, column.elements.count, &elements):
         return False
-    if column.item.least == 0:
+    if column.item.min_size == 0:
         out.empty_elements += elements.size
     if not put_length(column.item.count, elements.size, out):
         return False
@@ -165,13 +165,13 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
         if not slice_of(unknown, row, unknown.elements.count, &entries):
             return False
         j, last = entries.start, entries.start + entries.size
-    if j == last and fields.form.tagged_count == 0:
+    if j == last and fields.plan.tagged_count == 0:
         return put_varint(out, 0)
     if put(out, 1) == NULL:
         return False
-    while i < fields.form.tagged_count or j < last:
+    while i < fields.plan.tagged_count or j < last:
         before = written(out)
-        if j == last or (i < fields.form.tagged_count and fields.form.tagged[i].tag < number_at(unknown.parts, j)):
+        if j == last or (i < fields.plan.tagged_count and fields.plan.tagged[i].tag < number_at(unknown.parts, j)):
             if fields.tagged[i].wanted and not put_tagged_field(&fields.tagged[i], row, out):
                 return False
             i += 1
@@ -187,7 +187,7 @@ cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* pre
     cdef const Column* contents = &fields.unknown.parts[1]
     cdef int64_t tag = number_at(fields.unknown.parts, entry)
     cdef Slice content
-    if tag <= previous[0] or is_declared(fields.form, tag):
+    if tag <= previous[0] or is_declared(fields.plan, tag):
         return False
     if is_null(contents, entry) or not slice_of(contents, entry, contents.content_size, &content):
         return False
@@ -201,22 +201,13 @@ cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* pre
 
 cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) noexcept:
     """A known field with its tag and its size; nothing where it has its default."""
-    cdef Py_ssize_t start = written(out), size_at
+    cdef TaggedField field
     cdef bint null = is_null(column, row)
     if column.null_by_default if null else is_default_at(column, row):
         return True
-    if not put_varint(out, column.item.tag):
+    if not begin_tagged(column.item, &field, out) or not put_value(column, row, out):
         return False
-    size_at = written(out)
-    if put(out, 1) == NULL or not put_value(column, row, out):
-        return False
-    if column.item.lazy and not null:
-        if column.item.default_bytes == NULL:
-            return False
-        if ends_with(out, size_at + 1 + column.item.nullable, column.item.default_bytes):
-            out.at = out.start + start
-            return True
-    return insert_varint(out, size_at, written(out) - size_at - 1)
+    return end_tagged(column.item, not null, &field, out)
 
 
 cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:
@@ -244,7 +235,7 @@ cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:
 
 # Columns of an Arrow array, which are looked at where they are.
 
-cdef int look_at(Tree tree, Column* column, parts) except -1:
+cdef int bind_column(Tree tree, Column* column, parts) except -1:
     """Point a column to the buffers of an array.
 
     `parts` are its number of values, the number of the first one in its buffers, the buffers, and the same of the
@@ -261,44 +252,44 @@ cdef int look_at(Tree tree, Column* column, parts) except -1:
         raise ValueError(f"no buffer holds {count} values after {first} others")
     column.first_bit = first
     if buffers[0] is not None:
-        column.validity = viewed(tree, buffers[0], 1, bits_size(last), NULL)
+        column.validity = view_of(tree, buffers[0], 1, bits_size(last), NULL)
     if is_struct(column):
-        return look_at_fields(tree, column.fields, children, count)
+        return bind_fields(tree, column.fields, children, count)
     if has_offsets(column):
-        column.offsets = <int32_t*>viewed(tree, buffers[1], 4, size_of(column, last), NULL) + first
+        column.offsets = <int32_t*>view_of(tree, buffers[1], 4, size_of(column, last), NULL) + first
         if column.kind != ARRAY:
-            column.content = viewed(tree, buffers[2], 1, 0, &column.content_size)
+            column.content = view_of(tree, buffers[2], 1, 0, &column.content_size)
             return 0
         (elements,) = children
         column.elements.count = elements[0]
         if column.fields != NULL:
-            return look_at_fields(tree, column.fields, elements[3], elements[0])
+            return bind_fields(tree, column.fields, elements[3], elements[0])
         if column.part_count == 1:
-            return look_at(tree, column.parts, elements)
+            return bind_column(tree, column.parts, elements)
         for part, tags_or_contents in enumerate(elements[3]):
-            look_at(tree, &column.parts[<Py_ssize_t>part], tags_or_contents)
+            bind_column(tree, &column.parts[<Py_ssize_t>part], tags_or_contents)
         return 0
-    column.values = viewed(tree, buffers[1], min(max(column.width, 1), 8), size_of(column, last), NULL)
+    column.values = view_of(tree, buffers[1], min(max(column.width, 1), 8), size_of(column, last), NULL)
     if column.kind != BOOL:  # whose first bit may be within a byte
         column.values += column.width * first
     return 0
 
 
-cdef int look_at_fields(Tree tree, Fields* fields, children, Py_ssize_t count) except -1:
+cdef int bind_fields(Tree tree, Fields* fields, children, Py_ssize_t count) except -1:
     cdef Py_ssize_t i
     for i in range(fields.wanted_count):
         if children[i][0] < count:
             raise ValueError("a column has fewer values than there are structs")
-        look_at(tree, fields.wanted[i], children[i])
+        bind_column(tree, fields.wanted[i], children[i])
     return 0
 
 
-cdef uint8_t* viewed(Tree tree, source, Py_ssize_t width, Py_ssize_t least, Py_ssize_t* size) except NULL:
+cdef uint8_t* view_of(Tree tree, source, Py_ssize_t width, Py_ssize_t min_size, Py_ssize_t* size) except NULL:
     """The start of a buffer of values of some width, which must have enough bytes."""
     cdef View view = View(b"" if source is None else source, width)
-    tree.kept.append(view)
-    if view.buffer.len < least:
-        raise ValueError(f"a buffer has {view.buffer.len} bytes, but {least} are needed")
+    tree.arena.append(view)
+    if view.buffer.len < min_size:
+        raise ValueError(f"a buffer has {view.buffer.len} bytes, but {min_size} are needed")
     if size != NULL:
         size[0] = view.buffer.len
     return <uint8_t*>view.buffer.buf
@@ -327,8 +318,8 @@ def write_columns(cls, wanted, parts):
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef int32_t* ends
-    tree.given = True
-    look_at(tree, &tree.root, parts)
+    tree.borrows = True
+    bind_column(tree, &tree.root, parts)
     if not is_size(count, 4, 4, &size) or count > MAX_OFFSET:
         raise OverflowError
     offsets = bytearray(size)
@@ -340,11 +331,11 @@ def write_columns(cls, wanted, parts):
         if not is_null(&tree.root, row) and not (
             put_struct(tree.root.fields, row, &out) and may_have(written(&out) - before, out.empty_elements)
         ):
-            abandon_output(&out)
+            discard_output(&out)
             PyErr_Clear()
             return row, None, None
         if written(&out) > MAX_OFFSET:
-            abandon_output(&out)
+            discard_output(&out)
             raise OverflowError
         ends[row + 1] = <int32_t>written(&out)
-    return -1, offsets, owned(close_output(&out))
+    return -1, offsets, steal(close_output(&out))

@@ -1,10 +1,10 @@
-# Arrow columns while they are filled: a tree of C structs for each call, made from the form of a class.
+# Arrow columns while they are filled: a tree of C structs for each call, made from the struct plan of a class.
 
-# Why columns cannot be filled where the bytes are not at fault.
-cdef enum Trouble:
-    NO_TROUBLE
-    NO_MEMORY
-    TOO_MUCH
+# As Arrow's Status: why columns cannot be filled where the bytes are not at fault.
+cdef enum Status:
+    STATUS_OK
+    OUT_OF_MEMORY
+    CAPACITY_ERROR
 
 # How a value of fixed width gets from the wire into its column.
 cdef enum Store:
@@ -21,12 +21,12 @@ cdef enum Store:
 cdef enum:
     # The most that an Arrow offset of 32 bits can address.
     MAX_OFFSET = 0x7FFFFFFF
-    # Rows that there is room for at least, once there is a row.
-    LEAST_ROOM = 64
+    # The least capacity of columns that have a row.
+    MIN_CAPACITY = 64
 
 # What all columns of a call share.
 cdef struct Call:
-    Trouble trouble
+    Status status
     # Bytes of the messages up to the current one, and of all.
     int64_t done
     int64_t total
@@ -34,7 +34,7 @@ cdef struct Call:
 # What has a value in each of some columns: messages, or the elements of an array. Structs in it count as part of it.
 cdef struct Rows:
     Py_ssize_t count
-    Py_ssize_t room
+    Py_ssize_t capacity
     # Those that are wanted.
     Column** columns
     Py_ssize_t column_count
@@ -62,7 +62,7 @@ cdef struct Column:
     int32_t* offsets
     uint8_t* content
     Py_ssize_t content_size
-    Py_ssize_t content_room
+    Py_ssize_t content_capacity
     # The rows that have a value here.
     Rows* rows
     # Of a struct or an array of structs.
@@ -92,7 +92,7 @@ cdef struct Step:
 
 # The columns of a struct.
 cdef struct Fields:
-    const Form* form
+    const StructPlan* plan
     Step* steps
     Py_ssize_t step_count
     # All of them: those of positional fields, of tagged ones in the order of their tags, and that of unknown ones.
@@ -110,18 +110,18 @@ STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: S
 def serves_columns(cls):
     """Whether the kernel fills columns from this class of messages; record formats it does not."""
     cdef Codec codec = codec_of(cls)
-    return codec.form != NULL and codec.plan.is_plain
+    return codec.compiled != NULL and codec.compiled.is_plain
 
 
-@cython.no_gc_clear  # columns lie in what is kept
+@cython.no_gc_clear  # columns lie in the arena
 cdef class Tree:
     """The columns of one call. What has been filled and is not handed out is freed with it."""
 
     cdef Codec codec
-    # What the columns lie in and what they look at.
-    cdef list kept
-    # Whether the columns look at buffers of somebody else.
-    cdef bint given
+    # What the columns lie in and what they point to.
+    cdef list arena
+    # Whether the columns point to buffers of somebody else, which `View` holds.
+    cdef bint borrows
     cdef Column root
     cdef Rows rows
     cdef Call call
@@ -131,52 +131,50 @@ cdef class Tree:
         self.codec = codec_of(cls)
         if not serves_columns(cls):
             raise NotServed
-        self.kept = []
+        self.arena = []
         self.rows.call = &self.call
         self.root.kind = STRUCT
         self.root.wanted = self.root.nullable = True
         self.root.rows = &self.rows
         below = [<size_t>&self.root]
-        self.root.fields = self.made_fields(self.codec.form, self.codec.plan, wanted, &self.rows, below)
+        self.root.fields = self.made_fields(self.codec.compiled, self.codec.plan, wanted, &self.rows, below)
         self.set_columns(&self.rows, below)
 
     def __dealloc__(self):
-        if not self.given:
+        if not self.borrows:
             free_column(&self.root)
 
     cdef int set_columns(self, Rows* rows, list below) except -1:
         """Set the columns of rows, which are given by their addresses."""
         cdef size_t address
-        rows.columns = <Column**>memory(self.kept, len(below), sizeof(Column*))
+        rows.columns = <Column**>arena_alloc(self.arena, len(below), sizeof(Column*))
         for address in below:
             rows.columns[rows.column_count] = <Column*>address
             rows.column_count += 1
         return 0
 
-    cdef Fields* made_fields(self, const Form* form, plan, wanted, Rows* rows, list below) except NULL:
+    cdef Fields* made_fields(self, const StructPlan* compiled, plan, wanted, Rows* rows, list below) except NULL:
         """The columns of a struct; `wanted` is None where none is. Those that are go into `below`, too."""
-        cdef Fields* fields = <Fields*>memory(self.kept, 1, sizeof(Fields))
+        cdef Fields* fields = <Fields*>arena_alloc(self.arena, 1, sizeof(Fields))
         cdef Column* column
         cdef Py_ssize_t i
-        if not plan.is_plain:
-            raise NotServed
         types = {field.name: field.element for field in plan.cls.ATTRIBUTES}
         chosen = dict(wanted or ())
         by_name = {}
-        fields.form = form
-        fields.column_count = form.item_count + form.tagged_count + form.flexible
-        fields.columns = <Column*>memory(self.kept, fields.column_count, sizeof(Column))
-        fields.tagged = &fields.columns[form.item_count]
+        fields.plan = compiled
+        fields.column_count = compiled.item_count + compiled.tagged_count + compiled.flexible
+        fields.columns = <Column*>arena_alloc(self.arena, fields.column_count, sizeof(Column))
+        fields.tagged = &fields.columns[compiled.item_count]
         for i, planned in enumerate(plan.items + plan.tagged):
             column = &fields.columns[i]
-            column.item = &form.items[i] if i < form.item_count else &form.tagged[i - form.item_count]
+            column.item = &compiled.items[i] if i < compiled.item_count else &compiled.tagged[i - compiled.item_count]
             column.wanted = planned.name in chosen
             column.rows = rows
             by_name[planned.name] = <size_t>column
             if column.wanted:
                 below.append(<size_t>column)
             self.set_column(column, planned, types[planned.name], chosen.get(planned.name), below)
-        if form.flexible:
+        if compiled.flexible:
             fields.unknown = column = &fields.columns[fields.column_count - 1]
             column.wanted = "unknown_tagged_fields" in chosen
             column.rows = rows
@@ -185,7 +183,7 @@ cdef class Tree:
                 below.append(<size_t>column)
             self.set_unknown(column)
         self.set_steps(fields)
-        fields.wanted = <Column**>memory(self.kept, len(chosen), sizeof(Column*))
+        fields.wanted = <Column**>arena_alloc(self.arena, len(chosen), sizeof(Column*))
         for name in chosen:
             fields.wanted[fields.wanted_count] = <Column*><size_t>by_name[name]
             fields.wanted_count += 1
@@ -199,10 +197,10 @@ cdef class Tree:
             column.elements.call = column.rows.call
             below = []
             if planned.plan is not None:
-                column.fields = self.made_fields(column.item.form, planned.plan, wanted, &column.elements, below)
+                column.fields = self.made_fields(column.item.plan, planned.plan, wanted, &column.elements, below)
             else:
                 column.part_count = 1
-                column.parts = <Column*>memory(self.kept, 1, sizeof(Column))
+                column.parts = <Column*>arena_alloc(self.arena, 1, sizeof(Column))
                 column.parts.item = column.item
                 column.parts.kind = column.item.element
                 column.parts.wanted = column.wanted
@@ -212,13 +210,13 @@ cdef class Tree:
                     below.append(<size_t>column.parts)
             self.set_columns(&column.elements, below)
         elif planned.plan is not None:
-            column.fields = self.made_fields(column.item.form, planned.plan, wanted, column.rows, below)
+            column.fields = self.made_fields(column.item.plan, planned.plan, wanted, column.rows, below)
         else:
             set_widths(column, type_)
-        self.learn_default(column, planned.default, type_)
+        self.init_default(column, planned.default, type_)
         return 0
 
-    cdef int learn_default(self, Column* column, default, type_) except -1:
+    cdef int init_default(self, Column* column, default, type_) except -1:
         from kipwire.model.types import TYPES
 
         column.null_by_default = default is None
@@ -234,7 +232,7 @@ cdef class Tree:
         else:
             content = packed(f"={TYPES[type_].code}", default.bytes if column.kind == UUID else default)
             memcpy(column.default_value, PyBytes_AS_STRING(<PyObject*>content), column.width)
-        self.kept.append(content)
+        self.arena.append(content)
         return 0
 
     cdef int set_unknown(self, Column* column) except -1:
@@ -243,7 +241,7 @@ cdef class Tree:
         column.kind = ARRAY
         column.elements.call = column.rows.call
         column.part_count = 2
-        column.parts = <Column*>memory(self.kept, 2, sizeof(Column))
+        column.parts = <Column*>arena_alloc(self.arena, 2, sizeof(Column))
         column.parts[0].kind, column.parts[1].kind = INT32, BYTES
         column.parts[0].width = 4
         for i in range(2):
@@ -255,10 +253,10 @@ cdef class Tree:
 
     cdef int set_steps(self, Fields* fields) except -1:
         """Put the positional fields into steps: neighbours of fixed width are read at once."""
-        cdef Py_ssize_t i, count = fields.form.item_count
+        cdef Py_ssize_t i, count = fields.plan.item_count
         cdef Column* column
         cdef Step* step = NULL
-        fields.steps = <Step*>memory(self.kept, count, sizeof(Step))
+        fields.steps = <Step*>arena_alloc(self.arena, count, sizeof(Step))
         for i in range(count):
             column = &fields.columns[i]
             if column.kind > UUID:
@@ -268,7 +266,7 @@ cdef class Tree:
                 continue
             if step == NULL:
                 step = &fields.steps[fields.step_count]
-                step.parts = <StepPart*>memory(self.kept, count - i, sizeof(StepPart))
+                step.parts = <StepPart*>arena_alloc(self.arena, count - i, sizeof(StepPart))
                 fields.step_count += 1
             if column.store != STORE_NOTHING:
                 step.parts[step.part_count].at = step.width

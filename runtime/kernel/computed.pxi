@@ -1,4 +1,5 @@
-# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits.
+# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits. Their kinds are
+# the last in the list, so that messages do not pay for them.
 
 # Sizes, checksums, what these start at, and bits that say of values whether they are there, in one struct: their places
 # stay on the stack.
@@ -6,7 +7,7 @@ cdef enum:
     MAX_MARKS = 64
 
 cdef struct Presence:
-    bint is_told  # else the value always is there
+    bint is_optional  # else the value always is there
     Kind kind  # STRING, BYTES or ARRAY
     bint nullable
     Py_ssize_t slot
@@ -23,14 +24,14 @@ cdef struct Bit:
     bint is_bool
     Presence presence
 
-cdef struct Rare:
+cdef struct Extras:
     # Where the item begins is remembered under this number, or -1.
     int mark
     # Of a value: what it is where it is there, and what without its prefix; whether it and its prefix are there.
     Item value
     Item without_prefix
     Presence presence
-    Presence partner
+    Presence prefix_presence
     PyObject* absent  # NULL for a new list
     # Bytes after one that takes the rest.
     Py_ssize_t after
@@ -47,31 +48,31 @@ cdef struct Rare:
     bint is_after
 
 
-cdef int fill_computed(Form* form, plan, list kept) except -1:
-    """Set what more than values the items of a form have."""
+cdef int compile_extras(StructPlan* compiled, plan, list arena) except -1:
+    """Compile what items have apart from a value."""
     marks = marks_of(plan.items)
     if len(marks) > MAX_MARKS or [planned.role for planned in plan.items].count("size") > 1:
         raise NotServed
-    form.mark_count = len(marks)
+    compiled.mark_count = len(marks)
     for number, planned in enumerate(plan.items):
         if planned.role != "value" or number in marks or says_more(planned):
-            item = &form.items[<Py_ssize_t>number]
-            item.rare = rare = <Rare*>memory(kept, 1, sizeof(Rare))
-            rare.mark = marks.get(number, -1)
-            rare.sorted_slot = rare.same_length_slot = -1
+            item = &compiled.items[<Py_ssize_t>number]
+            item.extras = extras = <Extras*>arena_alloc(arena, 1, sizeof(Extras))
+            extras.mark = marks.get(number, -1)
+            extras.sorted_slot = extras.same_length_slot = -1
             if planned.role == "value":
-                fill_value(item, planned, plan, kept, marks)
+                compile_value(item, planned, plan, arena, marks)
             elif planned.role == "bits":
-                fill_bits(rare, planned, plan, kept, marks)
+                compile_bits(extras, planned, plan, arena, marks)
             elif planned.role == "constant":
-                rare.width, rare.number = planned.width, planned.default & ((1 << 8 * planned.width) - 1)
+                extras.width, extras.number = planned.width, planned.default & ((1 << 8 * planned.width) - 1)
             elif planned.role == "checksum":
                 if planned.field.algorithm not in ("crc32", "crc32c"):
                     raise NotServed
-                rare.castagnoli = planned.field.algorithm == "crc32c"
-                rare.start, rare.is_after = marks[planned.start], planned.is_after
-                with sharing:
-                    learn_checksum(rare.castagnoli)
+                extras.castagnoli = planned.field.algorithm == "crc32c"
+                extras.start, extras.is_after = marks[planned.start], planned.is_after
+                with init_lock:
+                    init_checksum(extras.castagnoli)
     return 0
 
 
@@ -93,31 +94,31 @@ def marks_of(items):
     return {number: mark for mark, number in enumerate(sorted(wanted))}
 
 
-cdef int fill_value(Item* item, planned, plan, list kept, marks) except -1:
-    cdef Rare* rare = item.rare
+cdef int compile_value(Item* item, planned, plan, list arena, marks) except -1:
+    cdef Extras* extras = item.extras
     if item.kind == ARRAY and planned.partner:
         raise NotServed  # what is left says nothing of how many there are
-    rare.value = rare.without_prefix = item[0]
-    rare.without_prefix.size = rare.without_prefix.count = REST_PREFIX
+    extras.value = extras.without_prefix = item[0]
+    extras.without_prefix.size = extras.without_prefix.count = REST_PREFIX
     item.kind = BOUND
-    rare.after = planned.after
-    fill_presence(&rare.presence, planned.presence, plan, marks)
-    fill_presence(&rare.partner, planned.partner, plan, marks)
+    extras.after = planned.after
+    compile_presence(&extras.presence, planned.presence, plan, marks)
+    compile_presence(&extras.prefix_presence, planned.partner, plan, marks)
     if planned.field.sorted_by:
-        rare.sorted_slot = offset(planned.plan.cls, planned.field.sorted_by)
+        extras.sorted_slot = offset(planned.plan.cls, planned.field.sorted_by)
     if planned.field.same_length_as:
-        rare.same_length_slot = offset(plan.cls, planned.field.same_length_as)
+        extras.same_length_slot = offset(plan.cls, planned.field.same_length_as)
     if planned.nullable or not planned.array:
         absent = None if planned.nullable else "" if planned.kind == "string" else b""
-        kept.append(absent)
-        rare.absent = <PyObject*>absent
+        arena.append(absent)
+        extras.absent = <PyObject*>absent
     return 0
 
 
-cdef int fill_presence(Presence* presence, planned, plan, marks) except -1:
+cdef int compile_presence(Presence* presence, planned, plan, marks) except -1:
     if planned is None:
         return 0
-    presence.is_told = True
+    presence.is_optional = True
     presence.kind = ARRAY if planned.of.array else KINDS[planned.of.kind][0]
     presence.nullable = planned.of.nullable
     presence.slot = offset(plan.cls, planned.of.name)
@@ -128,18 +129,18 @@ cdef int fill_presence(Presence* presence, planned, plan, marks) except -1:
     return 0
 
 
-cdef int fill_bits(Rare* rare, planned, plan, list kept, marks) except -1:
-    rare.width = planned.width
-    rare.bits = <Bit*>memory(kept, len(planned.bits), sizeof(Bit))
+cdef int compile_bits(Extras* extras, planned, plan, list arena, marks) except -1:
+    extras.width = planned.width
+    extras.bits = <Bit*>arena_alloc(arena, len(planned.bits), sizeof(Bit))
     for one in planned.bits:
-        bit = &rare.bits[rare.bit_count]
-        rare.bit_count += 1
+        bit = &extras.bits[extras.bit_count]
+        extras.bit_count += 1
         bit.slot = offset(plan.cls, one.of.name if one.of else one.name)
         bit.lowest = one.lowest
         bit.most = (1 << one.bit_count) - 1
         bit.is_bool = one.bit_count == 1
-        fill_presence(&bit.presence, one if one.of else None, plan, marks)
-        rare.number |= bit.most << bit.lowest
+        compile_presence(&bit.presence, one if one.of else None, plan, marks)
+        extras.number |= bit.most << bit.lowest
     return 0
 
 

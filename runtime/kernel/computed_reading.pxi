@@ -1,71 +1,71 @@
 # From bytes to what computed.pxi describes. While a struct is read whose size is known, the cursor ends where it does.
 
-cdef PyObject* read_computed(const Form* form, Cursor* cursor) noexcept:
+cdef PyObject* read_computed(const StructPlan* plan, Cursor* cursor) noexcept:
     """A struct with computed items, which then are right."""
     cdef const uint8_t* marks[MAX_MARKS]
     cdef const uint8_t* end = cursor.end
-    cdef PyObject* instance = read_items(form, marks, cursor)
-    if instance != NULL and not has_ended(form, marks, cursor):
-        drop(instance)
+    cdef PyObject* instance = read_items(plan, marks, cursor)
+    if instance != NULL and not has_ended(plan, marks, cursor):
+        decref(instance)
         return NULL
     cursor.end = end
     return instance
 
 
-cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
+cdef bint read_with_extras(const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
     """Read an item and set what attributes it has. Whether its bytes are strictly valid."""
-    cdef const Rare* rare = item.rare
+    cdef const Extras* extras = item.extras
     cdef const uint8_t* p
-    if rare.mark >= 0:
-        marks[rare.mark] = cursor.at
+    if extras.mark >= 0:
+        marks[extras.mark] = cursor.at
     if item.kind == BITS:
-        return read_bits(rare, instance, cursor)
+        return read_bits(extras, instance, cursor)
     elif item.kind == SIZE:
         return read_size(item, cursor)
     elif item.kind == CHECKSUM:
-        return take(cursor, 4, &p) and (not rare.is_after or has_checksum(rare, marks, p))
+        return take(cursor, 4, &p) and (not extras.is_after or has_checksum(extras, marks, p))
     elif item.kind == CONSTANT:
-        return take(cursor, rare.width, &p) and big_endian(p, rare.width) == rare.number
-    return read_bound(rare, instance, marks, cursor)
+        return take(cursor, extras.width, &p) and big_endian(p, extras.width) == extras.number
+    return read_bound(extras, instance, marks, cursor)
 
 
-cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
+cdef bint has_ended(const StructPlan* plan, const uint8_t** marks, Cursor* cursor) noexcept:
     """Whether a struct that was read is as long as its size says and has the checksums that come before its end."""
     cdef const Item* item
     cdef Py_ssize_t i
-    for i in range(form.item_count):
-        item = &form.items[i]
+    for i in range(plan.item_count):
+        item = &plan.items[i]
         if item.kind == SIZE and cursor.at != cursor.end:
             return False
-        if item.kind == CHECKSUM and not item.rare.is_after and not has_checksum(item.rare, marks, cursor.at):
+        if item.kind == CHECKSUM and not item.extras.is_after and not has_checksum(item.extras, marks, cursor.at):
             return False
     return True
 
 
-cdef inline bint has_checksum(const Rare* rare, const uint8_t** marks, const uint8_t* end) noexcept:
+cdef inline bint has_checksum(const Extras* extras, const uint8_t** marks, const uint8_t* end) noexcept:
     """Whether the bytes up to there have the checksum that is given."""
-    cdef const uint8_t* start = marks[rare.start]
-    return checksum(rare.castagnoli, start, end - start) == big_endian_32(marks[rare.mark])
+    cdef const uint8_t* start = marks[extras.start]
+    return checksum(extras.castagnoli, start, end - start) == big_endian_32(marks[extras.mark])
 
 
-cdef bint read_bits(const Rare* rare, PyObject* instance, Cursor* cursor) noexcept:
+cdef bint read_bits(const Extras* extras, PyObject* instance, Cursor* cursor) noexcept:
     cdef const uint8_t* p
     cdef const Bit* bit
     cdef uint64_t number, value
     cdef PyObject* attribute
     cdef Py_ssize_t i
-    if not take(cursor, rare.width, &p):
+    if not take(cursor, extras.width, &p):
         return False
-    number = big_endian(p, rare.width)
-    if number & ~rare.number:
+    number = big_endian(p, extras.width)
+    if number & ~extras.number:
         return False
-    for i in range(rare.bit_count):
-        bit = &rare.bits[i]
-        if bit.presence.is_told:
+    for i in range(extras.bit_count):
+        bit = &extras.bits[i]
+        if bit.presence.is_optional:
             continue
         value = number >> bit.lowest & bit.most
         if bit.is_bool:
-            attribute = new_reference(True_ if value else False_)
+            attribute = new_ref(True_ if value else False_)
         else:
             attribute = PyLong_FromUnsignedLongLong(value)
             if attribute == NULL:
@@ -81,8 +81,8 @@ cdef bint read_size(const Item* item, Cursor* cursor) noexcept:
     if item.bits:
         if not take_packed(item, cursor, &size):
             return False
-    elif take(cursor, item.least, &p):
-        size = signed(big_endian(p, <int>item.least), 8 * <int>item.least)
+    elif take(cursor, item.min_size, &p):
+        size = signed(big_endian(p, <int>item.min_size), 8 * <int>item.min_size)
     else:
         return False
     if not 0 <= size <= left(cursor):
@@ -91,31 +91,31 @@ cdef bint read_size(const Item* item, Cursor* cursor) noexcept:
     return True
 
 
-cdef bint read_bound(const Rare* rare, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
+cdef bint read_bound(const Extras* extras, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
     """Set the attribute of a value that may be absent, without a prefix, or bound to something else."""
-    cdef const Item* item = &rare.value
+    cdef const Item* item = &extras.value
     cdef const uint8_t* end = cursor.end
     cdef PyObject* value
-    if rare.presence.is_told and not is_told_present(&rare.presence, marks):
-        value = new_reference(rare.absent) if rare.absent != NULL else PyList_New(0)
+    if extras.presence.is_optional and not is_flagged_present(&extras.presence, marks):
+        value = new_ref(extras.absent) if extras.absent != NULL else PyList_New(0)
     else:
-        if rare.partner.is_told and not is_told_present(&rare.partner, marks):
-            item = &rare.without_prefix
+        if extras.prefix_presence.is_optional and not is_flagged_present(&extras.prefix_presence, marks):
+            item = &extras.without_prefix
         if takes_rest(item):
-            if left(cursor) < rare.after:
+            if left(cursor) < extras.after:
                 return False
-            cursor.end -= rare.after
-        value = read_value(item.kind, item, item.nullable and not rare.presence.is_told, cursor)
+            cursor.end -= extras.after
+        value = read_value(item.kind, item, item.nullable and not extras.presence.is_optional, cursor)
         cursor.end = end
     if value == NULL:
         return False
     slot_of(instance, item.slot)[0] = value  # which now is the instance's to drop
-    if rare.sorted_slot >= 0 and not ascends(value, rare.sorted_slot):
+    if extras.sorted_slot >= 0 and not ascends(value, extras.sorted_slot):
         return False
-    return rare.same_length_slot < 0 or have_same_length(value, slot_of(instance, rare.same_length_slot)[0])
+    return extras.same_length_slot < 0 or have_same_length(value, slot_of(instance, extras.same_length_slot)[0])
 
 
-cdef inline bint is_told_present(const Presence* presence, const uint8_t** marks) noexcept nogil:
+cdef inline bint is_flagged_present(const Presence* presence, const uint8_t** marks) noexcept nogil:
     return ((marks[presence.mark][presence.byte] & presence.bit) != 0) == presence.means_present
 
 

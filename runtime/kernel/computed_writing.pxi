@@ -1,4 +1,5 @@
-# From attributes to what computed.pxi describes. Sizes and checksums are filled in when all that they cover is written.
+# From attributes to what computed.pxi describes. Sizes and checksums are filled in when all that they cover is written,
+# from the last to the first.
 
 cdef struct Marks:
     Py_ssize_t at[MAX_MARKS]
@@ -6,85 +7,85 @@ cdef struct Marks:
     Py_ssize_t before
 
 
-cdef uint8_t* write_computed(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+cdef uint8_t* write_computed(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """A struct with computed items."""
     cdef Marks marks
     cdef bint done
     marks.before = 0
-    done = moved(out, write_items(form, instance, &marks, p, out)) and fill_in(form, &marks, out)
+    done = commit(out, write_items(plan, instance, &marks, p, out)) and fill_in(plan, &marks, out)
     return out.at if done else NULL
 
 
-cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output* out) noexcept:
-    cdef const Rare* rare = item.rare
-    if rare.mark >= 0:
-        marks.at[rare.mark] = out.at - out.start
+cdef bint write_with_extras(const Item* item, PyObject* instance, Marks* marks, Output* out) noexcept:
+    cdef const Extras* extras = item.extras
+    if extras.mark >= 0:
+        marks.at[extras.mark] = out.at - out.start
     if item.kind == BITS:
-        return write_bits(rare, instance, out)
+        return write_bits(extras, instance, out)
     elif item.kind == SIZE:
-        if put(out, 1 if item.bits else item.least) == NULL:
+        if put(out, 1 if item.bits else item.min_size) == NULL:
             return False
         marks.before = written(out)
         return True
     elif item.kind == CHECKSUM:
         if put(out, 4) == NULL:
             return False
-        if rare.is_after:
-            fill_checksum(rare, marks, marks.at[rare.mark], out)
+        if extras.is_after:
+            fill_checksum(extras, marks, marks.at[extras.mark], out)
         return True
     elif item.kind == CONSTANT:
-        return put_integer(out, rare.width, rare.number)
-    return write_bound(rare, instance, out)
+        return put_integer(out, extras.width, extras.number)
+    return write_bound(extras, instance, out)
 
 
-cdef bint fill_in(const Form* form, Marks* marks, Output* out) noexcept:
+cdef bint fill_in(const StructPlan* plan, Marks* marks, Output* out) noexcept:
     """Put sizes and checksums in their places. Each covers only what follows it, so the last comes first."""
     cdef const Item* item
     cdef Py_ssize_t i
-    for i in range(form.item_count - 1, -1, -1):
-        item = &form.items[i]
+    for i in range(plan.item_count - 1, -1, -1):
+        item = &plan.items[i]
         if item.kind == SIZE:
-            if not fill_size(form, item, marks, written(out) - marks.before, out):
+            if not fill_size(plan, item, marks, written(out) - marks.before, out):
                 return False
-        elif item.kind == CHECKSUM and not item.rare.is_after:
-            fill_checksum(item.rare, marks, out.at - out.start, out)
+        elif item.kind == CHECKSUM and not item.extras.is_after:
+            fill_checksum(item.extras, marks, out.at - out.start, out)
     return True
 
 
-cdef void fill_checksum(const Rare* rare, const Marks* marks, Py_ssize_t end, Output* out) noexcept:
+cdef void fill_checksum(const Extras* extras, const Marks* marks, Py_ssize_t end, Output* out) noexcept:
     """Put the checksum of the bytes up to there in its place; where only the size is wanted, they are not there."""
-    cdef Py_ssize_t start = marks.at[rare.start]
+    cdef Py_ssize_t start = marks.at[extras.start]
     if not out.counts:
-        store_32(out.start + marks.at[rare.mark], checksum(rare.castagnoli, out.start + start, end - start))
+        store_32(out.start + marks.at[extras.mark], checksum(extras.castagnoli, out.start + start, end - start))
 
 
-cdef bint fill_size(const Form* form, const Item* item, Marks* marks, Py_ssize_t size, Output* out) noexcept:
+cdef bint fill_size(const StructPlan* plan, const Item* item, Marks* marks, Py_ssize_t size, Output* out) noexcept:
     """Put the struct's size in its place. One that is a varint moves what follows it, so its marks move along."""
-    cdef Py_ssize_t at = marks.at[item.rare.mark]
+    cdef Py_ssize_t at = marks.at[item.extras.mark]
     cdef Py_ssize_t end = out.at - out.start
     cdef int i
     if size > item.high:
         return False
     if item.bits == 0:
-        store_integer(out.start + at, <int>item.least, size)
+        store_integer(out.start + at, <int>item.min_size, size)
         return True
     if not insert_varint(out, at, <uint64_t>size << (item.element == PACKED)):
         return False
-    for i in range(form.mark_count):
+    for i in range(plan.mark_count):
         if marks.at[i] > at:
             marks.at[i] += out.at - out.start - end
     return True
 
 
-cdef bint write_bits(const Rare* rare, PyObject* instance, Output* out) noexcept:
+cdef bint write_bits(const Extras* extras, PyObject* instance, Output* out) noexcept:
     cdef const Bit* bit
     cdef PyObject* value
     cdef uint64_t number = 0, one
     cdef int present
     cdef Py_ssize_t i
-    for i in range(rare.bit_count):
-        bit = &rare.bits[i]
-        if bit.presence.is_told:
+    for i in range(extras.bit_count):
+        bit = &extras.bits[i]
+        if bit.presence.is_optional:
             present = is_present(&bit.presence, instance)
             if present < 0:
                 return False
@@ -98,7 +99,7 @@ cdef bint write_bits(const Rare* rare, PyObject* instance, Output* out) noexcept
             elif value == NULL or not as_unsigned(value, &one) or one > bit.most:
                 return False
         number |= one << bit.lowest
-    return put_integer(out, rare.width, number)
+    return put_integer(out, extras.width, number)
 
 
 cdef inline bint as_unsigned(PyObject* value, uint64_t* number) noexcept:
@@ -122,34 +123,34 @@ cdef int is_present(const Presence* presence, PyObject* instance) noexcept:
     return PyList_GET_SIZE(value) > 0 if PyList_CheckExact(value) else -1
 
 
-cdef bint write_bound(const Rare* rare, PyObject* instance, Output* out) noexcept:
+cdef bint write_bound(const Extras* extras, PyObject* instance, Output* out) noexcept:
     """A value that may be absent, without a prefix, or bound to something else."""
-    cdef const Item* item = &rare.value
+    cdef const Item* item = &extras.value
     cdef PyObject* value = slot_of(instance, item.slot)[0]
     cdef int present
     if value == NULL:
         return False
-    if rare.presence.is_told:
-        present = is_present(&rare.presence, instance)
+    if extras.presence.is_optional:
+        present = is_present(&extras.presence, instance)
         if present < 1:
             return present == 0 and (value == None_ or has_length(item, instance, value))
     elif value == None_:
         return put_item(item, value, out)
     if not has_length(item, instance, value):
         return False
-    if rare.partner.is_told:
-        present = is_present(&rare.partner, instance)
+    if extras.prefix_presence.is_optional:
+        present = is_present(&extras.prefix_presence, instance)
         if present < 0:
             return False
         if present == 0:
-            item = &rare.without_prefix
+            item = &extras.without_prefix
     return put_item(item, value, out)
 
 
 cdef inline bint has_length(const Item* item, PyObject* instance, PyObject* value) noexcept:
     """Whether an array is a list with as many elements as the one that it has to be as long as."""
-    if item.rare.same_length_slot >= 0:
-        return have_same_length(value, slot_of(instance, item.rare.same_length_slot)[0])
+    if item.extras.same_length_slot >= 0:
+        return have_same_length(value, slot_of(instance, item.extras.same_length_slot)[0])
     return (item.kind != ARRAY and item.kind != SECTION) or PyList_CheckExact(value)
 
 
@@ -162,18 +163,18 @@ cdef struct Keyed:
 
 cdef uint8_t* write_set(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
     cdef Py_ssize_t i, gathered = 0, count = PyList_GET_SIZE(items)
-    cdef Keyed* elements = <Keyed*>uncleared(count, sizeof(Keyed))
+    cdef Keyed* elements = <Keyed*>alloc_items(count, sizeof(Keyed))
     cdef bint done = elements != NULL and gather_keys(item, items, elements, &gathered)
     if done:
         qsort(elements, count, sizeof(Keyed), by_key)
         for i in range(count):
             done = i == 0 or is_less(elements[i - 1].key, elements[i].key)
             if done:
-                p = write_held(item.form, elements[i].element, p, out)
+                p = write_snapshot(item.plan, elements[i].element, p, out)
             if not done or p == NULL:
                 break
     for i in range(gathered):
-        let_go(elements[i].element, item.form.slots, item.form.slot_count)
+        release_snapshot(elements[i].element, item.plan.slots, item.plan.slot_count)
     PyMem_Free(elements)
     return p if done else NULL
 
@@ -185,14 +186,14 @@ cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements, Py_ssi
     cdef PyObject* key
     for i in range(PyList_GET_SIZE(items)):
         element = PyList_GET_ITEM(items, i)
-        if type_of(element) != item.form.type:
+        if type_of(element) != item.plan.type:
             return False
-        element = hold(element, item.form.type, item.form.slots, item.form.slot_count)
+        element = snapshot(element, item.plan.type, item.plan.slots, item.plan.slot_count)
         if element == NULL:
             return False
         elements[i].element = element
         gathered[0] += 1
-        key = slot_of(element, item.rare.sorted_slot)[0]
+        key = slot_of(element, item.extras.sorted_slot)[0]
         if not is_key(key, elements[0].key if i else NULL):
             return False
         elements[i].key = key

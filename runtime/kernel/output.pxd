@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
-from capi cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyObject, _PyBytes_Resize, drop_if_any
+from capi cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyObject, _PyBytes_Resize, xdecref
 from sizes cimport is_size
 
 cdef struct Output:
@@ -67,10 +67,10 @@ cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
 # `at`. Each of these takes that address and gives it after what it wrote, or NULL.
 
 cdef enum:
-    ROOM = 16  # bytes that one number, one marker or one length takes at most
+    MAX_SCALAR_SIZE = 16  # bytes that one number, one marker or one length takes at most
 
 
-cdef inline uint8_t* with_room(Output* out, uint8_t* p, Py_ssize_t count) noexcept:
+cdef inline uint8_t* reserve(Output* out, uint8_t* p, Py_ssize_t count) noexcept:
     """The address for the next bytes, which moves where the buffer has to grow."""
     if out.end - p < count:
         out.at = p
@@ -78,7 +78,7 @@ cdef inline uint8_t* with_room(Output* out, uint8_t* p, Py_ssize_t count) noexce
     return p
 
 
-cdef inline bint moved(Output* out, uint8_t* p) noexcept:
+cdef inline bint commit(Output* out, uint8_t* p) noexcept:
     """Put the address back. Whether there is one."""
     if p == NULL:
         return False
@@ -91,7 +91,7 @@ cdef inline uint8_t* store_bytes(Output* out, uint8_t* p, const char* data, Py_s
     if out.counts:
         out.counted += size
         return p
-    p = with_room(out, p, size)
+    p = reserve(out, p, size)
     if p == NULL:
         return NULL
     if size > 16:
@@ -119,7 +119,7 @@ cdef inline bint put_bytes(Output* out, const char* data, Py_ssize_t size) noexc
 
 cdef inline bint put_long(Output* out, const char* data, Py_ssize_t size) noexcept:
     """Bytes that may be many: copied, or counted where only the size is wanted."""
-    return moved(out, store_bytes(out, out.at, data, size))
+    return commit(out, store_bytes(out, out.at, data, size))
 
 
 cdef inline uint8_t* store_varint(uint8_t* p, uint64_t value) noexcept nogil:
@@ -213,6 +213,6 @@ cdef inline PyObject* close_output(Output* out) noexcept:
     return result
 
 
-cdef inline void abandon_output(Output* out) noexcept:
-    drop_if_any(out.result)
+cdef inline void discard_output(Output* out) noexcept:
+    xdecref(out.result)
     out.result = NULL

@@ -49,8 +49,26 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
     return length[0] >= -1
 
 
+cdef inline bint take_text(
+    Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** text, int64_t* size
+) noexcept nogil:
+    """The bytes of a text, which may be none; -1 as the size for null. Whether they are there, and null may be."""
+    if not take_length(prefix, cursor, size) or not is_text_length(prefix, size[0]):
+        return False
+    return nullable if size[0] < 0 else take(cursor, size[0], text)
+
+
+cdef inline bint take_blob(
+    Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** blob, int64_t* size
+) noexcept nogil:
+    """The same of a blob."""
+    if not take_length(prefix, cursor, size):
+        return False
+    return nullable if size[0] < 0 else take(cursor, size[0], blob)
+
+
 cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) noexcept nogil:
-    """The address after a size or a count, where -1 means null; NULL if it is too great. It takes `ROOM` at most."""
+    """The address after a size or a count, where -1 means null; NULL if it is too great. It is a scalar."""
     if prefix == UVARINT_PLUS_ONE_PREFIX:
         if length < 0x7F:
             p[0] = <uint8_t>(length + 1)
@@ -73,8 +91,8 @@ cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) 
 
 cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
     """A size or a count; -1 means null. Whether it is not too great."""
-    cdef uint8_t* p = with_room(out, out.at, ROOM)
-    return p != NULL and moved(out, store_length(prefix, length, p))
+    cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
+    return p != NULL and commit(out, store_length(prefix, length, p))
 
 
 cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:

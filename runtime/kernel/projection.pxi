@@ -1,63 +1,63 @@
-# Projections as the kernel walks them: for each struct the hops over what nobody chose, and what was chosen. One walk
-# serves both directions: it makes objects of the chosen values, or copies all other bytes around new ones.
+# Projections compiled to programs: for each struct a list of ops, which skip what nobody chose, or select a value. One
+# run serves both directions: it makes objects of the selected values, or copies all other bytes around new ones.
 
-cdef enum Op:
-    HOP_FIXED  # neighbours of fixed width, as one
-    HOP_TEXT
-    HOP_BLOB
-    HOP_PACKED
-    HOP_FIXED_ELEMENTS
-    HOP_ELEMENTS  # an array of other primitives
-    HOP_STRUCT
-    HOP_NULLABLE_STRUCT
-    HOP_STRUCTS
+cdef enum OpKind:
+    OP_FIXED  # neighbours of fixed width, as one
+    OP_TEXT
+    OP_BLOB
+    OP_PACKED
+    OP_FIXED_ELEMENTS
+    OP_ELEMENTS  # an array of other primitives
+    OP_STRUCT
+    OP_NULLABLE_STRUCT
+    OP_STRUCTS
 
 cdef enum:
     # Lists that are made at once, one for each chosen field and each array around it: they stay on the stack.
-    MAX_LANES = 128
+    MAX_BUFFERS = 128
 
-cdef struct Hop:
-    Op op
+cdef struct Op:
+    OpKind kind
     # Of neighbours of fixed width: the bytes of all, and where there are bools in them.
     Py_ssize_t width
     Py_ssize_t* bools
     Py_ssize_t bool_count
     const Item* item
-    Walk* walk
-    # The lane of a chosen value, or -1.
-    Py_ssize_t leaf
-    # Of a struct or an array of structs: the lanes of what is chosen in it, and those within an array.
+    Program* program
+    # The buffer of a selected value, or -1.
+    Py_ssize_t selected
+    # Of a struct or an array of structs: the buffers of what is selected in it, and those within an array.
     Py_ssize_t* outer
     Py_ssize_t* inner
-    Py_ssize_t lane_count
+    Py_ssize_t buffer_count
     # Of a tagged field: the bytes of its default; NULL where equal values may have other bytes, or it is too large.
     PyObject* default_bytes
 
-cdef struct Walk:
-    const Form* form
-    Hop* hops
-    Py_ssize_t hop_count
-    # Like the items of the form's tag section.
-    Hop* tagged
+cdef struct Program:
+    const StructPlan* plan
+    Op* ops
+    Py_ssize_t op_count
+    # Like the items of the plan's tag section.
+    Op* tagged
     bint chooses_tagged
     # The bytes of all of it, if that is the same for all values and any bytes are right; else 0.
     Py_ssize_t width
 
-# Where the values of one chosen field go, or come from, at one depth of arrays.
-cdef struct Lane:
+# Where the values of one selected field go, or come from, at one depth of arrays: like a column without a type.
+cdef struct ValueBuffer:
     PyObject** start
     PyObject** next
     PyObject* given
     Py_ssize_t at
 
-cdef struct Visit:
-    Lane* lanes
+cdef struct Context:
+    ValueBuffer* buffers
     # NULL where values are read.
     Output* out
     # The first byte that was not copied yet.
     const uint8_t* copied
     # The copies of lists that are given, which other threads may change; only without a GIL.
-    PyObject* own
+    PyObject* copies
 
 
 cdef class Projector:
@@ -67,10 +67,10 @@ cdef class Projector:
     """
 
     cdef Codec codec
-    cdef list kept
-    cdef Walk* root
+    cdef list arena
+    cdef Program* root
     cdef Py_ssize_t column_count
-    cdef Py_ssize_t lane_count
+    cdef Py_ssize_t buffer_count
 
     def __cinit__(self, cls, dict choice, Py_ssize_t count):
         """`choice` has the number of each chosen field, or what is chosen in it, by name.
@@ -79,19 +79,20 @@ cdef class Projector:
             NotServed: the kernel does not serve this class, or not so many fields.
         """
         self.codec = codec_of(cls)
-        if self.codec.form == NULL or self.codec.plan is None:
+        if self.codec.compiled == NULL or self.codec.plan is None or not self.codec.compiled.is_plain:
             raise NotServed
-        self.kept = []
-        self.column_count = self.lane_count = count
-        self.root = made_walk(self, self.codec.plan, self.codec.form, choice, {n: n for n in range(count)}, {})
-        if self.lane_count > MAX_LANES:
+        self.arena = []
+        self.column_count = self.buffer_count = count
+        buffers = {number: number for number in range(count)}
+        self.root = compile_program(self, self.codec.plan, self.codec.compiled, choice, buffers, {})
+        if self.buffer_count > MAX_BUFFERS:
             raise NotServed
 
     def decode(self, data):
         cdef Cursor cursor
         if type(data) is not bytes:
             data = content_of(data)
-        values = projected(self, data, 0, &cursor)
+        values = project(self, data, 0, &cursor)
         return values if values is not None and cursor.at == cursor.end else None
 
     def read(self, data, offset):
@@ -101,7 +102,7 @@ cdef class Projector:
             data = content_of(data)
         if not as_number(<PyObject*>offset, &at) or not 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
             return None
-        values = projected(self, data, at, &cursor)
+        values = project(self, data, at, &cursor)
         if values is None or not may_have(cursor.at - cursor.start, cursor.empty_elements):
             return None
         return values, at + (cursor.at - cursor.start)
@@ -123,86 +124,88 @@ cdef class Projector:
         open_bytes(data, at, &cursor)
         open_output(&out, stack, STACK, False)
         done = left(&cursor) <= STACK or grow(&out, PyBytes_GET_SIZE(<PyObject*>data))  # about as much as it will be
-        done = done and put_bytes(&out, PyBytes_AS_STRING(<PyObject*>data), at) and put_projected(self, values, &cursor, &out)
+        done = done and put_bytes(&out, PyBytes_AS_STRING(<PyObject*>data), at)
+        done = done and put_projected(self, values, &cursor, &out)
         if done and (cursor.at == cursor.end if whole else put_bytes(&out, <const char*>cursor.at, left(&cursor))):
-            return owned(close_output(&out))
-        abandon_output(&out)
+            return steal(close_output(&out))
+        discard_output(&out)
         PyErr_Clear()
         return None
 
 
-cdef Walk* made_walk(Projector self, plan, const Form* form, choice, lanes, dict walks) except NULL:
-    """The walk of a struct, for whose chosen fields there are lanes. `walks` has those of structs without any."""
-    cdef Walk* walk
-    cdef Hop* hop
-    if not choice and plan.cls in walks:
-        return <Walk*>PyByteArray_AS_STRING(<PyObject*>walks[plan.cls])
-    if not plan.is_plain:
-        raise NotServed
-    walk = <Walk*>memory(self.kept, 1, sizeof(Walk))
-    block = self.kept[len(self.kept) - 1]
-    walk.form = form
-    walk.hops = <Hop*>memory(self.kept, len(plan.items), sizeof(Hop))
-    walk.tagged = <Hop*>memory(self.kept, len(plan.tagged), sizeof(Hop))
+cdef Program* compile_program(
+    Projector self, plan, const StructPlan* compiled, choice, buffers, dict programs
+) except NULL:
+    """The program of a struct, whose chosen fields have buffers. `programs` has the ones without chosen fields."""
+    cdef Program* program
+    cdef Op* op
+    cdef Op* before
+    if not choice and plan.cls in programs:
+        return <Program*>PyByteArray_AS_STRING(<PyObject*>programs[plan.cls])
+    program = <Program*>arena_alloc(self.arena, 1, sizeof(Program))
+    block = self.arena[len(self.arena) - 1]
+    program.plan = compiled
+    program.ops = <Op*>arena_alloc(self.arena, len(plan.items), sizeof(Op))
+    program.tagged = <Op*>arena_alloc(self.arena, len(plan.tagged), sizeof(Op))
     for number, planned in enumerate(plan.items):
-        hop = &walk.hops[walk.hop_count]
-        fill_hop(self, hop, planned, &form.items[<Py_ssize_t>number], choice, lanes, walks)
-        if hop.op == HOP_FIXED and hop.leaf < 0 and walk.hop_count and walk.hops[walk.hop_count - 1].leaf < 0:
-            if walk.hops[walk.hop_count - 1].op == HOP_FIXED:
-                join(&walk.hops[walk.hop_count - 1], hop, self.kept)
-                continue
-        walk.hop_count += 1
+        op = &program.ops[program.op_count]
+        compile_op(self, op, planned, &compiled.items[<Py_ssize_t>number], choice, buffers, programs)
+        before = op - 1 if program.op_count else NULL
+        if before != NULL and is_fixed(before) and is_fixed(op):
+            merge_fixed(before, op, self.arena)
+            continue
+        program.op_count += 1
     for number, planned in enumerate(plan.tagged):
-        hop = &walk.tagged[<Py_ssize_t>number]
-        fill_hop(self, hop, planned, &form.tagged[<Py_ssize_t>number], choice, lanes, walks)
-        fill_default(self, hop, planned)
-        walk.chooses_tagged = walk.chooses_tagged or planned.name in choice
-    if not form.flexible and walk.hop_count == 1:
-        if walk.hops[0].op == HOP_FIXED and walk.hops[0].leaf < 0 and walk.hops[0].bool_count == 0:
-            walk.width = walk.hops[0].width
+        op = &program.tagged[<Py_ssize_t>number]
+        compile_op(self, op, planned, &compiled.tagged[<Py_ssize_t>number], choice, buffers, programs)
+        compile_default(self, op, planned)
+        program.chooses_tagged = program.chooses_tagged or planned.name in choice
+    if not compiled.flexible and program.op_count == 1:
+        if is_fixed(program.ops) and program.ops.bool_count == 0:
+            program.width = program.ops[0].width
     if not choice:
-        walks[plan.cls] = block
-    return walk
+        programs[plan.cls] = block
+    return program
 
 
-cdef int fill_hop(Projector self, Hop* hop, planned, const Item* item, choice, lanes, walks) except -1:
+cdef int compile_op(Projector self, Op* op, planned, const Item* item, choice, buffers, programs) except -1:
     chosen = choice.get(planned.name, {})
-    hop.item = item
-    hop.leaf = -1
+    op.item = item
+    op.selected = -1
     if item.kind >= SECTION:
         raise NotServed
     if item.kind == ARRAY:
         if item.element == STRUCT:
-            hop.op = HOP_STRUCTS
+            op.kind = OP_STRUCTS
         else:
-            hop.op = HOP_FIXED_ELEMENTS if BOOL < item.element <= UUID else HOP_ELEMENTS
+            op.kind = OP_FIXED_ELEMENTS if BOOL < item.element <= UUID else OP_ELEMENTS
     elif item.kind == STRUCT or item.kind == NULLABLE_STRUCT:
-        hop.op = HOP_STRUCT if item.kind == STRUCT else HOP_NULLABLE_STRUCT
+        op.kind = OP_STRUCT if item.kind == STRUCT else OP_NULLABLE_STRUCT
     elif item.kind == STRING or item.kind == BYTES:
-        hop.op = HOP_TEXT if item.kind == STRING else HOP_BLOB
+        op.kind = OP_TEXT if item.kind == STRING else OP_BLOB
     elif item.kind <= UUID:
-        hop.op, hop.width = HOP_FIXED, item.least
-        hop.bools = <Py_ssize_t*>memory(self.kept, 1, sizeof(Py_ssize_t))
-        hop.bool_count = item.kind == BOOL
+        op.kind, op.width = OP_FIXED, item.min_size
+        op.bools = <Py_ssize_t*>arena_alloc(self.arena, 1, sizeof(Py_ssize_t))
+        op.bool_count = item.kind == BOOL
     else:
-        hop.op = HOP_PACKED
+        op.kind = OP_PACKED
     if type(chosen) is int:
-        hop.leaf = lanes[chosen]
+        op.selected = buffers[chosen]
         chosen = {}
     inner = {}
     if chosen:
         columns = columns_in(chosen)
-        hop.outer = <Py_ssize_t*>memory(self.kept, len(columns), sizeof(Py_ssize_t))
-        hop.inner = <Py_ssize_t*>memory(self.kept, len(columns), sizeof(Py_ssize_t))
+        op.outer = <Py_ssize_t*>arena_alloc(self.arena, len(columns), sizeof(Py_ssize_t))
+        op.inner = <Py_ssize_t*>arena_alloc(self.arena, len(columns), sizeof(Py_ssize_t))
         for column in columns:
-            inner[column] = lanes[column]
-            if hop.op == HOP_STRUCTS:
-                inner[column] = self.lane_count
-                self.lane_count += 1
-            hop.outer[hop.lane_count], hop.inner[hop.lane_count] = lanes[column], inner[column]
-            hop.lane_count += 1
+            inner[column] = buffers[column]
+            if op.kind == OP_STRUCTS:
+                inner[column] = self.buffer_count
+                self.buffer_count += 1
+            op.outer[op.buffer_count], op.inner[op.buffer_count] = buffers[column], inner[column]
+            op.buffer_count += 1
     if planned.plan is not None:
-        hop.walk = made_walk(self, planned.plan, item.form, chosen, inner, walks)
+        op.program = compile_program(self, planned.plan, item.plan, chosen, inner, programs)
     return 0
 
 
@@ -214,35 +217,40 @@ cdef list columns_in(choice):
     return found
 
 
-cdef int join(Hop* hop, const Hop* following, list kept) except -1:
-    """Make one hop of two over neighbours of fixed width."""
+cdef inline bint is_fixed(const Op* op) noexcept nogil:
+    """Whether it skips a fixed number of bytes."""
+    return op.kind == OP_FIXED and op.selected < 0
+
+
+cdef int merge_fixed(Op* op, const Op* following, list arena) except -1:
+    """Make one op of two that skip neighbours of fixed width."""
     cdef Py_ssize_t* bools
     if following.bool_count:
-        bools = <Py_ssize_t*>memory(kept, hop.bool_count + 1, sizeof(Py_ssize_t))
-        memcpy(bools, hop.bools, hop.bool_count * sizeof(Py_ssize_t))
-        bools[hop.bool_count] = hop.width
-        hop.bools = bools
-        hop.bool_count += 1
-    hop.width += following.width
+        bools = <Py_ssize_t*>arena_alloc(arena, op.bool_count + 1, sizeof(Py_ssize_t))
+        memcpy(bools, op.bools, op.bool_count * sizeof(Py_ssize_t))
+        bools[op.bool_count] = op.width
+        op.bools = bools
+        op.bool_count += 1
+    op.width += following.width
     return 0
 
 
-cdef int fill_default(Projector self, Hop* hop, planned) except -1:
+cdef int compile_default(Projector self, Op* op, planned) except -1:
     """Set the bytes of a tagged field's default."""
     cdef Output out
     cdef uint8_t stack[STACK]
-    if hop.item.kind == FLOAT64 and planned.default is not None and planned.default != planned.default:
+    if op.item.kind == FLOAT64 and planned.default is not None and planned.default != planned.default:
         raise NotServed  # NaN is not equal to itself, so that writing never leaves the field out
-    if not hop.item.lazy or hop.item.default_bytes != NULL:
+    if not op.item.lazy or op.item.default_bytes != NULL:
         value = planned.field.default_value()
         open_output(&out, stack, STACK, False)
-        if put_item(hop.item, <PyObject*>value, &out):
-            content = owned(close_output(&out))
-            self.kept.append(content)
-            hop.default_bytes = <PyObject*>content
+        if put_item(op.item, <PyObject*>value, &out):
+            content = steal(close_output(&out))
+            self.arena.append(content)
+            op.default_bytes = <PyObject*>content
         else:
-            abandon_output(&out)
+            discard_output(&out)
             PyErr_Clear()
-    if hop.default_bytes == NULL and (hop.lane_count or hop.leaf >= 0):
+    if op.default_bytes == NULL and (op.buffer_count or op.selected >= 0):
         raise NotServed
     return 0

@@ -1,14 +1,14 @@
 # From bytes to instances. Every function gives a new reference, or NULL where its bytes are not strictly valid.
 
-cdef inline PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
-    return read_items(form, NULL, cursor) if form.mark_count == 0 else read_computed(form, cursor)
+cdef inline PyObject* read_struct(const StructPlan* plan, Cursor* cursor) noexcept:
+    return read_items(plan, NULL, cursor) if plan.mark_count == 0 else read_computed(plan, cursor)
 
 
-cdef PyObject* read_items(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
+cdef PyObject* read_items(const StructPlan* plan, const uint8_t** marks, Cursor* cursor) noexcept:
     """A struct, whose computed items may be wrong as yet; there is a mark for each of `mark_count`."""
-    cdef const Item* item = form.items
-    cdef const Item* end = item + form.item_count
-    cdef PyObject* instance = new_instance(form.type, 0)
+    cdef const Item* item = plan.items
+    cdef const Item* end = item + plan.item_count
+    cdef PyObject* instance = new_instance(plan.type, 0)
     cdef PyObject* value
     if instance == NULL:
         return NULL
@@ -16,15 +16,15 @@ cdef PyObject* read_items(const Form* form, const uint8_t** marks, Cursor* curso
         if item.kind < BOUND:
             value = read_value(item.kind, item, item.nullable, cursor)
             if value == NULL:
-                drop(instance)
+                decref(instance)
                 return NULL
             slot_of(instance, item.slot)[0] = value
-        elif not read_rare(item, instance, marks, cursor):
-            drop(instance)
+        elif not read_with_extras(item, instance, marks, cursor):
+            decref(instance)
             return NULL
         item += 1
-    if form.flexible and not read_tag_section(form, instance, cursor):
-        drop(instance)
+    if plan.flexible and not read_tag_section(plan, instance, cursor):
+        decref(instance)
         return NULL
     return instance
 
@@ -44,8 +44,8 @@ cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cur
     elif kind == INT64:
         return new_int(<int64_t>big_endian_64(p)) if take(cursor, 8, &p) else NULL
     elif kind == STRUCT:
-        return read_struct(item.form, cursor)
-    elif kind == ARRAY or kind == SECTION:
+        return read_struct(item.plan, cursor)
+    elif kind == ARRAY:
         return read_array(item, nullable, cursor)
     elif kind == NULLABLE_STRUCT:
         return read_nullable_struct(item, cursor)
@@ -54,11 +54,13 @@ cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cur
     elif kind == BOOL:
         if not take(cursor, 1, &p) or p[0] > 1:
             return NULL
-        return new_reference(True_ if p[0] else False_)
+        return new_ref(True_ if p[0] else False_)
     elif kind == BYTES:
         return read_blob(item.size, nullable, cursor)
     elif kind == UUID:
         return new_uuid(p) if take(cursor, 16, &p) else NULL
+    elif kind == SECTION:
+        return read_section(item, nullable, cursor)
     elif kind == UINT16:
         return new_int(big_endian_16(p)) if take(cursor, 2, &p) else NULL
     elif kind == UINT32:
@@ -89,7 +91,7 @@ cdef PyObject* read_nullable_struct(const Item* item, Cursor* cursor) noexcept:
     cdef bint is_there
     if not take_marker(item, cursor, &is_there):
         return NULL
-    return read_struct(item.form, cursor) if is_there else new_reference(None_)
+    return read_struct(item.plan, cursor) if is_there else new_ref(None_)
 
 
 cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) noexcept nogil:
@@ -100,21 +102,22 @@ cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) n
     return is_there[0] or marker[0] == (255 if item.tag < 0 else 0)
 
 
+cdef inline bint take_count(const Item* item, bint nullable, Cursor* cursor, int64_t* count) noexcept nogil:
+    """The number of elements of an array, -1 for null. Whether as many may follow, and null may be."""
+    if not take_length(item.count, cursor, count):
+        return False
+    return nullable if count[0] < 0 else can_hold(cursor, count[0], item.min_size)
+
+
 cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t length
     cdef PyObject** elements
     cdef Py_ssize_t i
-    if not take_length(item.count, cursor, &length):
+    if not take_count(item, nullable, cursor, &length):
         return NULL
-    if length < 0:
-        return new_reference(None_) if nullable else NULL
-    if item.kind == SECTION:
-        return read_section(item, length, cursor)
-    if not can_hold(cursor, length, item.least):
-        return NULL
-    if length == 0:
-        return PyList_New(0)
-    elements = <PyObject**>uncleared(length, sizeof(PyObject*))
+    if length <= 0:
+        return new_ref(None_) if length < 0 else PyList_New(0)
+    elements = <PyObject**>alloc_items(length, sizeof(PyObject*))
     if elements == NULL:
         return NULL
     if item.element == INT32:
@@ -124,7 +127,7 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
     for i in range(length):
         elements[i] = read_value(item.element, item, False, cursor)
         if elements[i] == NULL:
-            return abandon_elements(elements, i)
+            return discard_elements(elements, i)
     return list_of(elements, length)
 
 
@@ -133,32 +136,35 @@ cdef inline PyObject* read_integers(int width, PyObject** elements, Py_ssize_t c
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t i, size
     if not is_size(count, width, 0, &size) or not take(cursor, size, &p):
-        return abandon_elements(elements, 0)
+        return discard_elements(elements, 0)
     for i in range(count):
         elements[i] = new_int(<int32_t>big_endian_32(p) if width == 4 else <int64_t>big_endian_64(p))
         if elements[i] == NULL:
-            return abandon_elements(elements, i)
+            return discard_elements(elements, i)
         p += width
     return list_of(elements, count)
 
 
-cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
+cdef PyObject* discard_elements(PyObject** elements, Py_ssize_t count) noexcept:
     """NULL, after some elements were read of an array that is broken."""
     while count:
         count -= 1
-        drop(elements[count])
+        decref(elements[count])
     PyMem_Free(elements)
     return NULL
 
 
-cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noexcept:
+cdef PyObject* read_section(const Item* item, bint nullable, Cursor* cursor) noexcept:
     """Elements that fill a number of bytes."""
     cdef const uint8_t* end = cursor.end
     cdef PyObject* items
     cdef PyObject* element
+    cdef int64_t size
     cdef int failed
-    if size > left(cursor):
+    if not take_length(item.count, cursor, &size) or size > left(cursor):
         return NULL
+    if size < 0:
+        return new_ref(None_) if nullable else NULL
     items = PyList_New(0)
     if items == NULL:
         return NULL
@@ -166,22 +172,22 @@ cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noex
     while cursor.at < cursor.end:
         element = read_value(item.element, item, False, cursor)
         if element == NULL:
-            drop(items)
+            decref(items)
             return NULL
         failed = PyList_Append(items, element)
-        drop(element)
+        decref(element)
         if failed:
-            drop(items)
+            decref(items)
             return NULL
     cursor.end = end
     return items
 
 
-cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
+cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t min_size) noexcept nogil:
     """Whether a number of elements of a minimum size may follow; a product, as a division is slow."""
     cdef Py_ssize_t size
-    if least:
-        return is_size(count, least, 0, &size) and size <= left(cursor)
+    if min_size:
+        return is_size(count, min_size, 0, &size) and size <= left(cursor)
     cursor.empty_elements += count
     return may_have(cursor.end - cursor.start, cursor.empty_elements)
 
@@ -194,132 +200,155 @@ cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
 cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
+    if not take_text(prefix, nullable, cursor, &p, &size):
         return NULL
-    if size < 0:
-        return new_reference(None_) if nullable else NULL
-    return text_of(p, size) if take(cursor, size, &p) else NULL
+    return new_ref(None_) if size < 0 else text_of(p, size)
 
 
 cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(prefix, cursor, &size):
+    if not take_blob(prefix, nullable, cursor, &p, &size):
         return NULL
-    if size < 0:
-        return new_reference(None_) if nullable else NULL
-    return PyBytes_FromStringAndSize(<const char*>p, size) if take(cursor, size, &p) else NULL
+    return new_ref(None_) if size < 0 else PyBytes_FromStringAndSize(<const char*>p, size)
 
 
-cdef inline bint read_tag_section(const Form* form, PyObject* instance, Cursor* cursor) noexcept:
+# Tag sections (KIP-482): objects, columns and projections go over them by `next_tag`.
+
+cdef enum NextTag:
+    TAG_KNOWN  # a field of the class: its value follows
+    TAG_LEFT_OUT  # a field of the class that is at its default
+    TAG_UNKNOWN  # another field, whose bytes have been taken
+    TAGS_END
+    TAGS_BROKEN
+
+cdef struct Tags:
+    # Fields that follow the current one, and whether the current one was not given yet.
+    uint64_t count
+    bint is_pending
+    # The current field: where it begins, its tag, its size, and where its value begins.
+    const uint8_t* field
+    int64_t tag
+    uint64_t size
+    const uint8_t* value
+    # Of the fields of the class: the number of the current one, and of the first that was not given yet.
+    Py_ssize_t known
+    Py_ssize_t next_known
+
+
+cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
+    """Begin with the first of a number of fields, which has been taken."""
+    tags.count = count
+    tags.is_pending = False
+    tags.tag = -1
+    tags.next_known = 0
+
+
+cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor) noexcept nogil:
+    """The next field of a tag section, those that are left out included, in the order of their tags."""
+    cdef const uint8_t* p
+    cdef int64_t previous
+    if tags.count and not tags.is_pending:
+        previous = tags.tag
+        tags.field = cursor.at
+        if not take_varint(cursor, 31, <uint64_t*>&tags.tag) or not take_varint(cursor, 31, &tags.size):
+            return TAGS_BROKEN
+        if tags.tag <= previous:
+            return TAGS_BROKEN
+        tags.count -= 1
+        tags.is_pending = True
+        tags.value = cursor.at
+    tags.known = tags.next_known
+    if tags.known < plan.tagged_count and (not tags.is_pending or plan.tagged[tags.known].tag <= tags.tag):
+        tags.next_known += 1
+        if not tags.is_pending or plan.tagged[tags.known].tag < tags.tag:
+            return TAG_LEFT_OUT
+        tags.is_pending = False
+        return TAG_KNOWN
+    if not tags.is_pending:
+        return TAGS_END
+    tags.is_pending = False
+    return TAGS_BROKEN if is_declared(plan, tags.tag) or not take(cursor, tags.size, &p) else TAG_UNKNOWN
+
+
+cdef inline bint has_size(const Tags* tags, const Cursor* cursor) noexcept nogil:
+    """Whether a known field, which has been read, is as long as it says."""
+    return <uint64_t>(cursor.at - tags.value) == tags.size
+
+
+cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
     cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
-    if count == 0:
-        slot_of(instance, form.unknown_slot)[0] = new_reference(None_)
-        return set_defaults(form, instance)
-    unknown = PyDict_New()
+    unknown = PyDict_New() if count else new_ref(None_)
     if unknown == NULL:
         return False
-    slot_of(instance, form.unknown_slot)[0] = unknown
-    return read_tagged_fields(form, instance, unknown, count, cursor) and set_defaults(form, instance)
+    slot_of(instance, plan.unknown_slot)[0] = unknown
+    return (count == 0 and plan.tagged_count == 0) or read_tagged_fields(plan, instance, unknown, count, cursor)
 
 
 cdef bint read_tagged_fields(
-    const Form* form, PyObject* instance, PyObject* unknown, uint64_t count, Cursor* cursor
+    const StructPlan* plan, PyObject* instance, PyObject* unknown, uint64_t count, Cursor* cursor
 ) noexcept:
-    cdef uint64_t size
-    cdef int64_t tag = -1
-    cdef const uint8_t* start
     cdef const Item* item
     cdef PyObject* value
-    while count:
-        count -= 1
-        if not take_tag(cursor, &tag, &size):
-            return False
-        item = tagged_item(form, tag)
-        start = cursor.at
-        if item == NULL:
-            if is_declared(form, tag) or not read_unknown_field(unknown, tag, size, cursor):
+    cdef Tags tags
+    cdef NextTag found
+    open_tags(&tags, count)
+    while True:
+        found = next_tag(plan, &tags, cursor)
+        if found == TAG_UNKNOWN:
+            if not set_unknown_field(unknown, &tags):
                 return False
-            continue
-        value = read_value(item.kind, item, item.nullable, cursor)
-        if value == NULL:
-            return False
-        slot_of(instance, item.slot)[0] = value
-        if cursor.at - start != <Py_ssize_t>size:
-            return False
-    return True
+        elif found == TAG_KNOWN or found == TAG_LEFT_OUT:
+            item = &plan.tagged[tags.known]
+            if found == TAG_LEFT_OUT:
+                value = new_default(item)
+            else:
+                value = read_value(item.kind, item, item.nullable, cursor)
+            if value == NULL:
+                return False
+            slot_of(instance, item.slot)[0] = value
+            if found == TAG_KNOWN and not has_size(&tags, cursor):
+                return False
+        else:
+            return found == TAGS_END
 
 
-cdef inline bint take_tag(Cursor* cursor, int64_t* tag, uint64_t* size) noexcept nogil:
-    """The tag and the size of a tagged field. Whether they are there, and the tag is greater than the one before."""
-    cdef int64_t previous = tag[0]
-    return take_varint(cursor, 31, <uint64_t*>tag) and take_varint(cursor, 31, size) and tag[0] > previous
-
-
-cdef bint read_unknown_field(PyObject* unknown, int64_t tag, uint64_t size, Cursor* cursor) noexcept:
-    cdef const uint8_t* p
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef bint done
-    if not take(cursor, size, &p):
-        return False
-    key = new_int(tag)
-    value = PyBytes_FromStringAndSize(<const char*>p, size)
-    done = key != NULL and value != NULL and PyDict_SetItem(unknown, key, value) == 0
-    drop_if_any(key)
-    drop_if_any(value)
+cdef bint set_unknown_field(PyObject* unknown, const Tags* tags) noexcept:
+    cdef PyObject* key = new_int(tags.tag)
+    cdef PyObject* value = PyBytes_FromStringAndSize(<const char*>tags.value, tags.size)
+    cdef bint done = key != NULL and value != NULL and PyDict_SetItem(unknown, key, value) == 0
+    xdecref(key)
+    xdecref(value)
     return done
 
 
-cdef inline bint set_defaults(const Form* form, PyObject* instance) noexcept:
-    """Give the tagged fields that were left out what they are then."""
-    cdef const Item* item
-    cdef PyObject** slot
+cdef inline PyObject* new_default(const Item* item) noexcept:
+    """What a tagged field is when it is left out."""
+    if item.lazy:
+        return new_ref(LAZY)
+    return PyList_New(0) if item.kind == ARRAY and item.default != None_ else new_ref(item.default)
+
+
+cdef inline bint is_declared(const StructPlan* plan, int64_t tag) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(form.tagged_count):
-        item = &form.tagged[i]
-        slot = slot_of(instance, item.slot)
-        if slot[0] != NULL:
-            continue
-        if item.lazy:
-            slot[0] = new_reference(LAZY)
-        elif item.kind == ARRAY and item.default != None_:
-            slot[0] = PyList_New(0)
-            if slot[0] == NULL:
-                return False
-        else:
-            slot[0] = new_reference(item.default)
-    return True
-
-
-cdef inline const Item* tagged_item(const Form* form, int64_t tag) noexcept:
-    cdef Py_ssize_t i
-    for i in range(form.tagged_count):
-        if form.tagged[i].tag == tag:
-            return &form.tagged[i]
-    return NULL
-
-
-cdef inline bint is_declared(const Form* form, int64_t tag) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(form.declared_count):
-        if form.declared[i] == tag:
+    for i in range(plan.declared_count):
+        if plan.declared[i] == tag:
             return True
     return False
 
 
 cdef inline PyObject* new_int(int64_t number) noexcept:
     if -SMALL <= number < SMALL:
-        return new_reference(SMALL_INTS[number + SMALL])
+        return new_ref(SMALL_INTS[number + SMALL])
     return PyLong_FromLongLong(number)
 
 
-cdef inline PyObject* new_reference(PyObject* value) noexcept:
-    keep(value)
+cdef inline PyObject* new_ref(PyObject* value) noexcept:
+    incref(value)
     return value
 
 
@@ -330,8 +359,8 @@ cdef PyObject* new_uuid(const uint8_t* p) noexcept:
         return NULL
     number = uuid_number(p)
     if number == NULL:
-        drop(item)
+        decref(item)
         return NULL
     slot_of(item, uuid_number_slot)[0] = number
-    slot_of(item, uuid_safety_slot)[0] = new_reference(uuid_safety)
+    slot_of(item, uuid_safety_slot)[0] = new_ref(uuid_safety)
     return item

@@ -10,7 +10,7 @@ cdef enum:
     HEADERS_COLUMN
     RECORD_COLUMNS
     # A record has a length, attributes, two deltas, two sizes and a count, of one byte each at least.
-    LEAST_RECORD = 7
+    MIN_RECORD_SIZE = 7
 
 # What a batch says of its records.
 cdef struct BatchHeader:
@@ -130,7 +130,7 @@ cdef class RecordTable:
         cdef Cursor cursor
         cdef Py_ssize_t before
         cdef int64_t done
-        cdef Trouble trouble
+        cdef Status status
         cdef bint is_good
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
@@ -143,13 +143,13 @@ cdef class RecordTable:
         if is_good:
             leave(&self.is_busy)
         else:
-            forget_rows(&self.rows, before)
+            truncate_rows(&self.rows, before)
             self.call.done = done
-            trouble, self.call.trouble = self.call.trouble, NO_TROUBLE
+            status, self.call.status = self.call.status, STATUS_OK
             leave(&self.is_busy)
-            if trouble == NO_MEMORY:
+            if status == OUT_OF_MEMORY:
                 raise MemoryError
-            if trouble == TOO_MUCH:
+            if status == CAPACITY_ERROR:
                 raise OverflowError
         return is_good
 
@@ -180,10 +180,10 @@ cdef bint fill_records(Rows* rows, Column* columns, const BatchHeader* batch, Cu
     """All records of a batch, as many as it declares."""
     cdef Py_ssize_t i, first = rows.count
     cdef int64_t done = rows.call.done
-    if not 0 <= batch.count <= left(cursor) // LEAST_RECORD:
+    if not 0 <= batch.count <= left(cursor) // MIN_RECORD_SIZE:
         return False
     rows.call.done += left(cursor)  # while there is made room for all of these, so that it is not too much
-    if not make_room(rows, batch.count):
+    if not reserve_rows(rows, batch.count):
         return False
     rows.call.done = done
     for i in range(first, first + batch.count):
@@ -227,11 +227,9 @@ cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexc
     """Bytes or null after their size."""
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(VARINT_PREFIX, cursor, &size):
+    if not take_blob(VARINT_PREFIX, True, cursor, &p, &size):
         return False
-    if size < 0:
-        return set_null(column, row)
-    return take(cursor, size, &p) and fill_content(column, row, p, size)
+    return set_null(column, row) if size < 0 else fill_content(column, row, p, size)
 
 
 cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -241,12 +239,12 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     cdef const uint8_t* p
     if not take_length(VARINT_PREFIX, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
         return False
-    if count and not make_room(&column.elements, count):
+    if count and not reserve_rows(&column.elements, count):
         return False
     column.elements.count += count
     column.offsets[row + 1] = <int32_t>column.elements.count
     for i in range(first, first + count):
-        if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+        if not take_blob(VARINT_PREFIX, False, cursor, &p, &size):
             return False
         if not fill_content(&of_header[0], i, p, size) or not fill_content(&of_header[2], i, p, size):
             return False
@@ -261,7 +259,7 @@ cdef bint put_text_instead(Column* column, Py_ssize_t row, const uint8_t* p, Py_
     """Put the text of bytes that are not UTF-8 in their place, at the end of the column."""
     cdef Py_ssize_t text_size = put_text_of_any(p, size, NULL)
     column.content_size -= size
-    if text_size > column.content_room - column.content_size and not make_content_room(column, text_size):
+    if text_size > column.content_capacity - column.content_size and not reserve_content(column, text_size):
         return False
     column.content_size += put_text_of_any(p, size, column.content + column.content_size)
     column.offsets[row + 1] = <int32_t>column.content_size

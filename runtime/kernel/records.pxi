@@ -19,13 +19,13 @@ cdef PyTypeObject* raw_key_type
 cdef Py_ssize_t raw_key_slot
 
 
-cdef int learn_record() except -1:
+cdef int init_record() except -1:
     if is_set(&record_slots.type):
         return 0
     from kipwire.records.model import RawHeaderKey, Record
     global raw_key_type, raw_key_slot
 
-    with sharing:
+    with init_lock:
         if record_slots.type != NULL:
             return 0
         record_slots.slots[0] = record_slots.offset = offset(Record, "offset")
@@ -33,11 +33,11 @@ cdef int learn_record() except -1:
         record_slots.slots[2] = record_slots.key = offset(Record, "key")
         record_slots.slots[3] = record_slots.value = offset(Record, "value")
         record_slots.slots[4] = record_slots.headers = offset(Record, "headers")
-        free_quickly(Record)
-        keep(<PyObject*>Record)
-        keep(<PyObject*>RawHeaderKey)
+        install_dealloc(Record)
+        incref(<PyObject*>Record)
+        incref(<PyObject*>RawHeaderKey)
         raw_key_type, raw_key_slot = <PyTypeObject*><PyObject*>RawHeaderKey, offset(RawHeaderKey, "_raw")
-        set_last(&record_slots.type, <PyTypeObject*><PyObject*>Record)
+        store_release(&record_slots.type, <PyTypeObject*><PyObject*>Record)
     return 0
 
 
@@ -47,7 +47,7 @@ def read_records(bytes data, base_offset, base_timestamp):
     cdef PyObject* record
     cdef int64_t first_offset, first_timestamp
     cdef bint was_collecting, failed
-    learn_record()
+    init_record()
     if not as_number(<PyObject*>base_offset, &first_offset):
         return None
     if not as_number(<PyObject*>base_timestamp, &first_timestamp):
@@ -58,7 +58,7 @@ def read_records(bytes data, base_offset, base_timestamp):
     while left(&cursor):
         record = read_record(first_offset, first_timestamp, NULL, &cursor)
         failed = record == NULL or PyList_Append(<PyObject*>records, record) < 0
-        drop_if_any(record)
+        xdecref(record)
         if failed:
             PyErr_Clear()
             records = None
@@ -75,21 +75,21 @@ cdef PyObject* read_counted(
     cdef PyObject* found = NULL
     cdef Py_ssize_t i
     cdef bint was_collecting
-    if not 0 <= count <= left(cursor) // LEAST_RECORD:
+    if not 0 <= count <= left(cursor) // MIN_RECORD_SIZE:
         return NULL
     if count == 0:
         return PyList_New(0) if left(cursor) == 0 else NULL
-    records = <PyObject**>uncleared(count, sizeof(PyObject*))
+    records = <PyObject**>alloc_items(count, sizeof(PyObject*))
     if records == NULL:
         return NULL
     was_collecting = pause_collector()
     for i in range(count):
         records[i] = read_record(base_offset, base_timestamp, append_time, cursor)
         if records[i] == NULL:
-            found = abandon_elements(records, i)
+            found = discard_elements(records, i)
             break
     else:
-        found = list_of(records, count) if left(cursor) == 0 else abandon_elements(records, count)
+        found = list_of(records, count) if left(cursor) == 0 else discard_elements(records, count)
     resume_collector(was_collecting)
     return found
 
@@ -129,7 +129,7 @@ cdef PyObject* read_record(
 ) noexcept:
     cdef PyObject* item = new_instance(record_slots.type, 0)
     if item == NULL or not read_record_into(item, base_offset, base_timestamp, append_time, cursor):
-        drop_if_any(item)
+        xdecref(item)
         return NULL
     return item
 
@@ -150,7 +150,7 @@ cdef bint read_record_into(
         return False
     if not take_zigzag(&cursor, 32, &delta) or not is_sum(base_offset, delta, &offset):
         return False
-    value = new_int(timestamp) if append_time == NULL else new_reference(append_time)
+    value = new_int(timestamp) if append_time == NULL else new_ref(append_time)
     slot_of(item, record_slots.timestamp)[0] = value
     if value == NULL:
         return False
@@ -193,15 +193,15 @@ cdef PyObject* read_some_headers(int64_t count, Cursor cursor) noexcept:
     cdef Py_ssize_t i
     if count < 0 or not can_hold(&cursor, count, 2):  # two sizes each
         return NULL
-    headers = <PyObject**>uncleared(count, sizeof(PyObject*))
+    headers = <PyObject**>alloc_items(count, sizeof(PyObject*))
     if headers == NULL:
         return NULL
     for i in range(count):
         key = read_header_key(&cursor)
         headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, &cursor)) if key != NULL else NULL
         if headers[i] == NULL:
-            return abandon_elements(headers, i)
-    return list_of(headers, count) if cursor.at == cursor.end else abandon_elements(headers, count)
+            return discard_elements(headers, i)
+    return list_of(headers, count) if cursor.at == cursor.end else discard_elements(headers, count)
 
 
 cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
@@ -209,7 +209,7 @@ cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     cdef PyObject* key
-    if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+    if not take_blob(VARINT_PREFIX, False, cursor, &p, &size):
         return NULL
     key = text_of(p, size)
     return key if is_likely(key != NULL) else new_raw_key(p, size)
@@ -233,10 +233,10 @@ cdef PyObject* new_raw_key(const uint8_t* p, Py_ssize_t size) noexcept:
     text = PyUnicode_DecodeUTF8(<const char*>utf8, text_size, NULL)
     PyMem_Free(utf8)
     key = NULL if text == NULL else text_of_class(raw_key_type, text)
-    drop_if_any(text)
+    xdecref(text)
     raw = NULL if key == NULL else PyBytes_FromStringAndSize(<const char*>p, size)
     if raw == NULL:
-        drop_if_any(key)
+        xdecref(key)
         return NULL
     slot_of(key, raw_key_slot)[0] = raw
     return key
@@ -246,8 +246,8 @@ cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
     """A tuple of two, whose references it takes over; NULL where the second is NULL."""
     cdef PyObject* pair = PyTuple_New(2) if value != NULL else NULL
     if pair == NULL:
-        drop(key)
-        drop_if_any(value)
+        decref(key)
+        xdecref(value)
         return NULL
     PyTuple_SET_ITEM(pair, 0, key)
     PyTuple_SET_ITEM(pair, 1, value)
@@ -260,7 +260,7 @@ def write_records(list records, base_offset, base_timestamp):
     cdef uint8_t stack[STACK]
     cdef int64_t first_offset, first_timestamp
     cdef Py_ssize_t i
-    learn_record()
+    init_record()
     if WITHOUT_GIL:
         records = records[:]  # whose elements nobody else can drop
     if not as_number(<PyObject*>base_offset, &first_offset):
@@ -270,10 +270,10 @@ def write_records(list records, base_offset, base_timestamp):
     open_output(&out, stack, STACK, False)
     for i in range(len(records)):
         if not write_record(PyList_GET_ITEM(<PyObject*>records, i), first_offset, first_timestamp, &out):
-            abandon_output(&out)
+            discard_output(&out)
             PyErr_Clear()
             return None
-    return owned(close_output(&out))
+    return steal(close_output(&out))
 
 
 cdef inline bint write_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
@@ -281,13 +281,13 @@ cdef inline bint write_record(PyObject* item, int64_t base_offset, int64_t base_
     cdef bint done
     if type_of(item) != record_slots.type:
         return False
-    held = hold(item, record_slots.type, record_slots.slots, 5)
-    done = held != NULL and write_held_record(held, base_offset, base_timestamp, out)
-    let_go(held, record_slots.slots, 5)
+    held = snapshot(item, record_slots.type, record_slots.slots, 5)
+    done = held != NULL and write_record_snapshot(held, base_offset, base_timestamp, out)
+    release_snapshot(held, record_slots.slots, 5)
     return done
 
 
-cdef bint write_held_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
+cdef bint write_record_snapshot(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
     cdef Py_ssize_t at = out.at - out.start
     cdef int64_t offset_delta, timestamp_delta, size
     cdef uint8_t* p = put(out, 2)  # the size, and attributes without meaning as yet
@@ -351,9 +351,9 @@ cdef bint write_raw_key(PyObject* key, Output* out) noexcept:
     cdef bint done
     if type_of(key) != raw_key_type:
         return False
-    raw = slot_value(key, raw_key_slot)
+    raw = load_slot(key, raw_key_slot)
     done = raw != NULL and write_blob(VARINT_PREFIX, raw, out)
-    give_back(raw)
+    release(raw)
     return done
 
 
@@ -362,7 +362,7 @@ def are_in_order(list records):
     cdef PyObject* item
     cdef int64_t offset, timestamp, before = 0
     cdef Py_ssize_t i
-    learn_record()
+    init_record()
     if WITHOUT_GIL:
         records = records[:]
     for i in range(len(records)):
@@ -377,7 +377,7 @@ def are_in_order(list records):
 
 cdef inline bint number_in(PyObject* item, Py_ssize_t slot, int64_t* number) noexcept:
     """The number that an attribute is. Whether it is one of 64 bits."""
-    cdef PyObject* value = slot_value(item, slot)
+    cdef PyObject* value = load_slot(item, slot)
     cdef bint done = value != NULL and as_number(value, number)
-    give_back(value)
+    release(value)
     return done

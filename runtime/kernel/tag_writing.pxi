@@ -1,19 +1,19 @@
 # The section of tagged fields (KIP-482) that ends a struct, from an instance to bytes.
 
-cdef inline uint8_t* write_tag_section(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+cdef inline uint8_t* write_tag_section(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
-    if form.tagged_count == 0 and slot_of(instance, form.unknown_slot)[0] == None_:
-        p = with_room(out, p, 1)
+    if plan.tagged_count == 0 and slot_of(instance, plan.unknown_slot)[0] == None_:
+        p = reserve(out, p, 1)
         if p == NULL:
             return NULL
         p[0] = 0
         return p + 1
     out.at = p
-    return out.at if put_tagged_fields(form, instance, out) else NULL
+    return out.at if put_tagged_fields(plan, instance, out) else NULL
 
 
-cdef bint put_tagged_fields(const Form* form, PyObject* instance, Output* out) noexcept:
-    cdef PyObject* unknown = slot_of(instance, form.unknown_slot)[0]
+cdef bint put_tagged_fields(const StructPlan* plan, PyObject* instance, Output* out) noexcept:
+    cdef PyObject* unknown = slot_of(instance, plan.unknown_slot)[0]
     cdef Unknown* others = NULL
     cdef Py_ssize_t other_count = 0
     cdef bint done
@@ -24,14 +24,14 @@ cdef bint put_tagged_fields(const Form* form, PyObject* instance, Output* out) n
             return False
         other_count = PyDict_Size(unknown)
     if other_count == 0:
-        if form.tagged_count == 0:
+        if plan.tagged_count == 0:
             return put_varint(out, 0)
-        return write_tagged_fields(form, instance, NULL, 0, out)
-    others = <Unknown*>uncleared(other_count, sizeof(Unknown))
+        return write_tagged_fields(plan, instance, NULL, 0, out)
+    others = <Unknown*>alloc_items(other_count, sizeof(Unknown))
     done = (
         others != NULL
-        and gather_unknown(form, unknown, others)
-        and write_tagged_fields(form, instance, others, other_count, out)
+        and gather_unknown(plan, unknown, others)
+        and write_tagged_fields(plan, instance, others, other_count, out)
     )
     PyMem_Free(others)
     return done
@@ -42,14 +42,14 @@ cdef struct Unknown:
     PyObject* value
 
 
-cdef bint gather_unknown(const Form* form, PyObject* fields, Unknown* gathered) noexcept:
+cdef bint gather_unknown(const StructPlan* plan, PyObject* fields, Unknown* gathered) noexcept:
     """The unknown tagged fields of a dict in the order of their tags."""
     cdef Py_ssize_t at = 0, count = 0
     cdef PyObject* key
     cdef PyObject* value
     cdef int64_t tag
     while PyDict_Next(fields, &at, &key, &value):
-        if not as_number(key, &tag) or not 0 <= tag <= MAX_TAG or is_declared(form, tag):
+        if not as_number(key, &tag) or not 0 <= tag <= MAX_TAG or is_declared(plan, tag):
             return False
         if not PyBytes_CheckExact(value):
             return False
@@ -65,7 +65,7 @@ cdef int by_tag(const void* one, const void* other) noexcept nogil:
 
 
 cdef bint write_tagged_fields(
-    const Form* form, PyObject* instance, const Unknown* others, Py_ssize_t other_count, Output* out
+    const StructPlan* plan, PyObject* instance, const Unknown* others, Py_ssize_t other_count, Output* out
 ) noexcept:
     cdef Py_ssize_t count_at = out.at - out.start
     cdef Py_ssize_t i = 0, j = 0, before
@@ -73,11 +73,11 @@ cdef bint write_tagged_fields(
     cdef PyObject* value
     if put(out, 1) == NULL:
         return False
-    while i < form.tagged_count or j < other_count:
-        if j == other_count or (i < form.tagged_count and form.tagged[i].tag < others[j].tag):
+    while i < plan.tagged_count or j < other_count:
+        if j == other_count or (i < plan.tagged_count and plan.tagged[i].tag < others[j].tag):
             before = out.at - out.start
-            value = slot_of(instance, form.tagged[i].slot)[0]
-            if value == NULL or not write_tagged_field(&form.tagged[i], value, out):
+            value = slot_of(instance, plan.tagged[i].slot)[0]
+            if value == NULL or not write_tagged_field(&plan.tagged[i], value, out):
                 return False
             count += out.at - out.start > before
             i += 1
@@ -98,29 +98,49 @@ cdef bint write_unknown_field(const Unknown* field, Output* out) noexcept:
     )
 
 
+# A known field that is being written: where its tag and its size are, and how much was written before its value.
+cdef struct TaggedField:
+    Py_ssize_t start
+    Py_ssize_t size_at
+    Py_ssize_t before
+
+
+cdef inline bint begin_tagged(const Item* item, TaggedField* field, Output* out) noexcept:
+    """Write the tag of a field, and leave a byte for its size."""
+    field.start = out.at - out.start
+    if not put_varint(out, item.tag):
+        return False
+    field.size_at = out.at - out.start
+    if put(out, 1) == NULL:
+        return False
+    field.before = written(out)
+    return True
+
+
+cdef inline bint end_tagged(const Item* item, bint is_there, const TaggedField* field, Output* out) noexcept:
+    """Fill in the size of a field. A struct that turned out to be at its default is taken back."""
+    if item.lazy and is_there:
+        if item.default_bytes == NULL:
+            return False
+        if ends_with(out, field.size_at + 1 + item.nullable, item.default_bytes):
+            out.at = out.start + field.start
+            return True
+    return insert_varint(out, field.size_at, written(out) - field.before)
+
+
 cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noexcept:
     """A known field with its tag and its size; nothing where it has its default."""
-    cdef Py_ssize_t start = out.at - out.start, size_at, before
+    cdef TaggedField field
     cdef bint counts = out.counts
     if value == LAZY if item.lazy else is_default(item, value):
         return True
-    if not put_varint(out, item.tag):
+    if not begin_tagged(item, &field, out):
         return False
-    size_at = out.at - out.start
-    if put(out, 1) == NULL:
-        return False
-    before = written(out)
-    out.counts = counts and not item.lazy  # of what is compared below the bytes are needed
+    out.counts = counts and not item.lazy  # what is compared with a default must be there
     if not put_item(item, value, out):
         return False
     out.counts = counts
-    if item.lazy and value != None_:
-        if item.default_bytes == NULL:
-            return False
-        if ends_with(out, size_at + 1 + item.nullable, item.default_bytes):
-            out.at = out.start + start
-            return True
-    return insert_varint(out, size_at, written(out) - before)
+    return end_tagged(item, value != None_, &field, out)
 
 
 cdef bint is_default(const Item* item, PyObject* value) noexcept:

@@ -1,44 +1,44 @@
 # From instances to bytes. Every function says whether it could, or gives the address of the next byte, or NULL; it could
 # not where a value is wrong, and also where one is right but unusual, such as a tuple for a list: the generated code
 # then looks at it. No Python code runs meanwhile, so that nothing can change what is being written; without a GIL what
-# is written is what `hold` gives.
+# is written is what `snapshot` gives.
 
-cdef inline uint8_t* write_struct(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
-    return write_shared(form, instance, p, out) if WITHOUT_GIL else write_held(form, instance, p, out)
+cdef inline uint8_t* write_struct(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
+    return write_shared(plan, instance, p, out) if WITHOUT_GIL else write_snapshot(plan, instance, p, out)
 
 
-cdef uint8_t* write_shared(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+cdef uint8_t* write_shared(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """A struct that other threads may change."""
-    cdef PyObject* held = hold(instance, form.type, form.slots, form.slot_count)
-    p = NULL if held == NULL else write_held(form, held, p, out)
-    let_go(held, form.slots, form.slot_count)
+    cdef PyObject* held = snapshot(instance, plan.type, plan.slots, plan.slot_count)
+    p = NULL if held == NULL else write_snapshot(plan, held, p, out)
+    release_snapshot(held, plan.slots, plan.slot_count)
     return p
 
 
-cdef inline uint8_t* write_held(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
-    if form.mark_count:
-        return write_computed(form, instance, p, out)
-    return write_items(form, instance, NULL, p, out)
+cdef inline uint8_t* write_snapshot(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
+    if plan.mark_count:
+        return write_computed(plan, instance, p, out)
+    return write_items(plan, instance, NULL, p, out)
 
 
-cdef uint8_t* write_items(const Form* form, PyObject* instance, Marks* marks, uint8_t* p, Output* out) noexcept:
+cdef uint8_t* write_items(const StructPlan* plan, PyObject* instance, Marks* marks, uint8_t* p, Output* out) noexcept:
     """A struct, whose computed items are not filled in yet; there are marks where it has any."""
-    cdef const Item* item = form.items
-    cdef const Item* end = item + form.item_count
+    cdef const Item* item = plan.items
+    cdef const Item* end = item + plan.item_count
     cdef PyObject* value
-    if type_of(instance) != form.type:
+    if type_of(instance) != plan.type:
         return NULL
     while item < end:
         if item.kind >= BOUND:
             out.at = p
-            p = out.at if write_rare(item, instance, marks, out) else NULL
+            p = out.at if write_with_extras(item, instance, marks, out) else NULL
         else:
             value = slot_of(instance, item.slot)[0]
             p = NULL if value == NULL else write_value(item.kind, item, value, item.nullable, p, out)
         if p == NULL:
             return NULL
         item += 1
-    return write_tag_section(form, instance, p, out) if form.flexible else p
+    return write_tag_section(plan, instance, p, out) if plan.flexible else p
 
 
 cdef uint8_t* write_item(Kind kind, const Item* item, PyObject* value, uint8_t* p, Output* out) noexcept:
@@ -47,7 +47,7 @@ cdef uint8_t* write_item(Kind kind, const Item* item, PyObject* value, uint8_t* 
 
 
 cdef inline bint put_item(const Item* item, PyObject* value, Output* out) noexcept:
-    return moved(out, write_item(item.kind, item, value, out.at, out))
+    return commit(out, write_item(item.kind, item, value, out.at, out))
 
 
 cdef inline uint8_t* write_value(
@@ -57,7 +57,7 @@ cdef inline uint8_t* write_value(
     cdef int64_t number
     cdef uint64_t bits
     cdef double real
-    p = with_room(out, p, ROOM)
+    p = reserve(out, p, MAX_SCALAR_SIZE)
     if p == NULL:
         return NULL
     if kind == INT32:
@@ -78,7 +78,7 @@ cdef inline uint8_t* write_value(
         store_64(p, number)
         return p + 8
     elif kind == STRUCT:
-        return write_struct(item.form, value, p, out)
+        return write_struct(item.plan, value, p, out)
     elif kind == ARRAY:
         return write_array(item, value, nullable, p, out)
     elif kind == BOOL:
@@ -88,7 +88,7 @@ cdef inline uint8_t* write_value(
         return store_blob(item.size, value, nullable, p, out)
     elif kind == NULLABLE_STRUCT:
         p[0] = marker(item, value != None_)
-        return p + 1 if value == None_ else write_struct(item.form, value, p + 1, out)
+        return p + 1 if value == None_ else write_struct(item.plan, value, p + 1, out)
     elif kind == SECTION:
         return write_section(item, value, nullable, p, out)
     elif kind == UUID:
@@ -117,22 +117,22 @@ cdef inline uint8_t* store_encoded(const Item* item, int64_t number, uint8_t* p)
     if not item.low <= number <= item.high:
         return NULL
     if item.bits == 0:
-        store_integer(p, <int>item.least, number)
-        return p + item.least
+        store_integer(p, <int>item.min_size, number)
+        return p + item.min_size
     if item.element == PACKED:
         return store_varint(p, zigzag(number))
     return store_varint(p, <uint64_t>number & (~<uint64_t>0 >> (64 - item.bits)))
 
 
 cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexcept:
-    cdef uint8_t* p = with_room(out, out.at, ROOM)
-    return p != NULL and moved(out, store_encoded(item, number, p))
+    cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
+    return p != NULL and commit(out, store_encoded(item, number, p))
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
-    cdef PyObject* number = slot_value(value, uuid_number_slot)
+    cdef PyObject* number = load_slot(value, uuid_number_slot)
     cdef bint done = number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
-    give_back(number)
+    release(number)
     return done
 
 
@@ -151,7 +151,7 @@ cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint
         return write_integers(4, item, items, p, out)
     elif item.element == INT64:
         return write_integers(8, item, items, p, out)
-    elif item.least == 0:
+    elif item.min_size == 0:
         out.empty_elements += count
     return write_elements(item, items, p, out)
 
@@ -162,7 +162,7 @@ cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items
     cdef Py_ssize_t i, size
     if not is_size(PyList_GET_SIZE(items), width, 0, &size):
         return NULL
-    p = with_room(out, p, size)
+    p = reserve(out, p, size)
     if p == NULL:
         return NULL
     for i in range(PyList_GET_SIZE(items)):
@@ -175,26 +175,26 @@ cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items
 
 cdef inline uint8_t* write_elements(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
     cdef Py_ssize_t i, at = p - out.start
-    if item.rare != NULL and item.rare.sorted_slot >= 0:
+    if item.extras != NULL and item.extras.sorted_slot >= 0:
         return write_set(item, items, p, out)
     for i in range(PyList_GET_SIZE(items)):
         if item.element == STRUCT:
-            p = write_struct(item.form, PyList_GET_ITEM(items, i), p, out)
+            p = write_struct(item.plan, PyList_GET_ITEM(items, i), p, out)
         else:
             p = write_item(item.element, item, PyList_GET_ITEM(items, i), p, out)
         if i == 0 and p != NULL:
-            p = with_room_for_more(out, p, p - out.start - at, PyList_GET_SIZE(items) - 1)
+            p = reserve_for_more(out, p, p - out.start - at, PyList_GET_SIZE(items) - 1)
         if p == NULL:
             return NULL
     return p
 
 
-cdef inline uint8_t* with_room_for_more(Output* out, uint8_t* p, Py_ssize_t size, Py_ssize_t count) noexcept:
+cdef inline uint8_t* reserve_for_more(Output* out, uint8_t* p, Py_ssize_t size, Py_ssize_t count) noexcept:
     """The address after the first element, with room for more of its size, if each takes less than its object does."""
     cdef Py_ssize_t wanted
-    if not 0 < size <= LEAST_OBJECT or not is_size(count, size, 0, &wanted):
+    if not 0 < size <= MIN_OBJECT_SIZE or not is_size(count, size, 0, &wanted):
         return p
-    return with_room(out, p, wanted)
+    return reserve(out, p, wanted)
 
 
 cdef uint8_t* write_section(const Item* item, PyObject* items, bint nullable, uint8_t* p, Output* out) noexcept:
@@ -206,7 +206,7 @@ cdef uint8_t* write_section(const Item* item, PyObject* items, bint nullable, ui
         return NULL
     out.at = store_length(item.count, 0, p)
     before = written(out)
-    if not moved(out, write_elements(item, items, out.at, out)):
+    if not commit(out, write_elements(item, items, out.at, out)):
         return NULL
     return out.at if set_length(item.count, at, written(out) - before, out) else NULL
 
@@ -241,10 +241,10 @@ cdef inline uint8_t* store_blob(Prefix prefix, PyObject* value, bint nullable, u
 # The same for what writes records.
 
 cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
-    cdef uint8_t* p = with_room(out, out.at, ROOM)
-    return p != NULL and moved(out, store_text(prefix, value, False, p, out))
+    cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
+    return p != NULL and commit(out, store_text(prefix, value, False, p, out))
 
 
 cdef inline bint write_blob(Prefix prefix, PyObject* value, Output* out) noexcept:
-    cdef uint8_t* p = with_room(out, out.at, ROOM)
-    return p != NULL and moved(out, store_blob(prefix, value, False, p, out))
+    cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
+    return p != NULL and commit(out, store_blob(prefix, value, False, p, out))

@@ -59,7 +59,7 @@ class Projector:
     def replace(self, data: bytes, values: list[Any], offset: int, whole: bool) -> bytes | None: ...
 
 def replacement(name: str, function: Callable[..., Any]) -> Callable[..., Any]: ...
-def learn_batches(
+def init_batches(
     cls: type[RecordBatch],
     *,
     codecs: tuple[str, ...],

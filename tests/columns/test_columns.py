@@ -20,7 +20,7 @@ from kipwire.testing import damaged, messages
 from tests.support import column_checks, golden_data, property_checks
 from tests.support.cases import of_each
 from tests.support.column_checks import BY_PYTHON, Way
-from tests.support.places import FORMS
+from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, declared_versions
 from tests.support.subjects.column_examples import EXAMPLES, HeartbeatRequest, MetadataResponse, metadata
 
@@ -113,6 +113,17 @@ def test_proposals_and_record_formats_are_the_same_in_columns(package_name: str,
 @of_each("name, version", declared_versions(FORMS), together=lambda name, version: name)
 def test_every_form_of_the_language_is_the_same_in_columns(forms: Classes, name: str, version: int) -> None:
     check_class(forms(name, version))
+
+
+@of_each("name, version", declared_versions(LAYOUTS), together=lambda name, version: name)
+def test_every_kind_of_record_format_becomes_columns_and_the_same_bytes(
+    layouts: Classes, name: str, version: int
+) -> None:
+    cls = layouts(name, version)
+    message = cls()
+    rows = columns.decode(cls, [message.encode(), None])
+    assert rows.to_pylist() == [column_checks.plain(message), None]
+    assert columns.encode(cls, rows).to_pylist() == [message.encode(), None]
 
 
 def test_damaged_bytes_have_the_verdict_of_rows(way: Way) -> None:

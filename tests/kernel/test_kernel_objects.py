@@ -223,6 +223,6 @@ def test_classes_whose_fields_say_what_the_kernel_does_not_know_are_left_to_pyth
         __slots__ = ()
 
     assert KERNEL.serves(Heartbeat)
-    monkeypatch.setattr(KERNEL, "UNKNOWN", ("entity_type",))  # as if it had come after the kernel
+    monkeypatch.setattr(KERNEL, "UNKNOWN_PROPERTIES", ("entity_type",))  # as if it had come after the kernel
     assert not KERNEL.serves(LaterHeartbeat)
     assert LaterHeartbeat.decode(HeartbeatRequest(group_id="a").encode()).group_id == "a"

@@ -15,8 +15,12 @@ from kipwire.records import RawHeaderKey, Record, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
-LEFT_TO_PYTHON = frozenset({("kipwire.drafts.proposals", "MessageSet", 2), ("kipwire.drafts.proposals", "Messages", 2)})
-"""The classes with a property that the kernel does not know: `requiredIf`, which only the KIP-98 draft has."""
+LEFT_TO_PYTHON = {
+    ("kipwire.drafts.proposals", "MessageSet", 2): {"required_if"},
+    ("kipwire.drafts.proposals", "Messages", 2): {"required_if"},
+}
+"""The classes that the kernel does not serve, by package, name and version, each with the properties of its fields that
+the kernel does not know: `requiredIf`, which only the KIP-98 draft has."""
 
 
 class GaveUpError(Exception):

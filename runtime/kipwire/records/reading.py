@@ -185,7 +185,7 @@ def draft(magic_2: MagicTwo) -> Any:
 
 def teach(kernel: ModuleType) -> None:
     """Show the kernel what it makes batches of and from."""
-    kernel.learn_batches(
+    kernel.init_batches(
         RecordBatch,
         codecs=COMPRESSIONS,
         timestamp_types=TIMESTAMP_TYPES,

@@ -1,4 +1,4 @@
-# Plans as the kernel walks them: C structs with the offsets of slots, made once for each class.
+# Plans compiled to C structs with the offsets of slots, once for each class.
 
 cdef enum Kind:
     BOOL
@@ -55,14 +55,14 @@ UNSIGNED = frozenset(("uint16", "uint32"))
 ROLES = {"bits": BITS, "size": SIZE, "checksum": CHECKSUM, "constant": CONSTANT}
 
 # What it knows of fields. A class whose fields say anything else is left to its generated code.
-KNOWN = frozenset("""
+KNOWN_PROPERTIES = frozenset("""
     _compact absent_if algorithm array bit bits default element encoding entity_type ignorable map_key name nullable owner
     prefix present_if role same_length_as size_only_with sized sorted_by spec_name start struct tag type
     """.split())
-UNKNOWN = tuple(name for name in Field.__slots__ if name not in KNOWN)
+UNKNOWN_PROPERTIES = tuple(name for name in Field.__slots__ if name not in KNOWN_PROPERTIES)
 
 # Bytes that an element is taken to need at most, so that counts of 31 bits times these fit 64.
-cdef int64_t MOST_LEAST = 1 << 31
+cdef int64_t MAX_MIN_SIZE = 1 << 31
 
 # Structs within structs that the kernel follows, so that its C stack has an end.
 cdef enum:
@@ -82,11 +82,11 @@ cdef struct Item:
     int bits
     Py_ssize_t slot
     # Of kinds from BOUND on, else NULL.
-    Rare* rare
-    Form* form
+    Extras* extras
+    StructPlan* plan
     # The fewest bytes of an element; of an integer of fixed width its bytes.
-    Py_ssize_t least
-    # Of an integer: the least and the greatest.
+    Py_ssize_t min_size
+    # Of an integer: its range.
     int64_t low
     int64_t high
     # -1 for a positional item; what follows is used of tagged ones alone.
@@ -96,7 +96,7 @@ cdef struct Item:
     # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes, or it is too large.
     PyObject* default_bytes
 
-cdef struct Form:
+cdef struct StructPlan:
     PyTypeObject* type
     Item* items
     Py_ssize_t item_count
@@ -105,6 +105,8 @@ cdef struct Form:
     int64_t* declared
     Py_ssize_t declared_count
     bint flexible
+    # Whether it and all structs in it have plain values alone, and nothing of computed.pxi.
+    bint is_plain
     Py_ssize_t unknown_slot
     # How many places are remembered while one is read or written; 0 where no item is computed.
     int mark_count
@@ -116,20 +118,20 @@ class NotServed(Exception):
     """A class that the kernel leaves to its generated code."""
 
 
-@cython.no_gc_clear  # forms point to what is kept
+@cython.no_gc_clear  # struct plans point into the arena
 cdef class Codec:
-    """What the kernel has made of one class, in which it is kept. Without a form the class is not served."""
+    """What the kernel has made of one class, in which it is kept. Without a struct plan the class is not served."""
 
     cdef object cls
-    # What the form was made of; None in those of structs within others.
+    # What it was compiled from; None in the codecs of structs within others.
     cdef object plan
-    cdef Form* form
-    # What the form lies in and what it points to.
-    cdef list kept
+    cdef StructPlan* compiled
+    # The struct plan's memory, and references to all objects that it points to: they live as long as the codec.
+    cdef list arena
 
     def __cinit__(self, cls):
         self.cls = cls
-        self.kept = []
+        self.arena = []
 
 
 cdef inline Codec codec_of(cls):
@@ -138,23 +140,23 @@ cdef inline Codec codec_of(cls):
     cdef Codec codec
     if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
         codec = <Codec>found
-        give_back(found)
+        release(found)
         return codec
-    give_back(found)
-    return first_codec_of(cls)
+    release(found)
+    return make_codec(cls)
 
 
-cdef Codec first_codec_of(cls):
+cdef Codec make_codec(cls):
     """The codec of a class that has none yet. Where several threads make one, the first one's is everybody's."""
     from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
         plan = plan_of(cls)
-        codec = made_codec(plan, {})
+        codec = compile_codec(plan, {})
         codec.plan = plan
     except (NotServed, NoPlanError):
         codec = Codec(cls)
-    with sharing:
+    with init_lock:
         found = vars(cls).get("_codec")
         if isinstance(found, Codec) and (<Codec>found).cls is cls:
             return found
@@ -162,45 +164,48 @@ cdef Codec first_codec_of(cls):
     return codec
 
 
-cdef Codec made_codec(plan, dict codecs):
+cdef Codec compile_codec(plan, dict codecs):
     """The codec of a plan. `codecs` has those of the structs in it that are already made, by class."""
-    cdef Form* form
+    cdef StructPlan* compiled
     if plan.cls in codecs:
         return codecs[plan.cls]
     if plan.depth > MAX_DEPTH:
         raise NotServed
-    expect_plain(plan.cls)
+    require_generated_codec(plan.cls)
     codec = Codec(plan.cls)
-    form = <Form*>memory(codec.kept, 1, sizeof(Form))
-    form.type = <PyTypeObject*><PyObject*>plan.cls
-    form.items = <Item*>memory(codec.kept, len(plan.items), sizeof(Item))
-    form.tagged = <Item*>memory(codec.kept, len(plan.tagged), sizeof(Item))
-    form.declared = <int64_t*>memory(codec.kept, len(plan.declared_tags), sizeof(int64_t))
-    form.flexible = plan.flexible
+    compiled = <StructPlan*>arena_alloc(codec.arena, 1, sizeof(StructPlan))
+    compiled.type = <PyTypeObject*><PyObject*>plan.cls
+    compiled.items = <Item*>arena_alloc(codec.arena, len(plan.items), sizeof(Item))
+    compiled.tagged = <Item*>arena_alloc(codec.arena, len(plan.tagged), sizeof(Item))
+    compiled.declared = <int64_t*>arena_alloc(codec.arena, len(plan.declared_tags), sizeof(int64_t))
+    compiled.flexible = plan.flexible
+    compiled.is_plain = plan.is_plain
     if plan.flexible:
-        form.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
+        compiled.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
     for planned in plan.items:
-        fill(&form.items[form.item_count], planned, plan.cls, codecs, codec.kept)
-        form.item_count += 1
+        compile_item(&compiled.items[compiled.item_count], planned, plan.cls, codecs, codec.arena)
+        compiled.is_plain = compiled.is_plain and is_plain_within(&compiled.items[compiled.item_count])
+        compiled.item_count += 1
     for planned in plan.tagged:
-        fill(&form.tagged[form.tagged_count], planned, plan.cls, codecs, codec.kept)
-        form.tagged_count += 1
+        compile_item(&compiled.tagged[compiled.tagged_count], planned, plan.cls, codecs, codec.arena)
+        compiled.is_plain = compiled.is_plain and is_plain_within(&compiled.tagged[compiled.tagged_count])
+        compiled.tagged_count += 1
     for tag in plan.declared_tags:
-        form.declared[form.declared_count] = tag
-        form.declared_count += 1
+        compiled.declared[compiled.declared_count] = tag
+        compiled.declared_count += 1
     if not plan.is_plain:
-        fill_computed(form, plan, codec.kept)
+        compile_extras(compiled, plan, codec.arena)
     if WITHOUT_GIL:
-        form.slots = slots_of(plan.cls, codec.kept, &form.slot_count)
-    codec.form = form
+        compiled.slots = slots_of(plan.cls, codec.arena, &compiled.slot_count)
+    codec.compiled = compiled
     codecs[plan.cls] = codec
-    free_quickly(plan.cls)
+    install_dealloc(plan.cls)
     return codec
 
 
-cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
-    """Set an item of a form, except its `rare`. Everything it points to goes into `kept`."""
-    for name in UNKNOWN:
+cdef int compile_item(Item* item, planned, cls, dict codecs, list arena) except -1:
+    """Compile an item, except its `extras`. Everything it points to goes into `arena`."""
+    for name in UNKNOWN_PROPERTIES:
         if getattr(planned.field, name):
             raise NotServed
     item.tag = -1 if planned.tag is None else planned.tag
@@ -210,9 +215,9 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
             return 0
     if planned.kind not in KINDS:
         raise NotServed
-    item.element, item.bits, item.least = KINDS[planned.kind]
+    item.element, item.bits, item.min_size = KINDS[planned.kind]
     if planned.kind in INTEGERS:
-        bits = item.bits if item.bits else 8 * item.least
+        bits = item.bits if item.bits else 8 * item.min_size
         item.high = (1 << bits if planned.kind in UNSIGNED else 1 << bits - 1) - 1
         item.low = 0 if planned.kind in UNSIGNED else ~item.high
     if item.kind == SIZE:
@@ -230,20 +235,20 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
     item.lazy = isinstance(attribute, LazyStruct)
     item.slot = offset(cls, attribute.slot if item.lazy else planned.name)
     item.default = <PyObject*>planned.default
-    kept.append(planned.default)
+    arena.append(planned.default)
     if planned.plan is not None:
-        codec = made_codec(planned.plan, codecs)
-        kept.append(codec)
-        item.form = codec.form
-        item.least = min(planned.plan.minimum_size, MOST_LEAST)
+        codec = compile_codec(planned.plan, codecs)
+        arena.append(codec)
+        item.plan = codec.compiled
+        item.min_size = min(planned.plan.minimum_size, MAX_MIN_SIZE)
         if item.lazy and not planned.plan.has_floats and planned.plan.default_structs <= MAX_DEFAULT_STRUCTS:
             default_bytes = bytes_of(codec, planned.plan.cls())
-            kept.append(default_bytes)
+            arena.append(default_bytes)
             item.default_bytes = <PyObject*>default_bytes
-    if item.kind == SECTION and item.least == 0:
+    if item.kind == SECTION and item.min_size == 0:
         raise NotServed  # no number of bytes says how many there are
     if item.element == UUID:
-        learn_uuid()
+        init_uuid()
     if item.tag >= 0 and item.kind in (FLOAT64, UUID):
         # Defaults of other types are compared by Python's rules, these by their content.
         if type(planned.default) is not (float if item.kind == FLOAT64 else <object>uuid_type):
@@ -251,17 +256,21 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
     return 0
 
 
-cdef void* memory(list kept, Py_ssize_t count, size_t size) except NULL:
-    """Zeroed memory for a number of items, which lives as long as `kept`."""
+cdef inline bint is_plain_within(const Item* item) noexcept:
+    return item.plan == NULL or item.plan.is_plain
+
+
+cdef void* arena_alloc(list arena, Py_ssize_t count, size_t size) except NULL:
+    """Zeroed memory for a number of items; it lives as long as the arena."""
     cdef Py_ssize_t total
     if not is_size(max(count, 1), size, 0, &total):
         raise MemoryError
     block = bytearray(total)
-    kept.append(block)
+    arena.append(block)
     return PyByteArray_AS_STRING(<PyObject*>block)
 
 
-cdef void* uncleared(Py_ssize_t count, size_t size) noexcept:
+cdef void* alloc_items(Py_ssize_t count, size_t size) noexcept:
     """Uninitialized memory for a number of items; NULL without memory."""
     cdef Py_ssize_t total
     return PyMem_Malloc(total) if is_size(count, size, 0, &total) else NULL
@@ -284,7 +293,7 @@ cdef Py_ssize_t offset(cls, name) except -1:
     return at
 
 
-cdef int free_quickly(cls) except -1:
+cdef int install_dealloc(cls) except -1:
     """Have instances of a class freed without a search for what to free, if they are their slots alone."""
     if has_only_slots(cls):
         free_by_slots(<PyTypeObject*><PyObject*>cls, <PyTypeObject*><PyObject*>Field)
@@ -297,11 +306,11 @@ cdef bint has_only_slots(cls) except -1:
     return size == cls.__basicsize__ and not cls.__weakrefoffset__
 
 
-cdef Py_ssize_t* slots_of(cls, list kept, Py_ssize_t* count) except NULL:
-    """All slots that instances keep values in, which `hold` copies."""
+cdef Py_ssize_t* slots_of(cls, list arena, Py_ssize_t* count) except NULL:
+    """All slots that instances keep values in, which `snapshot` copies."""
     cdef Py_ssize_t* slots
     found = slot_offsets(cls)
-    slots = <Py_ssize_t*>memory(kept, len(found), sizeof(Py_ssize_t))
+    slots = <Py_ssize_t*>arena_alloc(arena, len(found), sizeof(Py_ssize_t))
     count[0] = 0
     for at in sorted(found):
         slots[count[0]] = at
@@ -320,7 +329,7 @@ cdef set slot_offsets(cls):
     return found - {-1}
 
 
-cdef int expect_plain(cls) except -1:
+cdef int require_generated_codec(cls) except -1:
     """Check that only its generated code decides how a class reads and writes.
 
     A class of one's own may be derived from a generated one and change that; then its changes are what counts.
@@ -330,7 +339,7 @@ cdef int expect_plain(cls) except -1:
     if cls.__dictoffset__ or type(cls) is not type or not is_plain(<PyTypeObject*><PyObject*>cls):
         raise NotServed  # instances are then more than their slots, or made otherwise
     for base in cls.__mro__:
-        codec = {name for name in GENERATED if name in vars(base)}
+        codec = {name for name in CODEC_NAMES if name in vars(base)}
         if "FIELDS" in codec:
             return 0
         if codec:
@@ -339,31 +348,31 @@ cdef int expect_plain(cls) except -1:
 
 
 # What a generated class reads and writes with.
-GENERATED = frozenset("""
+CODEC_NAMES = frozenset("""
     FIELDS FLEXIBLE OTHER_TAGS _read _read_tagged_field _write _tagged_fields
     """.split())
 
 
-# How instances of uuid.UUID keep their number, learnt from the class when it is first needed.
+# The slots of uuid.UUID, looked up when a class with UUIDs is first compiled.
 cdef PyTypeObject* uuid_type = NULL
 cdef Py_ssize_t uuid_number_slot
 cdef Py_ssize_t uuid_safety_slot
 cdef PyObject* uuid_safety
 
 
-cdef int learn_uuid() except -1:
+cdef int init_uuid() except -1:
     global uuid_number_slot, uuid_safety_slot, uuid_safety
     if is_set(&uuid_type):
         return 0
     import uuid
 
-    with sharing:
+    with init_lock:
         if uuid_type != NULL:
             return 0
         uuid_number_slot = offset(uuid.UUID, "int")
         uuid_safety_slot = offset(uuid.UUID, "is_safe")
         uuid_safety = <PyObject*>uuid.SafeUUID.unknown
-        keep(uuid_safety)
-        keep(<PyObject*>uuid.UUID)
-        set_last(&uuid_type, <PyTypeObject*><PyObject*>uuid.UUID)
+        incref(uuid_safety)
+        incref(<PyObject*>uuid.UUID)
+        store_release(&uuid_type, <PyTypeObject*><PyObject*>uuid.UUID)
     return 0
