@@ -14,8 +14,6 @@ import pytest
 
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel("it reads sources")
-
 KERNEL = ROOT / "runtime/kernel"
 FILES = {file.name: file.read_text(encoding="utf-8") for file in sorted(KERNEL.glob("*.p*"))}
 

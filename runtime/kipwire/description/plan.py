@@ -7,7 +7,7 @@ generated.
 
 Who walks it:
 
-* the compiled kernel: `forms.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
+* the compiled kernel: `plans.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
   the kernel follows these: reading and writing messages, columns and projections;
 * `walk`, the walker: it reads bytes as slowly as it likes and knows where it is. It finds the place of an error after a
   reader has failed, and gives `kipwire inspect` each value with its bytes;
@@ -47,7 +47,7 @@ A plan is for reading. After it is made it only remembers what it has computed, 
 (`test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it`). What it does not say belongs to
 others: ranges, defaults, JSON and columns to `kipwire.model.types` and the `Field` of each item, conditions on values
 to `fields`. A new property of record formats that changes bytes gets an attribute of `Item` here and its place in
-`_resolved`; the kernel then leaves classes with it to Python until `forms.pxi` knows it.
+`_resolved`; the kernel then leaves classes with it to Python until `plans.pxi` knows it.
 """
 
 from __future__ import annotations

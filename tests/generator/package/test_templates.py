@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import jinja2
-import pytest
 from jinja2 import nodes
 
 from kipgen.resources import template_folder
-
-pytestmark = pytest.mark.same_without_kernel
 
 DEEPEST = 3
 
