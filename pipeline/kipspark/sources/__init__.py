@@ -1,7 +1,7 @@
 """Files as tables: log segments, snapshots, captured frames, files next to segments. Only the sources use Spark.
 
-Each source is a module `*_source`: `kafka_log`, `kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes
-the way of all of them: options -> planned pieces of work -> a task for each -> Arrow batches.
+There are four: `kafka_log` in `log_source`, and in `file_sources` those whose files are read once and whole:
+`kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes the way of all of them: options -> planned pieces of work -> a task for each -> Arrow batches.
 
 Three processes. Spark uses a source in three places, each a Python process of its own:
 
@@ -16,9 +16,9 @@ Three processes. Spark uses a source in three places, each a Python process of i
 Hence a source is plain data and two functions of its module, which pickle finds by their names; `base.Reader` makes
 Spark's reader of them:
 
-* `_plan` lists the pieces of work. A task costs some milliseconds by itself, so a piece is large enough to be worth it:
+* the first lists the pieces of work (`_plan` in `log_source`). A task costs some milliseconds by itself, so a piece is large enough to be worth it:
   a part of an index, ranges of segments, some files.
-* `_read` gives the rows of a piece as Arrow batches, with exactly the columns of `schema`.
+* the second, `_read` there, gives the rows of a piece as Arrow batches, with exactly the columns of `schema`.
 
 `functools.partial` binds to both what they need of the options. There is no other state, and for a plan without work
 Spark makes one task all the same, which has no rows.
@@ -50,7 +50,7 @@ The driver's side lists, and opens few files: indexes, the last segment of a log
 read all else. Nothing but the `Reader` and its work goes from one to the other, and secrets of a store are in that, not
 in any error (`test_what_is_wrong_with_a_store_is_one_line_without_secrets`).
 
-To add a source: a module with a `DataSource`, `_plan` and `_read`, its class in `register` here, its options in
+To add a source: a `DataSource` with these two functions, its class in `register` here, its options in
 docs/spark-sources.md.
 """
 
