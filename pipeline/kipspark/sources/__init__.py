@@ -1,7 +1,8 @@
 """Files as tables: log segments, snapshots, captured frames, files next to segments. Only the sources use Spark.
 
 There are four: `kafka_log` in `log_source`, and in `file_sources` those whose files are read once and whole:
-`kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes the way of all of them: options -> planned pieces of work -> a task for each -> Arrow batches.
+`kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes the way of all of them: options -> planned pieces
+of work -> a task for each -> Arrow batches.
 
 Three processes. Spark uses a source in three places, each a Python process of its own:
 
@@ -16,8 +17,8 @@ Three processes. Spark uses a source in three places, each a Python process of i
 Hence a source is plain data and two functions of its module, which pickle finds by their names; `base.Reader` makes
 Spark's reader of them:
 
-* the first lists the pieces of work (`_plan` in `log_source`). A task costs some milliseconds by itself, so a piece is large enough to be worth it:
-  a part of an index, ranges of segments, some files.
+* the first lists the pieces of work (`_plan` in `log_source`). A task costs some milliseconds by itself, so a piece is
+  large enough to be worth it: a part of an index, ranges of segments, some files.
 * the second, `_read` there, gives the rows of a piece as Arrow batches, with exactly the columns of `schema`.
 
 `functools.partial` binds to both what they need of the options. There is no other state, and for a plan without work
