@@ -240,8 +240,10 @@ cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
     """Begin with the first of a number of fields, which has been taken."""
     tags.count = count
     tags.is_pending = False
+    tags.field = tags.value = NULL
     tags.tag = -1
-    tags.next_known = 0
+    tags.size = 0
+    tags.known = tags.next_known = 0
 
 
 cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor) noexcept nogil:
