@@ -40,8 +40,10 @@ functions of `kipwire.records`.
 # the ten rules, and tests/kernel/test_kernel_source.py checks those that a text can show. With a GIL all of it is
 # free.
 #
-# Three interpreters of one plan. Objects, columns and projections are read by recursion over the same items, with the
-# same verdict on the same bytes.
+# Three readers of one plan. Objects, columns and projections are read by recursion over the same items, with the same
+# verdict on the same bytes. They share how a text, a blob, a count, a marker and the next tag are taken
+# (prefixes.pxi, reading.pxi). Each has its own loop over the values, and skips what nobody wants in its own way: one
+# walk that skips for columns and projections alike made projections 4 to 8 % slower.
 #
 # Which file is which:
 #   capi.pxd, cursor.pxd, output.pxd, sizes.pxd    the parts of CPython that are used; memory by position; sizes

@@ -240,8 +240,10 @@ cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
     """Begin with the first of a number of fields, which has been taken."""
     tags.count = count
     tags.is_pending = False
+    tags.field = tags.value = NULL
     tags.tag = -1
-    tags.next_known = 0
+    tags.size = 0
+    tags.known = tags.next_known = 0
 
 
 cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor) noexcept nogil:
@@ -286,7 +288,19 @@ cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cu
     if unknown == NULL:
         return False
     slot_of(instance, plan.unknown_slot)[0] = unknown
-    return (count == 0 and plan.tagged_count == 0) or read_tagged_fields(plan, instance, unknown, count, cursor)
+    return set_defaults(plan, instance) if count == 0 else read_tagged_fields(plan, instance, unknown, count, cursor)
+
+
+cdef inline bint set_defaults(const StructPlan* plan, PyObject* instance) noexcept:
+    """Give all tagged fields what they are when they are left out, as most are."""
+    cdef Py_ssize_t i
+    cdef PyObject* value
+    for i in range(plan.tagged_count):
+        value = new_default(&plan.tagged[i])
+        if value == NULL:
+            return False
+        slot_of(instance, plan.tagged[i].slot)[0] = value
+    return True
 
 
 cdef bint read_tagged_fields(
