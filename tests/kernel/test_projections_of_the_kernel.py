@@ -58,6 +58,7 @@ def check_agreement(cls: type[Message]) -> None:
     property_checks.for_all(agrees, with_faults, property_checks.messages_of(cls), st.integers(0, 2**32))
 
 
+@pytest.mark.night
 @of_each("package_name, name, version", SERVED_CLASSES, together=lambda package_name, name, version: name)
 def test_kernel_and_python_agree_on_chosen_fields_of_every_class(package_name: str, name: str, version: int) -> None:
     check_agreement(import_module(package_name).message(name, version))

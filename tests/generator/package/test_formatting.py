@@ -55,12 +55,14 @@ def test_code_of_a_spec_is_as_black_formats_it(name: str) -> None:
     check_modules(spec)
 
 
+@pytest.mark.night
 @few
 @given(random_messages())
 def test_code_of_any_message_is_as_black_formats_it(spec: dict[str, Any]) -> None:
     check_modules(spec)
 
 
+@pytest.mark.night
 @few
 @given(random_layouts(), TEXTS)
 def test_code_of_any_record_format_is_as_black_formats_it(spec: dict[str, Any], about: str) -> None:

@@ -113,6 +113,7 @@ def test_options_are_set_only_while_spark_starts(installed: Installed, monkeypat
         assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dmine=1"
 
 
+@pytest.mark.night
 def test_java_writes_an_archive_and_ignores_a_broken_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", os.environ.get("JAVA_HOME", ""))
