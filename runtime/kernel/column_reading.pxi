@@ -147,7 +147,7 @@ cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept n
     cdef const uint8_t* p
     if not take_text(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    return set_null(column, row) if size < 0 else fill_text(column, row, p, size)
+    return fill_text(column, row, p, size) if is_likely(size >= 0) else set_null(column, row)
 
 
 cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -162,7 +162,7 @@ cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept no
     cdef const uint8_t* p
     if not take_blob(column.item.size, column.nullable, cursor, &p, &size):
         return False
-    return set_null(column, row) if size < 0 else fill_content(column, row, p, size)
+    return fill_content(column, row, p, size) if is_likely(size >= 0) else set_null(column, row)
 
 
 cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:

@@ -55,7 +55,7 @@ cdef inline bint take_text(
     """The bytes of a text, which may be none; -1 as the size for null. Whether they are there, and null may be."""
     if not take_length(prefix, cursor, size) or not is_text_length(prefix, size[0]):
         return False
-    return nullable if size[0] < 0 else take(cursor, size[0], text)
+    return take(cursor, size[0], text) if is_likely(size[0] >= 0) else nullable
 
 
 cdef inline bint take_blob(
@@ -64,7 +64,7 @@ cdef inline bint take_blob(
     """The same of a blob."""
     if not take_length(prefix, cursor, size):
         return False
-    return nullable if size[0] < 0 else take(cursor, size[0], blob)
+    return take(cursor, size[0], blob) if is_likely(size[0] >= 0) else nullable
 
 
 cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) noexcept nogil:
