@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import accumulate
+from struct import calcsize
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,20 +44,21 @@ _FIELDS = (
 )
 """What a head of magic 2 has, in the order of `BATCH`, whose format says the types."""
 _TYPES = {"b": "i1", "h": ">i2", "i": ">i4", "I": ">u4", "q": ">i8"}
-_OF_ENTRIES = {"entry_attributes": ("i1", MAGIC + 1), "entry_timestamp": (">i8", MAGIC + 2)}
-"""What follows the magic in magic 0 and 1, with its type and position; the timestamp in magic 1 alone."""
-_formats = [np.dtype(_TYPES[code]) for code in BATCH.format[1:]]
-HEADS: np.dtype[np.void] = np.dtype(
-    {
-        "names": [*_FIELDS, *_OF_ENTRIES],
-        "formats": [*_formats, *(type_ for type_, _ in _OF_ENTRIES.values())],
-        "offsets": [
-            *accumulate([0, *(one.itemsize for one in _formats[:-1])]),
-            *(position for _, position in _OF_ENTRIES.values()),
-        ],
-        "itemsize": RECORDS,
-    }
-)
+
+
+def _places() -> Iterator[tuple[str, str, int]]:
+    """Yield what is read of a head: its name, its type and where it is."""
+    position = 0
+    for name, code in zip(_FIELDS, BATCH.format[1:], strict=True):
+        if name != "crc":
+            yield name, _TYPES[code], position
+        position += calcsize(f">{code}")
+    yield "entry_attributes", "i1", MAGIC + 1  # of magic 0 and 1
+    yield "entry_timestamp", ">i8", MAGIC + 2  # of magic 1
+
+
+_NAMES, _FORMATS, _POSITIONS = zip(*_places(), strict=True)
+HEADS: np.dtype[np.void] = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _POSITIONS, "itemsize": RECORDS})
 """An array of heads."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
@@ -198,7 +199,7 @@ def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tup
 
 def _columns(positions: list[int], heads: bytearray) -> Heads:
     raw = np.frombuffer(heads, HEADS)
-    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in HEADS.names or ()}
+    found: dict[str, Numbers] = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in _NAMES}
     magic = found["magic"]
     is_entry = magic < 2
     attributes = np.where(is_entry, found["entry_attributes"], found["attributes"])
