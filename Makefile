@@ -48,7 +48,7 @@ test: setup  ## Run the tests, on all cores; with the compiled kernel where it i
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest
 
 test-night: setup  ## Run the tests that take longer, most of them with Spark
-	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m 'night and not maven and not broker and not cluster and not spark_releases'
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m night
 
 test-pure: setup  ## Run what "make test" runs, without the compiled kernel
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
@@ -56,8 +56,7 @@ test-pure: setup  ## Run what "make test" runs, without the compiled kernel
 smoke: setup  ## Try a little of what "make night" runs: plain Python, a broker, Maven, a cluster, each fuzz target for 5 s
 	KIPWIRE_NATIVE=0 $(BIN)/pytest tests/runtime/golden
 	@bash scripts/maven.sh
-	@bash scripts/broker/broker.sh start
-	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m smoke -n 0; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+	@JAVA_HOME="$$(bash scripts/java.sh)" bash scripts/broker/broker.sh with $(BIN)/pytest -m smoke -n 0
 	@$(MAKE) fuzz-native FUZZ_SECONDS=5
 
 night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
@@ -73,8 +72,7 @@ broker-stop:  ## Stop it
 	@bash scripts/broker/broker.sh stop
 
 test-broker: setup  ## Run the pipeline against a broker that is started for it, with real clients
-	@bash scripts/broker/broker.sh start
-	@$(BIN)/pytest -m broker -n 0; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+	@bash scripts/broker/broker.sh with $(BIN)/pytest -m broker -n 0
 
 test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
 	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
@@ -144,8 +142,7 @@ bench-projection: setup  ## Read and replace two fields of a message, beside all
 	$(BIN)/python -m benchmarks.chosen_fields
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
-	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh start
-	@$(BIN)/python -m benchmarks.proxied; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

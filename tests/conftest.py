@@ -35,9 +35,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
 
 
+RUN_BY_THEMSELVES = {"every_spark", "maven", "broker", "cluster", "spark_releases"}
+"""Markers of tests that have a target of make of their own."""
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave tests with a Spark session to the night, but those that every release of Spark must pass."""
-    if "spark" in getattr(item, "fixturenames", ()) and item.get_closest_marker("every_spark") is None:
+    markers = {marker.name for marker in item.iter_markers()}
+    if "spark" in getattr(item, "fixturenames", ()) and not markers & RUN_BY_THEMSELVES:
         item.add_marker(pytest.mark.night)
 
 

@@ -134,10 +134,20 @@ stop() {
     echo "The broker has stopped; its logs stay in $HOME_OF_BROKER/data"
 }
 
+# Runs a command while there is a broker; the status is that of the command.
+with_broker() {
+    local status=0
+    start
+    "$@" || status=$?
+    stop
+    exit "$status"
+}
+
 case ${1:-} in
 jars) use_java && fetch_jars >&2 && echo "$JARS" ;;
 start) start ;;
 stop) stop ;;
+with) with_broker "${@:2}" ;; # such as: broker.sh with pytest -m broker
 tool) tool "${@:2}" ;; # such as: broker.sh tool org.apache.kafka.tools.TopicCommand --help
-*) fail "usage: start, stop, jars, or tool with a Kafka class and its arguments" ;;
+*) fail "usage: start, stop, jars, with and a command to run meanwhile, or tool with a Kafka class and its arguments" ;;
 esac
