@@ -51,6 +51,7 @@ functions of `kipwire.records`.
 #   reading.pxi, writing.pxi, tag_writing.pxi      instances from bytes and to bytes; the tag section at the end
 #   computed.pxi, computed_reading.pxi,            what only record formats have: sizes, checksums, constants, bits,
 #     computed_writing.pxi, checksums.pxd            values that may be absent; CRC-32 and CRC-32C
+#   conversion.pxi                                 from one version of a message to another
 #   records.pxi                                    records of magic 2 from and to `kipwire.records.Record`, by hand
 #   batches.pxi, batch_writing.pxi                 their batches: read_batches, RecordBatch.records, write_batch
 #   columns.pxi, column_memory.pxi                 Arrow columns as a tree of C structs, and their memory
@@ -80,7 +81,8 @@ from struct import pack as packed
 
 from kipwire.codec import empty_elements
 from kipwire.codec import wire
-from kipwire.message.messages import content_of
+from kipwire.message.messages import Message, content_of
+from kipwire.model.errors import UnsupportedVersionError
 from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
 # The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python
@@ -117,6 +119,7 @@ include "computed_reading.pxi"
 include "writing.pxi"
 include "tag_writing.pxi"
 include "computed_writing.pxi"
+include "conversion.pxi"
 include "records.pxi"
 include "batches.pxi"
 include "batch_writing.pxi"

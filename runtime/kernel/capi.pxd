@@ -15,6 +15,7 @@ cdef extern from "Python.h":
     PyObject* True_ "Py_True"
     PyObject* False_ "Py_False"
     PyTypeObject PyUnicode_Type
+    bint PyType_IsSubtype(PyTypeObject*, PyTypeObject*)
     int PyObject_RichCompareBool(PyObject*, PyObject*, int) nogil
     int Py_EQ
     int Py_LT

@@ -128,10 +128,13 @@ cdef class Codec:
     cdef StructPlan* compiled
     # The struct plan's memory, and references to all objects that it points to: they live as long as the codec.
     cdef list arena
+    # Conversions of its messages, by the class that they are converted to; see conversion.pxi.
+    cdef dict conversions
 
     def __cinit__(self, cls):
         self.cls = cls
         self.arena = []
+        self.conversions = {}
 
 
 cdef inline Codec codec_of(cls):

@@ -36,6 +36,7 @@ __all__ = [
     "LazyStruct",
     "LeftOverError",
     "LevelError",
+    "Loss",
     "Malformed",
     "Message",
     "MissingExtraError",
@@ -45,6 +46,7 @@ __all__ = [
     "UnknownVersionError",
     "UnsupportedVersionError",
     "__version__",
+    "asdict",
     "build",
     "convert",
     "native",
@@ -59,12 +61,12 @@ KAFKA_VERSION = "4.4"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.message.conversion import build, convert
+    from kipwire.message.conversion import Loss, asdict, build, convert
 
 
 def __getattr__(name: str) -> object:
-    if name in ("build", "convert"):  # few programs convert, and all of them import kipwire
-        return getattr(message.conversion, name)
+    if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
+        return globals().setdefault(name, getattr(message.conversion, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

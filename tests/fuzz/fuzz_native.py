@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from kipwire import EncodeError, Message
+from kipwire.description.fields import in_version
 from kipwire.records import Record
 from kipwire.records.model import header_key
 from tests.fuzz import fuzzing
@@ -37,10 +38,16 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             if message is None:
                 message = cls.decode(data)
             native_checks.check_encode(kernel, message, usual=True)
+            _check_converted(kernel, message, chance)
             if chance.random() < 0.1 and len(data) < 5000:
                 pool[at] = cls, message.encode()  # go on from what was accepted
             _check_spoilt(kernel, message, chance)
             yield
+
+
+def _check_converted(kernel: ModuleType, message: Message, chance: random.Random) -> None:
+    version = chance.randint(message.MIN_VERSION, message.MAX_VERSION)
+    native_checks.check_convert(kernel, message, in_version(type(message), version), usual=False)
 
 
 def _check_chosen(kernel: ModuleType, cls: type[Message], data: bytes, damaged: bytes, chance: random.Random) -> None:
@@ -91,6 +98,7 @@ def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -
         spoilt = copy.deepcopy(message)
         native_checks.spoil(spoilt, chance)
         native_checks.check_encode(kernel, spoilt, usual=False)
+        _check_converted(kernel, spoilt, chance)
 
 
 def _any_headers(chance: random.Random) -> list[tuple[str, bytes | None]]:

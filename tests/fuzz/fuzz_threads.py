@@ -73,13 +73,16 @@ def replace(shared: Shared, chance: random.Random) -> None:
     shared.message = decode_by_python(cls, data)  # so that the kernel meets the class when it is written
 
 
-def write(shared: Shared, _: random.Random) -> None:
-    """Write what others change, and read it."""
+def write(shared: Shared, chance: random.Random) -> None:
+    """Write what others change, read it, and convert it."""
     message = shared.message
     written = shared.kernel.encode(message)
     again = decode_by_python(type(message), written)
     assert shared.kernel.encode(again) == encode_by_python(again) == written
     assert shared.kernel.encoded_size(message) >= 0
+    with suppress(native_checks.GaveUpError):  # what the other version cannot carry, or a class of one's own
+        older = shared.kernel.convert(message, chance.randint(message.MIN_VERSION, message.MAX_VERSION))
+        assert decode_by_python(type(older), encode_by_python(older)).VERSION == older.VERSION
 
 
 def write_record_format(shared: Shared, chance: random.Random) -> None:

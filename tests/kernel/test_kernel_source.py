@@ -155,7 +155,7 @@ def objects_that_structs_point_to_are_kept_alive(sources: Sources) -> Iterator[s
 
 # Errors.
 
-_OBJECTS = r"object|tuple|list|dict|set|bytes|str|Codec|Batches|View|Memory|Tree|Projector|RecordTable"
+_OBJECTS = r"object|tuple|list|dict|set|bytes|str|Codec|Conversion|Batches|View|Memory|Tree|Projector|RecordTable"
 
 
 def functions_that_return_c_values_say_how_they_fail(sources: Sources) -> Iterator[str]:

@@ -21,6 +21,13 @@ from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, declared_versions
 from tests.support.subjects.kernel_classes import FETCH, KERNEL, METADATA, SERVED_CLASSES, needs_kernel
 
+CONVERTED = [
+    (name, version)
+    for name, version in golden_data.every_message_and_version()
+    if version in (versions := kafka_messages.versions(name))[:: max(1, len(versions) - 1)] and len(versions) > 1
+]
+"""The lowest and the highest version of each of Kafka's messages that has several."""
+
 
 def check_agreement(cls: type[Message]) -> None:
     """On messages of a class, on their bytes with faults, and with wrong values."""
@@ -46,6 +53,25 @@ def check_agreement(cls: type[Message]) -> None:
 @of_each("package_name, name, version", SERVED_CLASSES, together=lambda package_name, name, version: name)
 def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, version: int) -> None:
     check_agreement(import_module(package_name).message(name, version))
+
+
+@needs_kernel
+@of_each("name, version", CONVERTED, together=lambda name, version: name)
+def test_kernel_and_python_convert_messages_of_every_class_alike(name: str, version: int) -> None:
+    cls = kafka_messages.message(name, version)
+    others = [kafka_messages.message(name, other) for other in kafka_messages.versions(name) if other != version]
+
+    def agrees(message: Message, seed: int) -> None:
+        with native_checks.alone(KERNEL):
+            for other in others:
+                native_checks.check_convert(KERNEL, message, other, usual=False)
+            native_checks.spoil(message, random.Random(seed))
+            native_checks.check_convert(KERNEL, message, others[seed % len(others)], usual=False)
+
+    property_checks.for_all(agrees, property_checks.messages_of(cls), st.integers(0, 2**32))
+    with native_checks.alone(KERNEL):
+        for other in others:
+            native_checks.check_convert(KERNEL, cls(), other, usual=True)
 
 
 @needs_kernel

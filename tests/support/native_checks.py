@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import struct
 import uuid
@@ -10,11 +11,12 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from kipwire import KipwireError, Message, Struct, native
+from kipwire import KipwireError, Message, Struct, convert, native
 from kipwire.records import RawHeaderKey, Record, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
+PYTHON_CONVERT = inspect.unwrap(convert)
 LEFT_TO_PYTHON = {
     ("kipwire.drafts.proposals", "MessageSet", 2): {"required_if"},
     ("kipwire.drafts.proposals", "Messages", 2): {"required_if"},
@@ -27,7 +29,7 @@ class GaveUpError(Exception):
     """The kernel would have called the Python method."""
 
 
-def give_up(*_: object) -> Any:
+def give_up(*_: object, **__: object) -> Any:
     raise GaveUpError
 
 
@@ -35,10 +37,12 @@ def give_up(*_: object) -> Any:
 def alone(kernel: ModuleType) -> Iterator[None]:
     """Within it the kernel raises `GaveUpError` where it would call the Python methods."""
     kernel.fall_back_on(give_up, give_up, give_up, give_up)
+    kernel.replacement("convert", give_up)
     try:
         yield
     finally:
         kernel.fall_back_on(**PYTHON)
+        kernel.replacement("convert", PYTHON_CONVERT)
 
 
 def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message | None:
@@ -75,6 +79,27 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
     assert type(data) is bytes
     assert data == expected, f"{message!r}"
     assert size == len(data) == PYTHON["encoded_size"](message)
+
+
+def check_convert(kernel: ModuleType, message: Message, target: type[Message], *, usual: bool) -> None:
+    """What both convert is the same message, and the given one stays as it is. The kernel must be `alone`.
+
+    Args:
+        kernel: the compiled module.
+        message: any, also one that cannot be written.
+        target: the class of the message in another version.
+        usual: whether all values have exactly the types of their attributes; then the kernel converts what it serves.
+    """
+    before = content(message)
+    found = result(kernel.convert, message, target)
+    assert content(message) == before
+    expected = result(
+        PYTHON_CONVERT, message, target, errors=(AttributeError, TypeError)
+    )  # of what spoilt messages have
+    if found is None:
+        assert not usual or expected is None, f"the kernel gave up on {message!r} to version {target.VERSION}"
+    elif expected is not None:
+        _expect_same(found, expected, f"{message!r} to version {target.VERSION}")
 
 
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 from kipwire.model.errors import EncodeError, JsonError, UnsupportedVersionError, path_text, unknown_version
 from kipwire.model.structs import Field, Root, Struct
+from kipwire.model.types import ENCODINGS, TYPES
 
 T = TypeVar("T")
 
@@ -52,7 +53,12 @@ R = TypeVar("R", bound=Root)
 
 
 def _module(cls: type[Root], version: int) -> ModuleType:
-    return import_module(f"{cls.__module__.rpartition('.')[0]}.v{version}")
+    return import_module(f"{_generated(cls).__module__.rpartition('.')[0]}.v{version}")
+
+
+def _generated(cls: type[R]) -> type[R]:
+    """The generated class of a message: the class itself, or the one that a class of one's own is derived from."""
+    return next(base for base in cls.__mro__ if "VERSION" in vars(base))
 
 
 def in_version(cls: type[R], version: int) -> type[R]:
@@ -61,10 +67,12 @@ def in_version(cls: type[R], version: int) -> type[R]:
     Raises:
         UnsupportedVersionError: the message has no such version.
     """
+    if version == cls.VERSION:
+        return cls
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         known = range(cls.MIN_VERSION, cls.MAX_VERSION + 1)
         raise UnsupportedVersionError(unknown_version(version, known, cls.NAME))
-    found: type[R] = getattr(_module(cls, version), cls.__name__)
+    found: type[R] = getattr(_module(cls, version), _generated(cls).__name__)
     return found
 
 
@@ -89,6 +97,13 @@ class Fault(NamedTuple):
 def is_required(field: Field) -> bool:
     """Whether an attribute has no default, so that whoever makes an instance must give a value."""
     return field.is_attribute and field.default is None and not field.nullable
+
+
+def is_narrow(field: Field) -> bool:
+    """Whether a field is written with fewer bits than its type has."""
+    if field.encoding is None:
+        return field.bits is not None
+    return ENCODINGS[field.encoding].bits < TYPES[field.element].bits
 
 
 def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> Fault | None:

@@ -1,52 +1,108 @@
-"""From another version or from plain values to a message, by the rule of Kafka's writers: what may be dropped is."""
+"""From another version or from plain values to a message, and back to plain values.
+
+Kafka's rule for writers holds: what may be dropped is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
-from kipwire.description.fields import Visitor, fields_of_other_versions, in_version, is_required
+from kipwire.description.fields import Visitor, fields_of_other_versions, in_version, is_narrow, is_required
 from kipwire.description.values import out_of_range
-from kipwire.message.messages import Message
-from kipwire.model.errors import ConversionError, UnsupportedVersionError, path_text
+from kipwire.message import native
+from kipwire.message.messages import Message, described
+from kipwire.model.errors import ConversionError, UnsupportedVersionError, path_text, shown
 from kipwire.model.structs import DEFAULT, Field, Root, Struct
-from kipwire.model.types import ENCODINGS, TYPES
-from kipwire.tools.text import did_you_mean
+from kipwire.tools.text import counted, did_you_mean
 
 M = TypeVar("M", bound="Message")
 
 
+class Loss(NamedTuple):
+    """A field that one of the two versions of a conversion does not have."""
+
+    field: str
+    """Its path, without indexes: `topics.partitions.leader_epoch`."""
+    version: int
+    """The version that has no such field."""
+    is_dropped: bool
+    """Whether the new version is the one, so that values are dropped; else the field has its default there."""
+    count: int
+    """How many structs of the message it is about."""
+    path: str
+    """The first place: `topics[0].partitions[2].leader_epoch`."""
+    value: Any
+    """The value at that place: the one that is dropped, or the default."""
+
+    @property
+    def why(self) -> str:
+        """What happens to the value, and why."""
+        what = f"{shown(self.value)} is dropped" if self.is_dropped else f"it is {shown(self.value)} by default"
+        more = f", and so in {counted(self.count - 1, 'more place')}" if self.count > 1 else ""
+        return f"version {self.version} has no such field; {what}{more}"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
 @overload
-def convert(message: Message, version: int) -> Message: ...
+def convert(message: Message, version: int, *, lost: list[Loss] | None = None, strict: bool = False) -> Message: ...
 @overload
-def convert(message: Message, version: type[M]) -> M: ...
-def convert(message: Message, version: int | type[Message]) -> Message:
-    """The message in another version; the given one stays as it is, nothing is shared between the two.
+def convert(message: Message, version: type[M], *, lost: list[Loss] | None = None, strict: bool = False) -> M: ...
+@native.compiled("convert")
+def convert(
+    message: Message, version: int | type[Message], *, lost: list[Loss] | None = None, strict: bool = False
+) -> Message:
+    """The message in another version; the given one stays as it is, and the two share nothing that can change.
 
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
-    other version is flexible.
+    other version is flexible. A message that is of that version already is the result itself, and nothing is done.
 
     Args:
         message: in any version.
         version: the other version's number, or its class.
+        lost: a list that gets an entry for each field that one of the versions cannot carry: for one that is dropped
+            although it is not at its default, and for one that the message's own version does not have.
+        strict: whether each of these is an error, but for a default in an older version whose field is gone since.
 
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
             allows none, a number that its narrower encoding there does not hold, unknown tagged fields. Everything that
             would be lost is named.
         UnsupportedVersionError: the message has no such version, or the class is that of another message.
+        TypeError: something else was given for a message, or for a version.
     """
-    if isinstance(version, int):
-        target = in_version(type(message), version)
-    elif version.NAME == message.NAME:
-        target = version
-    else:
-        raise UnsupportedVersionError(f"{message.NAME} cannot become {version.NAME}, which is another message")
-    conversion = _Conversion(target)
-    result: Message = conversion.whole(conversion.struct(message, target), message.VERSION)
+    target = _target_of(message, version)
+    if target is type(message):
+        return message
+    conversion = _Conversion(target, type(message) if strict or lost is not None else None)
+    result: Message = conversion.struct(message, target)
+    losses = [*conversion.noted.values()]
+    if strict:
+        refused = [one for one in losses if one.is_dropped or one.version < target.VERSION]
+        conversion.lost += [(one.path, one.why) for one in refused]
+    result = conversion.whole(result, message.VERSION)
+    if lost is not None:
+        lost += losses
     return result
+
+
+def _target_of(message: Message, version: int | type[Message]) -> type[Message]:
+    """The class to convert a message to."""
+    if not isinstance(message, Message):
+        raise TypeError(f"a message can be converted, but not {described(message)}")
+    if isinstance(version, int):
+        return in_version(type(message), version)
+    if not isinstance(version, type) or not issubclass(version, Message):
+        what = f"{message.NAME} becomes another version of it, given by its number or its class"
+        raise TypeError(f"{what}, but not {described(version)}")
+    if version.NAME != message.NAME:
+        what = f"{message.NAME} cannot become {version.NAME}, which is another message"
+        raise UnsupportedVersionError(f"{what}; give a class of {message.NAME}")
+    return version
 
 
 def build(cls: type[M], values: Mapping[str, Any]) -> M:
@@ -69,15 +125,53 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
     return result
 
 
-class _Conversion(Visitor):
-    """One conversion: where it is, and what it would lose."""
+def asdict(struct: Struct) -> dict[str, Any]:
+    """A message or a struct as plain values, by the names of attributes; `build` makes an equal message of them.
 
-    def __init__(self, target: type[Root]) -> None:
+    Structs are mappings and arrays new lists; other values stay the Python values that they are, such as `bytes` and
+    `uuid.UUID`. Unknown tagged fields are under `unknown_tagged_fields`, where there are any. `to_json` gives JSON in
+    Kafka's form instead.
+    """
+    values = {field.name: _plain(_value(field, struct)) for field in struct.ATTRIBUTES}
+    if unknown := _unknown_tagged_fields(struct):
+        values["unknown_tagged_fields"] = dict(unknown)
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return asdict(value)
+    return [_plain(element) for element in value] if isinstance(value, (list, tuple)) else value
+
+
+def _value(field: Field, struct: Struct) -> Any:
+    """The value of an attribute; a default that nobody has used yet is not made a part of the struct."""
+    return field.default_value() if field.is_unmade(struct) else getattr(struct, field.name)
+
+
+class _Conversion(Visitor):
+    """One conversion: where it is, what it would lose, and what it may."""
+
+    def __init__(self, target: type[Root], source: type[Root] | None = None) -> None:
+        """Begin at the message.
+
+        Args:
+            target: the class of the result.
+            source: the class of the message, if what may be lost is to be noted; that takes time.
+        """
         super().__init__(target)
+        self.source = source
         self.lost: list[tuple[str, str]] = []
+        self.noted: dict[tuple[str, bool], Loss] = {}
 
     def lose(self, why: str) -> None:
         self.lost.append((path_text(self.path), why))
+
+    def note(self, version: int, value: Any) -> None:
+        """Note that a version does not have the field at the path, which is lost without an error."""
+        key = ".".join(name for name in self.path if isinstance(name, str)), version == self.message.VERSION
+        known = self.noted.get(key) or Loss(key[0], version, key[1], 0, path_text(self.path), value)
+        self.noted[key] = known._replace(count=known.count + 1)
 
     def whole(self, result: Any, version: int) -> Any:
         """The result, if nothing is lost.
@@ -108,9 +202,14 @@ class _Conversion(Visitor):
                 self.lose(
                     f"no version has a field of this name{did_you_mean(name, [one.name for one in target.ATTRIBUTES])}"
                 )
-            elif not field.ignorable and not self.is_default(field, value):
-                self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
+            elif (self.source is not None or not field.ignorable) and not self.is_default(field, value):
+                if field.ignorable:
+                    self.note(self.message.VERSION, value)
+                else:
+                    self.lose(self.not_ignorable(field, target))
             self.path.pop()
+        if self.source is not None and isinstance(item, Struct):
+            self.note_defaults(self.source.VERSION, item, target)
         for narrow in _narrow_fields(target):  # type: ignore[arg-type]  # mypy asks its instances for a hash
             self.numbers(narrow, values.get(narrow.name))
         for field in _required_fields(target):  # type: ignore[arg-type]  # likewise
@@ -124,6 +223,25 @@ class _Conversion(Visitor):
         if unknown:
             self.unknown(unknown, target, result)
         return result
+
+    def note_defaults(self, version: int, item: Struct, target: type[Struct]) -> None:
+        """Note the fields of a struct that its own version does not have."""
+        known = {field.spec_name for field in item.ATTRIBUTES}
+        for field in target.ATTRIBUTES:
+            if field.spec_name not in known:
+                self.path.append(field.name)
+                self.note(version, field.default_value())
+                self.path.pop()
+
+    def not_ignorable(self, field: Field, target: type[Struct]) -> str:
+        """Why the value of a field cannot be dropped, and where it could go instead."""
+        others = fields_of_other_versions(self.message, target)
+        having = sorted({version for version, other in others if other.spec_name == field.spec_name})
+        default = "[]" if field.array else shown(field.default_value())
+        right = f"leave it at its default, {default}"
+        if having:
+            right += f", or use one of the versions {having[0]} to {having[-1]}"
+        return f"version {self.message.VERSION} has no such field, and it is not ignorable; {right}"
 
     def given(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Iterator[tuple[str, Field | None, Any]]:
         """The values of a struct, by name, each with its field in any version; None where no version has one."""
@@ -149,7 +267,7 @@ class _Conversion(Visitor):
     def unknown(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> None:
         self.path.append("unknown_tagged_fields")
         if target.FLEXIBLE:
-            result.unknown_tagged_fields = dict(fields)
+            result.unknown_tagged_fields = dict(fields) if isinstance(fields, dict) else fields
         else:
             self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
         self.path.pop()
@@ -189,20 +307,13 @@ class _Conversion(Visitor):
 @lru_cache(maxsize=1024)
 def _narrow_fields(target: type[Struct]) -> tuple[Field, ...]:
     """The fields of a class that hold fewer numbers than their types; most classes have none, and lose no time."""
-    return tuple(field for field in target.ATTRIBUTES if _is_narrow(field))
+    return tuple(field for field in target.ATTRIBUTES if is_narrow(field))
 
 
 @lru_cache(maxsize=1024)
 def _required_fields(target: type[Struct]) -> tuple[Field, ...]:
     """The fields of a class that have no default; most classes have none, and lose no time."""
     return tuple(filter(is_required, target.ATTRIBUTES))
-
-
-def _is_narrow(field: Field) -> bool:
-    """Whether a field is written with fewer bits than its type has."""
-    if field.encoding is None:
-        return field.bits is not None
-    return ENCODINGS[field.encoding].bits < TYPES[field.element].bits
 
 
 def _unknown_tagged_fields(item: Struct | Mapping[str, Any]) -> dict[int, bytes] | None:
