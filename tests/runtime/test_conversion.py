@@ -66,7 +66,7 @@ def counted(places: list[Path]) -> list[tuple[str, int, str]]:
 
 
 def reported(lost: list[Loss], *, is_dropped: bool) -> list[tuple[str, int, str]]:
-    return sorted((one.field, one.count, one.path) for one in lost if one.is_dropped is is_dropped)
+    return sorted((one.field, one.places, one.path) for one in lost if one.is_dropped is is_dropped)
 
 
 def at(message: Any, path: str) -> tuple[Any, str]:

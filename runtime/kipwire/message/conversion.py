@@ -29,7 +29,7 @@ class Loss(NamedTuple):
     """The version that has no such field."""
     is_dropped: bool
     """Whether the new version is the one, so that values are dropped; else the field has its default there."""
-    count: int
+    places: int
     """How many structs of the message it is about."""
     path: str
     """The first place: `topics[0].partitions[2].leader_epoch`."""
@@ -40,7 +40,7 @@ class Loss(NamedTuple):
     def why(self) -> str:
         """What happens to the value, and why."""
         what = f"{shown(self.value)} is dropped" if self.is_dropped else f"it is {shown(self.value)} by default"
-        more = f", and so in {counted(self.count - 1, 'more place')}" if self.count > 1 else ""
+        more = f", and so in {counted(self.places - 1, 'more place')}" if self.places > 1 else ""
         return f"version {self.version} has no such field; {what}{more}"
 
     def __str__(self) -> str:
@@ -171,7 +171,7 @@ class _Conversion(Visitor):
         """Note that a version does not have the field at the path, which is lost without an error."""
         key = ".".join(name for name in self.path if isinstance(name, str)), version == self.message.VERSION
         known = self.noted.get(key) or Loss(key[0], version, key[1], 0, path_text(self.path), value)
-        self.noted[key] = known._replace(count=known.count + 1)
+        self.noted[key] = known._replace(places=known.places + 1)
 
     def whole(self, result: Any, version: int) -> Any:
         """The result, if nothing is lost.
