@@ -24,6 +24,7 @@ from kipwire.model.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, St
 __all__ = [
     "DEFAULT",
     "KAFKA_VERSION",
+    "AnsweredBy",
     "ConversionError",
     "DecodeError",
     "EncodeError",
@@ -62,11 +63,14 @@ KAFKA_VERSION = "4.4"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.message.conversion import Loss, asdict, build, convert
+    from kipwire.message.frames import AnsweredBy
 
 
 def __getattr__(name: str) -> object:
     if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
         return globals().setdefault(name, getattr(message.conversion, name))
+    if name == "AnsweredBy":
+        return message.frames.AnsweredBy
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -97,9 +97,9 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
         PYTHON_CONVERT, message, target, errors=(AttributeError, TypeError)
     )  # of what spoilt messages have
     if found is None:
-        assert not usual or expected is None, f"the kernel gave up on {message!r} to version {target.VERSION}"
+        assert not usual or expected is None, f"the kernel gave up on {before} to version {target.VERSION}"
     elif expected is not None:
-        _expect_same(found, expected, f"{message!r} to version {target.VERSION}")
+        _expect_same(found, expected, f"{message.NAME} v{message.VERSION} to version {target.VERSION}")
 
 
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:

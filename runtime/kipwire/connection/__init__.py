@@ -42,8 +42,10 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 # * Whoever calls bounds the memory: a frame by `largest_frame`, which is compared as soon as a size has come
 #   (`test_a_size_that_is_too_large_takes_no_memory_and_is_refused_at_once`), and open requests by taking no event while
 #   `in_flight` is high. A call costs the same however many requests are open (test_growth_of_connections.py).
-# * Versions are no state. `negotiation.common_versions` computes from an answer to ApiVersions which versions both
-#   sides have, and whoever sends chooses among them.
+# * Versions are no state. `negotiation` computes from an answer to ApiVersions which versions both sides have, and
+#   whoever sends chooses among them: `send` and `respond` convert to the chosen one. A client remembers the class of a
+#   request before that, in `Expected`, so that its response is converted back when it is first used
+#   (`test_a_response_is_of_the_version_that_the_program_is_written_for`).
 #
 # To add an event or a call: change `client` or `server`, add its rows to `states`, and a branch to the test; then draw
 # the picture again. What both sides do alike belongs into `framing` or `events`. examples/proxy.py has both sides in
@@ -52,7 +54,13 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 from kipwire.connection.client import ClientConnection
 from kipwire.connection.events import Event, Expected, Request, Response, SaslToken
 from kipwire.connection.framing import LocalProtocolError, RemoteProtocolError
-from kipwire.connection.negotiation import common_versions, version_to_retry, versions_answer
+from kipwire.connection.negotiation import (
+    best_version,
+    common_versions,
+    served_versions,
+    version_to_retry,
+    versions_answer,
+)
 from kipwire.connection.server import ServerConnection
 from kipwire.message.frames import LARGEST_FRAME
 
@@ -67,7 +75,9 @@ __all__ = [
     "Response",
     "SaslToken",
     "ServerConnection",
+    "best_version",
     "common_versions",
+    "served_versions",
     "version_to_retry",
     "versions_answer",
 ]

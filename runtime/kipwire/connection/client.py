@@ -13,7 +13,10 @@ from kipwire.tools.text import counted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
+    from kipwire.message.conversion import Loss
+    from kipwire.message.frames import AnsweredBy
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
 
@@ -50,21 +53,33 @@ class ClientConnection:
         """How many requests wait for their responses; nothing limits them but who sends them."""
         return len(self._ids)
 
-    def send(self, body: Message, *, correlation_id: int | None = None) -> bytes:
+    def send(
+        self,
+        body: Message | AnsweredBy[Any],
+        *,
+        correlation_id: int | None = None,
+        version: int | None = None,
+        lost: list[Loss] | None = None,
+    ) -> bytes:
         """The bytes to send for a request; its response will be an event.
 
         Args:
-            body: the request.
+            body: the request, in the version that the program is written for.
             correlation_id: by default the next one that no request in flight has.
+            version: the version in which to send it, such as `best_version` gives; by default its own.
+            lost: as of `kipwire.convert`.
 
         Raises:
             LocalProtocolError: it is not a request, or another one with that correlation id waits for its response.
             EncodeError: a value does not fit its field, or the package does not have such a request.
+            ConversionError: the version cannot carry what the request has.
+            UnsupportedVersionError: the request has no such version.
         """
         if getattr(type(body), "TYPE", None) != "request":
             raise LocalProtocolError(f"{described(body)} is not a request")
         number = self._free_id() if correlation_id is None else correlation_id
-        data = self.send_frame(self._registry.encode_request(body, number, self._client_id))
+        frame = self._registry.encode_request(body, number, self._client_id, version=version, lost=lost)
+        data = self._sent(frame, type(body))
         if correlation_id is None:
             self._next_id = (number + 1) & _HIGHEST_ID
         return data
@@ -76,10 +91,16 @@ class ClientConnection:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
                 response.
         """
+        return self._sent(frame, None)
+
+    def _sent(self, frame: bytes, cls: Any) -> bytes:
+        """The bytes to send for a request, whose response is expected from now on; `cls` is its class, if known."""
         if len(frame) < HEAD.size:
             had = counted(len(frame), "byte")
             raise LocalProtocolError(f"{had} cannot be a request, whose header has at least {HEAD.size}")
         expected = Expected(*HEAD.unpack_from(frame))
+        if cls is not None and expected.api_version != cls.VERSION:
+            expected = expected._replace(request=cls)
         if expected.correlation_id in self._ids:
             raise LocalProtocolError(
                 f"a request with correlation id {expected.correlation_id} is already waiting for its response"

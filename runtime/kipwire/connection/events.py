@@ -6,14 +6,16 @@ from struct import Struct as Packer
 from typing import Generic, NamedTuple, TypeVar
 
 from kipwire.connection.framing import is_answered
+from kipwire.message.conversion import convert
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.projection import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final, TypeVarTuple
+    from typing import Any, Final, TypeVarTuple, overload
 
-    from kipwire.message.frames import FrameAndRest, RequestHeader, ResponseHeader
+    from kipwire.message.conversion import Loss
+    from kipwire.message.frames import AnsweredBy, FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
     from kipwire.projection import VersionedProjection
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 H = TypeVar("H", bound="Message")
 """A class of headers."""
+M = TypeVar("M", bound="Message")
+"""A class of bodies."""
 
 HEAD = Packer(">hhi")
 """What every request begins with: API key, version and correlation id."""
@@ -36,6 +40,8 @@ class Expected(NamedTuple):
     api_key: int
     api_version: int
     correlation_id: int
+    request: type[Message] | None = None
+    """The class of the request before it was converted to that version; None where it was not."""
 
     def __str__(self) -> str:
         return f"correlation id {self.correlation_id} (API key {self.api_key}, version {self.api_version})"
@@ -68,11 +74,13 @@ class _Event(Generic[H]):
     def body(self) -> Message:
         """The message; decoded at its first use, then kept.
 
-        A response has the version of its request. Only an ApiVersions response may have version 0 instead, from a
-        broker that does not know the version of the request (KIP-511).
+        A response has the version of its request, as that was given to `send`: if it was sent in another version, the
+        response is converted back. Only an ApiVersions response may have version 0 instead, from a broker that does not
+        know the version of the request (KIP-511).
 
         Raises:
             DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
+            ConversionError: it is a response that the version of its request cannot carry.
         """
         return self._decoded().body
 
@@ -148,6 +156,20 @@ class Request(_Event["RequestHeader"]):
     def _read(self) -> FrameAndRest[RequestHeader, Message]:
         return self._registry.read_request(self.raw)
 
+    def body_as(self, cls: type[M], *, lost: list[Loss] | None = None) -> M:
+        """The message as one of the version that a program is written for, whichever the client has sent.
+
+        Args:
+            cls: the class of the request in that version.
+            lost: as of `kipwire.convert`.
+
+        Raises:
+            DecodeError: as `body`.
+            ConversionError: that version cannot carry what came.
+            UnsupportedVersionError: the class is that of another request.
+        """
+        return convert(self.body, cls, lost=lost)
+
     def _body(self) -> Body:
         return frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
 
@@ -159,12 +181,45 @@ class Request(_Event["RequestHeader"]):
 class Response(_Event["ResponseHeader"]):
     """A response of the broker."""
 
-    __slots__ = ("to",)
+    __slots__ = ("_converted", "to")
 
     def __init__(self, registry: Registry, raw: bytes, to: Expected) -> None:
         super().__init__(registry, raw)
         self.to: Final = to
         """The request that it answers."""
+        self._converted: Message | None = None
+
+    @property
+    def body(self) -> Message:
+        if self.to.request is None:
+            return self._decoded().body
+        if self._converted is None:
+            self._converted = self.body_as(self._registry.response_class(self.to.request))
+        return self._converted
+
+    if TYPE_CHECKING:
+
+        @overload
+        def body_as(self, cls: type[AnsweredBy[M]], *, lost: list[Loss] | None = None) -> M: ...
+        @overload
+        def body_as(self, cls: type[M], *, lost: list[Loss] | None = None) -> M: ...
+
+    def body_as(self, cls: Any, *, lost: list[Loss] | None = None) -> Any:
+        """The message as one of the version that a program is written for, whichever the broker has sent.
+
+        Args:
+            cls: the class of the response in that version, or of the request.
+            lost: as of `kipwire.convert`.
+
+        Raises:
+            DecodeError: as `body`.
+            ConversionError: that version cannot carry what came.
+            UnsupportedVersionError: the class is that of another message.
+        """
+        body, wanted = self._decoded().body, self._registry.response_class(cls)
+        if body.NAME != wanted.NAME and body.API_KEY == wanted.API_KEY:  # of two names of one API
+            return self._registry.read_response(self.raw, wanted, version=self.to.api_version, lost=lost).body
+        return convert(body, wanted, lost=lost)
 
     def _read(self) -> FrameAndRest[ResponseHeader, Message]:
         return self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)

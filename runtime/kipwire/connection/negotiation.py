@@ -8,11 +8,13 @@ from kipwire.message.conversion import build
 from kipwire.message.frames import UNSUPPORTED_VERSION
 from kipwire.message.messages import described
 from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
+from kipwire.model.errors import UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kipwire.message.frames import AnsweredBy
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
 
@@ -27,11 +29,60 @@ def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
         answer: an ApiVersionsResponse of any version.
     """
     common = {}
-    for key, theirs in _ranges(answer).items():
+    for key, theirs in served_versions(answer).items():
         both = [version for version in registry.request_versions(key) if version in theirs]
         if both:
             common[key] = both[-1]
     return common
+
+
+def served_versions(answer: Message) -> dict[int, range]:
+    """The versions of each API that a peer has, by API key.
+
+    Args:
+        answer: an ApiVersionsResponse of any version.
+    """
+    cls = type(answer)
+    if getattr(cls, "TYPE", None) != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
+        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {described(answer)}")
+    rows: Any = getattr(answer, "api_keys", ())
+    return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
+
+
+def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Mapping[int, range]) -> int:
+    """The highest version of a request that both sides have: the peer, and a program that is written for its version.
+
+    A later version than the program's own is not used, although the package may have it: the program does not know
+    what is new there.
+
+    Args:
+        request: in the version that the program is written for, or the class of that.
+        theirs: the versions that the peer has, as `served_versions` gives them.
+
+    Raises:
+        UnsupportedVersionError: they have none in common.
+    """
+    cls: Any = request if isinstance(request, type) else type(request)
+    if getattr(cls, "TYPE", None) != "request":
+        raise TypeError(f"versions are agreed on for requests, not for {described(request)}")
+    served = theirs.get(cls.API_KEY, range(0))
+    common = range(max(cls.MIN_VERSION, served.start), min(cls.VERSION, served.stop - 1) + 1)
+    if served and common:
+        return common[-1]
+    if not served:
+        raise UnsupportedVersionError(f"{cls.NAME}: the peer does not serve its API key, {cls.API_KEY}")
+    what = (
+        f"{cls.NAME}: the peer has {_shown(served)}, and this program {_shown(range(cls.MIN_VERSION, cls.VERSION + 1))}"
+    )
+    if served[-1] < cls.MIN_VERSION:
+        raise UnsupportedVersionError(f"{what}; the peer is older than all versions that the package has")
+    if served[0] <= cls.MAX_VERSION:
+        raise UnsupportedVersionError(f"{what}; write it for the class of version {served[0]} or a later one")
+    raise UnsupportedVersionError(f"{what}; the peer needs a newer package, since this one ends at {cls.MAX_VERSION}")
+
+
+def _shown(versions: range) -> str:
+    return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 
 
 def version_to_retry(registry: Registry, answer: Message) -> int | None:
@@ -43,7 +94,7 @@ def version_to_retry(registry: Registry, answer: Message) -> int | None:
         registry: that of the package of messages.
         answer: an ApiVersionsResponse of any version.
     """
-    ranges = _ranges(answer)
+    ranges = served_versions(answer)
     if getattr(answer, "error_code", 0) != UNSUPPORTED_VERSION:
         return None
     theirs = ranges.get(API_VERSIONS_KEY, range(1))
@@ -70,14 +121,6 @@ def versions_answer(
         refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows({API_VERSIONS_KEY: own})}
         return build(registry.response(API_VERSIONS_KEY, 0), refusal)
     return build(registry.response(API_VERSIONS_KEY, version), {**values, "api_keys": _rows(served)})
-
-
-def _ranges(answer: Message) -> dict[int, range]:
-    cls = type(answer)
-    if getattr(cls, "TYPE", None) != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
-        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {described(answer)}")
-    rows: Any = getattr(answer, "api_keys", ())
-    return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
 
 
 def _rows(served: Mapping[int, range]) -> list[dict[str, int]]:

@@ -6,6 +6,7 @@ from collections import deque
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Splitter, sized
+from kipwire.message.conversion import convert
 from kipwire.message.frames import LARGEST_FRAME, UNSUPPORTED_VERSION, may_answer_in_version_0
 from kipwire.message.messages import described
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
@@ -15,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kipwire.message.conversion import Loss
     from kipwire.message.frames import ResponseHeader
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
@@ -107,21 +109,35 @@ class ServerConnection:
                 self._open.append(one)
             yield request
 
-    def respond(self, request: Request, body: Message, *, header: ResponseHeader | None = None) -> bytes:
+    def respond(
+        self,
+        request: Request,
+        body: Message,
+        *,
+        header: ResponseHeader | None = None,
+        version: int | None = None,
+        lost: list[Loss] | None = None,
+    ) -> bytes:
         """The bytes to send once a request has its response; empty while earlier requests wait for theirs.
 
         Args:
             request: an event of this connection.
             body: of the version of the request; or, to ApiVersions, of version 0 with UNSUPPORTED_VERSION (KIP-511).
             header: by default one with the request's correlation id.
+            version: `request.api_version`, to which a body of another version is then converted.
+            lost: as of `kipwire.convert`.
 
         Raises:
             LocalProtocolError: the request does not wait for a response, or not for this one.
             EncodeError: a value does not fit its field, or the package does not have such a response.
+            ConversionError: the version cannot carry what the body has.
+            UnsupportedVersionError: the response has no such version.
         """
         waiting = self._waiting_for(request)
-        is_response = getattr(type(body), "TYPE", None) == "response"
-        if not is_response or request.api_key != body.API_KEY or not _fits(body, request):
+        is_response = getattr(type(body), "TYPE", None) == "response" and request.api_key == body.API_KEY
+        if is_response and version is not None:
+            body = convert(body, version, lost=lost)
+        if not is_response or not _fits(body, request):
             what = f"API key {request.api_key}, version {request.api_version}"
             raise LocalProtocolError(f"{described(body)} is not the response to {what}")
         if header is None:

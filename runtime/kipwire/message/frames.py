@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct as Packer
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kipwire.description.fields import in_version
 from kipwire.message import frame_hints
@@ -16,21 +16,13 @@ from kipwire.model.errors import (
     LeftOverError,
     UnknownApiKeyError,
     UnknownVersionError,
+    UnsupportedVersionError,
 )
 from kipwire.tools.text import counted, left_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Protocol
-
-    R_co = TypeVar("R_co", covariant=True)
-
-    class Asks(Protocol[R_co]):
-        """The class of a request, which knows that of its response; the class itself, not an instance."""
-
-        @property
-        def RESPONSE(self) -> type[R_co]: ...  # noqa: N802 - the name of a constant of generated classes
-
+    from typing import NoReturn
 
 LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
@@ -76,6 +68,15 @@ class ResponseHeader(Message, metaclass=_ByName):
 
 H = TypeVar("H", bound=Message)
 B = TypeVar("B", bound=Message)
+
+
+class AnsweredBy(Protocol[B]):
+    """A request that has a response of this type, for type checkers: `def ask(request: AnsweredBy[M]) -> M`.
+
+    Every generated request is one, and its class is a `type[AnsweredBy[M]]`.
+    """
+
+    RESPONSE: ClassVar[type[B]]  # pyright: ignore[reportGeneralTypeIssues] - nothing else matches class and instance
 
 
 class Frame(NamedTuple, Generic[H, B]):
@@ -180,6 +181,26 @@ def refuse_body(body: object, due: str, package: str) -> NoReturn:
     else:
         reason = f"is not a {due}; only requests and responses have frames"
     raise EncodeError(body.NAME, body.VERSION, "", reason)
+
+
+def refuse_class(cls: type[Message], package: str) -> NoReturn:
+    """Raise the error about a class that a package does not have.
+
+    Raises:
+        UnsupportedVersionError: always.
+    """
+    own = cls.__module__.rsplit(".", 2)[0]
+    what = f"{cls.NAME} v{cls.VERSION} of {own} is not a message of {package}"
+    raise UnsupportedVersionError(f"{what}; {own} has it, and reads its frame")
+
+
+def as_sent(response: type[Message], version: int | None) -> type[Message]:
+    """The class of a response as it comes, by the version of the request; by default the class itself.
+
+    Raises:
+        UnsupportedVersionError: the response has no such version.
+    """
+    return response if version is None else in_version(response, version)
 
 
 def expect_header(header: Message, due: type[Message], body: Message) -> None:

@@ -14,10 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar, overload
 
-    from kipwire.message.frames import Asks, Frame, FrameAndRest, RequestHeader, ResponseHeader
+    from kipwire.message.conversion import Loss
+    from kipwire.message.frames import AnsweredBy, Frame, FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.message.messages import Message
 
     M = TypeVar("M", bound=Message)
+    Losses = list[Loss] | None
 
 
 class Entry:
@@ -230,31 +232,38 @@ class Registry:
     if TYPE_CHECKING:
 
         @overload
-        def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
+        def decode_response(
+            self, frame: bytes, cls: type[AnsweredBy[M]], /, *, version: int | None = None, lost: Losses = None
+        ) -> Frame[ResponseHeader, M]: ...
         @overload
-        def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
+        def decode_response(
+            self, frame: bytes, cls: type[M], /, *, version: int | None = None, lost: Losses = None
+        ) -> Frame[ResponseHeader, M]: ...
         @overload
         def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
 
-    def decode_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
+    def decode_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
         """A response frame, without the size before it: (header, body).
 
         An answer to ApiVersions that is of version 0, since the broker does not know the version that it was asked in
-        (KIP-511), is read as such. Asked for by a class, it is converted to that class.
+        (KIP-511), is read as such. Asked for by a class, it is converted to that class, and so is any response that was
+        asked in another version than that of the class.
 
         Args:
             frame: the bytes.
-            api_key: the API key of the request it answers, which the frame itself does not say; or, instead of key
-                and version, the class of the response or of the request.
-            version: the version of that request.
+            api_key: the API key of the request it answers, which the frame itself does not say; or the class of the
+                response, or of the request.
+            version: the version of that request as it was sent; by default that of the class.
+            lost: as of `kipwire.convert`.
 
         Raises:
             DecodeError: the frame is not strictly valid; offsets count from the start of the frame. `LeftOverError`
                 where bytes follow the body: `read_response` gives them.
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
-                version (`UnknownVersionError`).
+                version (`UnknownVersionError`); or the class is that of no response, or of another package.
+            ConversionError: the class cannot carry what came in the other version.
         """
-        header, body, rest = self._read_response(frame, api_key, version)
+        header, body, rest = self._read_response(frame, api_key, version, lost)
         if rest:
             message.frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
         return message.frames.Frame(header, body)
@@ -262,35 +271,56 @@ class Registry:
     if TYPE_CHECKING:
 
         @overload
-        def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+        def read_response(
+            self, frame: bytes, cls: type[AnsweredBy[M]], /, *, version: int | None = None, lost: Losses = None
+        ) -> FrameAndRest[ResponseHeader, M]: ...
         @overload
-        def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+        def read_response(
+            self, frame: bytes, cls: type[M], /, *, version: int | None = None, lost: Losses = None
+        ) -> FrameAndRest[ResponseHeader, M]: ...
         @overload
         def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
 
-    def read_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
+    def read_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
         """A response frame as `decode_response` reads it, with what is left over after the body: (header, body, rest).
 
         Raises:
             DecodeError: as `decode_response`, but for the `LeftOverError`.
             UnsupportedVersionError: as `decode_response`.
         """
-        return message.frames.FrameAndRest(*self._read_response(frame, api_key, version))
+        return message.frames.FrameAndRest(*self._read_response(frame, api_key, version, lost))
 
     if TYPE_CHECKING:
 
         @overload
-        def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
+        def encode_request(
+            self,
+            body: Message | AnsweredBy[Any],
+            correlation_id: int,
+            client_id: str | None = None,
+            *,
+            version: int | None = None,
+            lost: Losses = None,
+        ) -> bytes: ...
         @overload
-        def encode_request(self, body: Message, *, header: RequestHeader) -> bytes: ...
+        def encode_request(
+            self,
+            body: Message | AnsweredBy[Any],
+            *,
+            header: RequestHeader,
+            version: int | None = None,
+            lost: Losses = None,
+        ) -> bytes: ...
 
     def encode_request(
         self,
-        body: Message,
+        body: Any,
         correlation_id: int | None = None,
         client_id: str | None = None,
         *,
         header: RequestHeader | None = None,
+        version: int | None = None,
+        lost: Losses = None,
     ) -> bytes:
         """A request frame, without the size before it: the header that belongs to the body, then the body.
 
@@ -300,39 +330,54 @@ class Registry:
             client_id: the client's name for itself.
             header: instead of the two: the whole header, such as that of a frame that was decoded, with its unknown
                 tagged fields.
+            version: the version in which to send it, to which it is converted; by default its own.
+            lost: as of `kipwire.convert`.
 
         Raises:
             EncodeError: the body is not a request of this package, a value does not fit its field, or the header is
                 that of another request.
+            ConversionError: the version cannot carry what the body has.
+            UnsupportedVersionError: the request has no such version.
             TypeError: the body or the header is no message.
         """
         if self._framed.get(type(body)) != "request":
             self._expect_body(body, "request")
+        request: Message = body if version is None else message.conversion.convert(body, version, lost=lost)
         if header is None:
-            cls = self._header_class("RequestHeader", body)
+            cls = self._header_class("RequestHeader", request)
             has_client_id = hasattr(cls, "client_id")  # version 0 has none
             made: Message = cls(
-                request_api_key=body.API_KEY,
-                request_api_version=body.VERSION,
+                request_api_key=request.API_KEY,
+                request_api_version=request.VERSION,
                 correlation_id=correlation_id,
                 **({"client_id": client_id} if has_client_id else {}),
             )
         else:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
-            message.frames.expect_header(header, self._header_class("RequestHeader", body), body)
+            message.frames.expect_header(header, self._header_class("RequestHeader", request), request)
             made = header
-        return made.encode() + body.encode()
+        return made.encode() + request.encode()
 
     if TYPE_CHECKING:
 
         @overload
-        def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
+        def encode_response(
+            self, body: Message, correlation_id: int, *, version: int | None = None, lost: Losses = None
+        ) -> bytes: ...
         @overload
-        def encode_response(self, body: Message, *, header: ResponseHeader) -> bytes: ...
+        def encode_response(
+            self, body: Message, *, header: ResponseHeader, version: int | None = None, lost: Losses = None
+        ) -> bytes: ...
 
     def encode_response(
-        self, body: Message, correlation_id: int | None = None, *, header: ResponseHeader | None = None
+        self,
+        body: Message,
+        correlation_id: int | None = None,
+        *,
+        header: ResponseHeader | None = None,
+        version: int | None = None,
+        lost: Losses = None,
     ) -> bytes:
         """A response frame, without the size before it.
 
@@ -341,14 +386,20 @@ class Registry:
             correlation_id: that of the request.
             header: instead of it: the whole header, such as that of a frame that was decoded, with its unknown tagged
                 fields.
+            version: the version of the request, to which it is converted; by default its own.
+            lost: as of `kipwire.convert`.
 
         Raises:
             EncodeError: the body is not a response of this package, a value does not fit its field, or the header is
                 of another version.
+            ConversionError: the version cannot carry what the body has.
+            UnsupportedVersionError: the response has no such version.
             TypeError: the body or the header is no message.
         """
         if self._framed.get(type(body)) != "response":
             self._expect_body(body, "response")
+        if version is not None:
+            body = message.conversion.convert(body, version, lost=lost)
         if header is None:
             made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
         else:
@@ -378,20 +429,36 @@ class Registry:
         except DecodeError as error:
             raise message.frames.explained_request(error, frame) from None
 
-    def _read_response(self, frame: bytes, api_key: Any, version: Any) -> tuple[Any, Message, bytes]:
+    def _read_response(self, frame: bytes, api_key: Any, version: Any, lost: Losses) -> tuple[Any, Message, bytes]:
         """Header and body of a response, and what is left over."""
         if type(frame) is not bytes:
             frame = content_of(frame)
-        asked = self._answer(api_key, version, frame)
+        wanted = self.response_class(api_key) if isinstance(api_key, type) else None
+        asked = self._answer(api_key, version, frame) if wanted is None else message.frames.as_sent(wanted, version)
         try:
             header, body_at = self._header_class("ResponseHeader", asked).read(frame)
             body_class = message.frames.class_of_answer(asked, frame, body_at)
             body, end = body_class.read(frame, body_at)
         except DecodeError as error:
             raise message.frames.explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
-        if body_class is not asked and isinstance(api_key, type):
-            body = message.conversion.convert(body, asked)
+        if wanted is not None and body_class is not wanted:
+            body = message.conversion.convert(body, wanted, lost=lost)
         return header, body, frame[end:]
+
+    def response_class(self, cls: type[Message] | type[AnsweredBy[Any]]) -> type[Message]:
+        """The class of a response, by itself or by the class of its request.
+
+        Raises:
+            TypeError: it is something else.
+            UnsupportedVersionError: it is a class of another package.
+        """
+        kind = getattr(cls, "TYPE", None)
+        if kind not in ("request", "response"):
+            raise TypeError(_NAMED_BY)
+        found: Any = cls
+        if not self._has(found):
+            message.frames.refuse_class(found, self.package)
+        return self.counterpart(found) if kind == "request" else found
 
     def _requested(self, frame: bytes) -> type[Message]:
         """The class of a request, by the first bytes of its frame."""
@@ -403,11 +470,6 @@ class Registry:
 
     def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
         """The class of a response, by what its receiver knows of the request."""
-        if isinstance(api_key, type):
-            cls: Any = api_key
-            if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
-                raise TypeError(_NAMED_BY)
-            return self.counterpart(cls) if cls.TYPE == "request" else cls
         if version is None:
             raise TypeError(_NAMED_BY)
         try:
@@ -429,14 +491,17 @@ class Registry:
             TypeError: it is no message.
         """
         cls = type(body)
-        if getattr(cls, "TYPE", None) == due:
-            entry = self._by_name.get(cls.NAME)
-            if entry is not None and entry.lowest <= cls.VERSION <= entry.highest:
-                own = self._class(entry, cls.VERSION)  # a class of another package may be the same on the wire
-                if cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION):
-                    self._framed[cls] = due
-                    return
-        message.frames.refuse_body(body, due, self.package)
+        if getattr(cls, "TYPE", None) != due or not self._has(cls):
+            message.frames.refuse_body(body, due, self.package)
+        self._framed[cls] = due
+
+    def _has(self, cls: type[Message]) -> bool:
+        """Whether a class is of this package, or one of another package that is the same on the wire."""
+        entry = self._by_name.get(cls.NAME)
+        if entry is None or not entry.lowest <= cls.VERSION <= entry.highest:
+            return False
+        own = self._class(entry, cls.VERSION)
+        return cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION)
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)

@@ -121,7 +121,10 @@ ROWS = {"ServerConnection": SERVER, "ClientConnection": CLIENT}
 OF_ONE_FRAME = {
     **dict.fromkeys(("Event", "Expected", "Request", "Response", "SaslToken"), "one frame"),
     **dict.fromkeys(("LocalProtocolError", "RemoteProtocolError"), "an error"),
-    **dict.fromkeys(("common_versions", "version_to_retry", "versions_answer"), "the APIs of a package"),
+    **dict.fromkeys(
+        ("best_version", "common_versions", "served_versions", "version_to_retry", "versions_answer"),
+        "the APIs of a package",
+    ),
     "LARGEST_FRAME": "a number",
 }
 
