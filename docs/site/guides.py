@@ -16,6 +16,7 @@ ORDER = (
     "own-specs",
     "editors",
     "connections",
+    "typed-client",
     "projection",
     "records",
     "columns",

@@ -114,7 +114,7 @@ def test_a_client_produces_through_the_proxy(
     assert asyncio.run(run()) == [40, 41]
     records = [record for batch in broker.log for one in read_batches(batch) for record in one.records]
     assert [(record.offset, record.value) for record in records] == [(40, b"v"), (41, b"v")]
-    highest = {key: served[-1] for key, served in versions.items()}
+    highest = {key: min(served[-1], 12 if key == 0 else served[-1]) for key, served in versions.items()}
     assert {key: version for key, version in broker.asked if version in versions[key]} == highest
     printed = capsys.readouterr().out
     assert printed.count("-> ") == printed.count("<- ") == len(broker.asked)  # the client never went past the proxy
