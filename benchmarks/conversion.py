@@ -1,0 +1,71 @@
+"""Conversion to another version, beside decoding of the same message."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import kafka_messages
+import kipwire
+from benchmarks.bodies import ALIKE, METADATA, SIX, Sample
+from benchmarks.timing import interleaved
+from kipwire import native
+
+
+class Case(NamedTuple):
+    """A message of one version, as it comes, and the version that it is converted to."""
+
+    body: Sample
+    come: int
+    wanted: int
+
+    @property
+    def title(self) -> str:
+        """How tables call it."""
+        what = f", {self.body.what}" if self.body.what else ""
+        return f"{self.body.name}{what}, {self.come} to {self.wanted}"
+
+
+CASES = (
+    Case(METADATA, 9, 13),
+    Case(METADATA, 13, 9),
+    Case(METADATA, 1, 13),
+    Case(METADATA, 12, 12),
+    Case(ALIKE, 9, 13),
+    Case(SIX[2], 11, 12),
+)
+
+
+class Conversion(NamedTuple):
+    """What both took: seconds per call, a figure per round each."""
+
+    convert: list[float]
+    decode: list[float]
+
+
+def measure(rounds: int, seconds: float) -> dict[tuple[str, str], Conversion]:
+    """By codec and case: what converting and decoding take."""
+    measured = {}
+    ways = {"native": (_native, kipwire.convert)} if native.in_use else {}
+    for name, (decoded, convert) in {"interpreted": (_interpreted, inspect.unwrap(kipwire.convert)), **ways}.items():
+        for case in CASES:
+            whole = kafka_messages.message(case.body.name, case.body.version).decode(case.body.golden)
+            message = kipwire.convert(whole, case.come)
+            wanted = kafka_messages.message(case.body.name, case.wanted)
+            functions = {
+                "convert": partial(convert, message, wanted),
+                "decode": decoded(type(message), message.encode()),
+            }
+            samples = interleaved(functions, rounds, seconds)
+            measured[name, case.title] = Conversion(samples["convert"], samples["decode"])
+    return measured
+
+
+def _native(cls: Any, data: bytes) -> Callable[[], object]:
+    return partial(cls.decode, data)
+
+
+def _interpreted(cls: Any, data: bytes) -> Callable[[], object]:
+    return partial(native.PYTHON_METHODS["decode"], cls, data)
