@@ -31,8 +31,13 @@ def about(owner: type, name: str, default: object) -> str:
         name: the field's name in Python.
         default: the default of an attribute, and `()` of what is computed.
     """
-    declared = _declared(_source(owner)).get(owner.__qualname__, {})
-    return declared.get(name) or _told(owner.__doc__ or "", name, default)
+    return _declared(owner).get(name) or _told(owner.__doc__ or "", name, default)
+
+
+@lru_cache(maxsize=256)
+def _declared(owner: type) -> dict[str, str]:
+    """The texts under the declarations of a class, by name, as they are when somebody first asks."""
+    return _classes(_source(owner)).get(owner.__qualname__, {})
 
 
 def _source(owner: Any) -> str:
@@ -47,8 +52,8 @@ def _source(owner: Any) -> str:
         return ""
 
 
-@lru_cache(maxsize=32)
-def _declared(source: str) -> dict[str, dict[str, str]]:
+@lru_cache(maxsize=8)
+def _classes(source: str) -> dict[str, dict[str, str]]:
     """The texts under the declarations of each class of a module, by class and name."""
     try:
         statements = ast.parse(source).body
