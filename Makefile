@@ -98,7 +98,7 @@ lint: setup  ## Check style and format of all code, and that its layers import i
 	$(BIN)/black --check --quiet $(CODE) generated
 	$(BIN)/lint-imports --no-logo
 
-types: mypy pyright  ## Check the types of all code, by mypy and by pyright
+types: mypy pyright  ## Check the types of all code, by mypy and by pyright; both must refuse all wrong uses
 
 mypy: setup
 	$(BIN)/mypy

@@ -19,7 +19,7 @@ the rooms, and `make lint` checks it.
    descriptions are equal (`same_form`). What sets record formats apart becomes attributes of `WireField` here, too.
 7. `python.steps`: the items of a struct -> `Step`s, the order in which straight-line Python reads or writes them;
    numbers of a fixed width side by side become one call of the `struct` module.
-8. `python.pymodel`: a `WireStruct` -> a `PyStruct`, with its steps, its docstring and its `FIELDS`.
+8. `python.pymodel`: a `WireStruct` -> a `PyStruct`, with its declarations, its steps and its `FIELDS`.
 9. `python.render`: `PyStruct`s and templates/ -> the text of each module, as black formats it. A version that is the
    same as the one before gets a short module that refers to it. read.py.j2 begins with what the variables of generated
    code mean.

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import typing
@@ -17,7 +18,7 @@ import kafka_messages
 import kipwire
 from kafka_messages.fetch_request.v12 import FetchRequest
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
-from kafka_messages.metadata_response import v1, v5, v11
+from kafka_messages.metadata_response import v1, v5, v9, v11
 from kafka_messages.metadata_response.v12 import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -115,11 +116,12 @@ def test_signatures_have_types_with_and_without_the_kernel() -> None:
     assert "data: 'bytes'" in pydoc.render_doc(MetadataResponse.decode)
 
 
-def test_docstrings_call_attributes_by_their_names_in_python() -> None:
-    text = RecordBatch.__doc__ or ""
+def test_texts_call_attributes_by_their_names_in_python() -> None:
+    text = pydoc.plain(pydoc.render_doc(RecordBatch))
     assert "ends at base_offset + last_offset_delta" in text
-    assert "BaseOffset" not in text
+    assert "counts from. 0 from producers" in text
     assert "the records' OffsetDelta" in text  # a field of another message has no attribute here
+    assert not re.search(r"\bBaseOffset\b", "\n".join(field.about for field in RecordBatch.FIELDS))
 
 
 def test_match_statements_see_the_fields() -> None:
@@ -261,12 +263,22 @@ def test_offsets_in_frames_count_from_their_start() -> None:
 
 
 def test_docstrings_say_what_the_message_and_its_fields_are_for() -> None:
-    text = inspect.getdoc(MetadataResponse) or ""
-    assert "controller_id (int32): " in text
-    assert "Default: -1." in text
-    assert v11.MetadataResponse.__doc__
-    assert {field.name for field in MetadataResponse.ATTRIBUTES} == set(MetadataResponse.__slots__)
-    assert all(field.about for field in MetadataResponse.ATTRIBUTES)
+    assert (inspect.getdoc(MetadataResponse) or "").startswith("A broker's view of the cluster")
+    assert v11.MetadataResponse.__doc__ == v9.MetadataResponse.__doc__
+    assert set(MetadataResponse.__slots__) == {field.name for field in MetadataResponse.ATTRIBUTES}
+    for cls in (MetadataResponse, v11.MetadataResponse, PartitionData, RecordBatch):
+        assert {field.name: inspect.getdoc(getattr(cls, field.name)) for field in cls.ATTRIBUTES} == {
+            field.name: field.about for field in cls.ATTRIBUTES
+        }
+        assert all(field.about for field in cls.ATTRIBUTES)
+
+
+@pytest.mark.parametrize("cls", [MetadataResponse, v11.MetadataResponse, PartitionData, RecordBatch])
+def test_help_shows_the_text_of_each_field_once(cls: type[kipwire.Struct]) -> None:
+    lines = [line.strip(" |") for line in pydoc.plain(pydoc.render_doc(cls)).splitlines()]
+    for field in cls.ATTRIBUTES:
+        assert [line for line, before in zip(lines[1:], lines, strict=False) if before == field.name] == [field.about]
+        assert lines.count(field.about) == 1
 
 
 SLOW_TO_IMPORT = {"contextlib", "dataclasses", "importlib.metadata", "inspect", "logging", "pathlib", "typing"}

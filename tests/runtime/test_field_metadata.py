@@ -1,4 +1,4 @@
-"""What classes say of their fields: the text of the spec, read from docstrings; facts about types are stated once."""
+"""What classes say of their fields: the text of the spec, read from their source; facts about types are stated once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.reading.check import read_folder
-from kipwire import Field, Struct, native
+from kipwire import Struct, native
 from kipwire.drafts import proposals
 from kipwire.model.types import ENCODINGS, TYPES
 from tests.support.places import ROOT
@@ -35,7 +35,7 @@ def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, s
 
 
 def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
-    """The attribute's name, which docstrings use, by the name of each field that is not an ordinary word."""
+    """The attribute's name, which texts use, by the name of each field that is not an ordinary word."""
     every = (*spec.fields, *(field for struct in spec.structs for field in struct.fields))
     present = [field for field in every if version in field.versions and not field.wire.is_computed]
     presence_bits = {field.wire.presence_bit for field in present}
@@ -71,13 +71,6 @@ def test_every_field_of_every_class_is_explained_as_in_its_spec(package: Any) ->
     assert seen > 50
 
 
-def test_a_default_that_nobody_expects_is_said_after_the_text_and_is_not_part_of_it() -> None:
-    field = next(field for field in MetadataResponse.FIELDS if field.name == "controller_id")
-    assert re.search(r"controller_id \(int32\): .* Default: -1\.", MetadataResponse.__doc__ or "", re.DOTALL)
-    assert field.default == -1
-    assert field.about and "Default" not in field.about
-
-
 def test_fields_of_versions_that_share_a_class_are_explained() -> None:
     class Later(MetadataResponse):
         """Another docstring."""
@@ -86,27 +79,6 @@ def test_fields_of_versions_that_share_a_class_are_explained() -> None:
 
     assert [field.about for field in Later.FIELDS] == [field.about for field in MetadataResponse.FIELDS]
     assert Later.ATTRIBUTES is MetadataResponse.ATTRIBUTES
-
-
-@pytest.mark.parametrize("margin", ["    ", ""], ids=["as written", "as since Python 3.13"])
-def test_docstrings_are_read_with_and_without_indentation(margin: str) -> None:
-    lines = [
-        "All.",
-        "",
-        "Attributes:",
-        "    one (int32, tag 1): First",
-        "        line: two.",
-        "    two (bool): Second.",
-    ]
-    docstring = "\n".join([lines[0], *(line and margin + line for line in lines[1:])]) + f"\n{margin}"
-    owner = type("Owner", (Struct,), {"__doc__": docstring, "FIELDS": (Field("one", "One", "int32", default=0),)})
-    assert owner.FIELDS[0].about == "First line: two."  # type: ignore[attr-defined]
-
-
-def test_without_docstrings_there_is_no_text() -> None:
-    assert Field("one", "One", "int32", default=0).about == ""
-    owner = type("Owner", (Struct,), {"__doc__": None, "FIELDS": (Field("one", "One", "int32", default=0),)})
-    assert owner.FIELDS[0].about == ""  # type: ignore[attr-defined]
 
 
 def test_what_is_computed_is_a_field_but_no_attribute() -> None:

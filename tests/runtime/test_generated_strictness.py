@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import struct
+import typing
+import uuid
 from types import ModuleType
 from typing import Any
 
@@ -209,6 +211,14 @@ def test_fields_may_have_any_name(forms: Classes, name: str) -> None:
     assert message.to_json().keys() >= {field.json_name for field in cls.ATTRIBUTES if field.tag is None}
     read = cls.decode(message.encode())
     assert {key: getattr(read, key) for key in values} == values
+
+
+def test_fields_with_names_of_types_do_not_hide_these_from_other_fields(forms: Classes) -> None:
+    hints = typing.get_type_hints(forms("ClashingTexts", 1))
+    assert {hints[name] for name in ("bytes", "list", "uuid", "frozenset", "object", "str", "from_")} == {str}
+    assert hints["number_z"] is hints["packed_z"] is int
+    assert (hints["blobs_z"], hints["flags_z"], hints["texts_z"]) == (list[bytes], list[bool], list[str])
+    assert (hints["id_z"], hints["ids_z"], hints["tagged_ratio_z"]) == (uuid.UUID, list[uuid.UUID], float)
 
 
 def test_structs_may_have_the_names_of_types_and_constants(forms: Classes) -> None:

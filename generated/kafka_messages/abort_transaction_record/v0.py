@@ -16,10 +16,10 @@ __all__ = ["AbortTransactionRecord"]
 class AbortTransactionRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that ends a metadata transaction by discarding all its records since the begin
     marker (KIP-868).
-
-    Attributes:
-        reason (string, nullable, tag 0): Why the transaction was given up, in words; null if not stated. Default: null.
     """
+
+    reason: str | None
+    """Why the transaction was given up, in words; null if not stated."""
 
     NAME = "AbortTransactionRecord"
     TYPE = "metadata"

@@ -20,14 +20,16 @@ pack_qqqq = struct.Struct(">qqqq").pack
 class AbortedTxn(kipwire.Message):
     """One entry of a log segment's transaction index file: a transaction of a partition that ended in an abort. Brokers
     read it to tell read-committed consumers which records to skip (KIP-98).
-
-    Attributes:
-        producer_id (int64): Id of the producer whose transaction was aborted.
-        first_offset (int64): Offset of the first record that the aborted transaction wrote to this partition.
-        last_offset (int64): Offset at which the transaction ends in this partition, that is, of its abort marker.
-        last_stable_offset (int64): Last stable offset of the partition once this abort was complete; lets a lookup in
-            the index stop early.
     """
+
+    producer_id: int
+    """Id of the producer whose transaction was aborted."""
+    first_offset: int
+    """Offset of the first record that the aborted transaction wrote to this partition."""
+    last_offset: int
+    """Offset at which the transaction ends in this partition, that is, of its abort marker."""
+    last_stable_offset: int
+    """Last stable offset of the partition once this abort was complete; lets a lookup in the index stop early."""
 
     NAME = "AbortedTxn"
     TYPE = "data"

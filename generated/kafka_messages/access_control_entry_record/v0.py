@@ -25,22 +25,26 @@ pack_bbx = struct.Struct(">bbx").pack
 
 
 class AccessControlEntryRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log by which the controller adds one ACL.
+    """Record of the KRaft metadata log by which the controller adds one ACL."""
 
-    Attributes:
-        id (uuid): Unique id of the ACL, by which a later record can remove it.
-        resource_type (int8): Type of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6
-            delegation token, 7 user.
-        resource_name (string): Name, or beginning of the names, of the protected resources, depending on the pattern
-            type.
-        pattern_type (int8): How the resource name is compared: 3 literal, 4 prefixed.
-        principal (string): Whom the ACL concerns, written as type and name, such as User:alice.
-        host (string): Host from which the principal acts; * stands for any host.
-        operation (int8): Operation concerned: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
-            cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
-            tokens, 15 two-phase commit.
-        permission_type (int8): Effect of the ACL: 2 denies, 3 allows.
-    """
+    id: uuid.UUID
+    """Unique id of the ACL, by which a later record can remove it."""
+    resource_type: int
+    """Type of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
+    resource_name: str
+    """Name, or beginning of the names, of the protected resources, depending on the pattern type."""
+    pattern_type: int
+    """How the resource name is compared: 3 literal, 4 prefixed."""
+    principal: str
+    """Whom the ACL concerns, written as type and name, such as User:alice."""
+    host: str
+    """Host from which the principal acts; * stands for any host."""
+    operation: int
+    """Operation concerned: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10
+    describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
+    commit."""
+    permission_type: int
+    """Effect of the ACL: 2 denies, 3 allows."""
 
     NAME = "AccessControlEntryRecord"
     TYPE = "metadata"

@@ -24,15 +24,17 @@ class AddOffsetsToTxnRequest(kipwire.FlexibleMessage):
     """Sent by a transactional producer to its transaction coordinator to enlist a consumer group's offsets partition in
     the open transaction, ahead of TxnOffsetCommit (KIP-98). Clients using the newer transaction protocol of KIP-890 can
     skip this step.
-
-    Attributes:
-        transactional_id (string): Transactional id of the producer whose ongoing transaction shall cover the group's
-            offsets.
-        producer_id (int64): Producer id that the coordinator assigned to this transactional id.
-        producer_epoch (int16): Producer's current epoch; a producer with an outdated epoch is fenced.
-        group_id (string): Consumer group whose offsets will be committed within the transaction; it determines the
-            affected offsets-topic partition.
     """
+
+    transactional_id: str
+    """Transactional id of the producer whose ongoing transaction shall cover the group's offsets."""
+    producer_id: int
+    """Producer id that the coordinator assigned to this transactional id."""
+    producer_epoch: int
+    """Producer's current epoch; a producer with an outdated epoch is fenced."""
+    group_id: str
+    """Consumer group whose offsets will be committed within the transaction; it determines the affected offsets-topic
+    partition."""
 
     NAME = "AddOffsetsToTxnRequest"
     TYPE = "request"

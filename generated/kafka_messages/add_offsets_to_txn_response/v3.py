@@ -23,13 +23,13 @@ pack_ihx = struct.Struct(">ihx").pack
 class AddOffsetsToTxnResponse(kipwire.FlexibleMessage):
     """The transaction coordinator's answer to AddOffsetsToTxn: whether the group's offsets partition is now part of the
     transaction (KIP-98).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error and the offsets partition belongs to the
-            transaction.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error and the offsets partition belongs to the transaction."""
 
     NAME = "AddOffsetsToTxnResponse"
     TYPE = "response"

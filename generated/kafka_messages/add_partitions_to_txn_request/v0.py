@@ -23,12 +23,12 @@ pack_qh = struct.Struct(">qh").pack
 
 
 class AddPartitionsToTxnTopic(kipwire.Struct):
-    """A topic with those of its partitions that are to take part in a transaction.
+    """A topic with those of its partitions that are to take part in a transaction."""
 
-    Attributes:
-        name (string): Name of the topic that the transaction writes to.
-        partitions ([]int32): Numbers of the topic's partitions to add or verify.
-    """
+    name: str
+    """Name of the topic that the transaction writes to."""
+    partitions: list[int]
+    """Numbers of the topic's partitions to add or verify."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -68,15 +68,16 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to
     their transaction coordinator (KIP-98). From version 4 on it is batched and meant for brokers, which verify or add
     partitions for their producers (KIP-890).
-
-    Attributes:
-        v3_and_below_transactional_id (string): Transactional id of the one transaction handled; versions 0 to 3 only.
-        v3_and_below_producer_id (int64): Producer id currently assigned to the transactional id; versions 0 to 3 only.
-        v3_and_below_producer_epoch (int16): Epoch of the producer id, used to fence older producer instances; versions
-            0 to 3 only.
-        v3_and_below_topics ([]AddPartitionsToTxnTopic): The partitions to add to the one transaction, grouped by topic;
-            versions 0 to 3 only.
     """
+
+    v3_and_below_transactional_id: str
+    """Transactional id of the one transaction handled; versions 0 to 3 only."""
+    v3_and_below_producer_id: int
+    """Producer id currently assigned to the transactional id; versions 0 to 3 only."""
+    v3_and_below_producer_epoch: int
+    """Epoch of the producer id, used to fence older producer instances; versions 0 to 3 only."""
+    v3_and_below_topics: list[AddPartitionsToTxnTopic]
+    """The partitions to add to the one transaction, grouped by topic; versions 0 to 3 only."""
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"

@@ -24,12 +24,12 @@ pack_qhB = struct.Struct(">qhB").pack
 
 
 class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
-    """A topic with those of its partitions that are to take part in a transaction.
+    """A topic with those of its partitions that are to take part in a transaction."""
 
-    Attributes:
-        name (string): Name of the topic that the transaction writes to.
-        partitions ([]int32): Numbers of the topic's partitions to add or verify.
-    """
+    name: str
+    """Name of the topic that the transaction writes to."""
+    partitions: list[int]
+    """Numbers of the topic's partitions to add or verify."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -71,17 +71,21 @@ class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
 
 
 class AddPartitionsToTxnTransaction(kipwire.FlexibleStruct):
-    """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a single
-    transaction in the V3AndBelow fields.
-
-    Attributes:
-        transactional_id (string): Transactional id under which the producer runs this transaction.
-        producer_id (int64): Producer id that is currently assigned to the transactional id.
-        producer_epoch (int16): Epoch of the producer id; an outdated one marks a fenced producer.
-        verify_only (bool): True = only check that the partitions already belong to the ongoing transaction; false
-            (default) = add them to it.
-        topics ([]AddPartitionsToTxnTopic): The partitions to add to or verify in this transaction, grouped by topic.
+    """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a
+    single transaction in the V3AndBelow fields.
     """
+
+    transactional_id: str
+    """Transactional id under which the producer runs this transaction."""
+    producer_id: int
+    """Producer id that is currently assigned to the transactional id."""
+    producer_epoch: int
+    """Epoch of the producer id; an outdated one marks a fenced producer."""
+    verify_only: bool
+    """True = only check that the partitions already belong to the ongoing transaction; false (default) = add them to
+    it."""
+    topics: list[AddPartitionsToTxnTopic]
+    """The partitions to add to or verify in this transaction, grouped by topic."""
 
     FIELDS = (
         kipwire.Field(
@@ -138,11 +142,11 @@ class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to
     their transaction coordinator (KIP-98). From version 4 on it is batched and meant for brokers, which verify or add
     partitions for their producers (KIP-890).
-
-    Attributes:
-        transactions ([]AddPartitionsToTxnTransaction): The transactions to handle, each with the partitions concerned.
-            From version 4 on; earlier versions carry a single transaction in the V3AndBelow fields.
     """
+
+    transactions: list[AddPartitionsToTxnTransaction]
+    """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a
+    single transaction in the V3AndBelow fields."""
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"

@@ -24,12 +24,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class AddPartitionsToTxnPartitionResult(kipwire.Struct):
-    """Whether one partition could be added to, or found in, the transaction.
+    """Whether one partition could be added to, or found in, the transaction."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    partition_error_code: int
+    """Error of this partition; 0 = no error, it is part of the transaction."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -51,13 +51,12 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
 
 class AddPartitionsToTxnTopicResult(kipwire.Struct):
-    """The results for the partitions of one topic.
+    """The results for the partitions of one topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        results_by_partition ([]AddPartitionsToTxnPartitionResult): One result for each partition of the topic that was
-            asked for.
-    """
+    name: str
+    """Name of the topic."""
+    results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    """One result for each partition of the topic that was asked for."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -97,14 +96,12 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
 
 class AddPartitionsToTxnResponse(kipwire.Message):
-    """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
+    """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        results_by_topic_v3_and_below ([]AddPartitionsToTxnTopicResult): Results for the single transaction of versions
-            0 to 3, grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
+    """Results for the single transaction of versions 0 to 3, grouped by topic."""
 
     NAME = "AddPartitionsToTxnResponse"
     TYPE = "response"

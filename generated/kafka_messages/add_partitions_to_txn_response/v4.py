@@ -29,12 +29,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
-    """Whether one partition could be added to, or found in, the transaction.
+    """Whether one partition could be added to, or found in, the transaction."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    partition_error_code: int
+    """Error of this partition; 0 = no error, it is part of the transaction."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -59,13 +59,12 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
 
 
 class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
-    """The results for the partitions of one topic.
+    """The results for the partitions of one topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        results_by_partition ([]AddPartitionsToTxnPartitionResult): One result for each partition of the topic that was
-            asked for.
-    """
+    name: str
+    """Name of the topic."""
+    results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    """One result for each partition of the topic that was asked for."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -108,13 +107,12 @@ class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
 
 
 class AddPartitionsToTxnResult(kipwire.FlexibleStruct):
-    """Results of the batched request, one element per transaction. From version 4 on.
+    """Results of the batched request, one element per transaction. From version 4 on."""
 
-    Attributes:
-        transactional_id (string): Transactional id of the transaction that these results belong to.
-        topic_results ([]AddPartitionsToTxnTopicResult): Results for the partitions of this transaction, grouped by
-            topic.
-    """
+    transactional_id: str
+    """Transactional id of the transaction that these results belong to."""
+    topic_results: list[AddPartitionsToTxnTopicResult]
+    """Results for the partitions of this transaction, grouped by topic."""
 
     FIELDS = (
         kipwire.Field(
@@ -156,16 +154,15 @@ class AddPartitionsToTxnResult(kipwire.FlexibleStruct):
 
 
 class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
-    """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
+    """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Error that concerns the whole request; 0 = no error. From version 4 on; before, errors are
-            given per partition only.
-        results_by_transaction ([]AddPartitionsToTxnResult): Results of the batched request, one element per
-            transaction. From version 4 on.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Error that concerns the whole request; 0 = no error. From version 4 on; before, errors are given per partition
+    only."""
+    results_by_transaction: list[AddPartitionsToTxnResult]
+    """Results of the batched request, one element per transaction. From version 4 on."""
 
     NAME = "AddPartitionsToTxnResponse"
     TYPE = "response"

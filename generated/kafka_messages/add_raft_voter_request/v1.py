@@ -30,13 +30,14 @@ pack_ii16s = struct.Struct(">ii16s").pack
 
 
 class Listener(kipwire.FlexibleStruct):
-    """Endpoints under which the other quorum members can reach the new voter.
+    """Endpoints under which the other quorum members can reach the new voter."""
 
-    Attributes:
-        name (string): Listener name of the endpoint, such as CONTROLLER; unique within the list.
-        host (string): Host name or IP address of the endpoint.
-        port (uint16): TCP port of the endpoint.
-    """
+    name: str
+    """Listener name of the endpoint, such as CONTROLLER; unique within the list."""
+    host: str
+    """Host name or IP address of the endpoint."""
+    port: int
+    """TCP port of the endpoint."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -83,22 +84,25 @@ class Listener(kipwire.FlexibleStruct):
 
 
 class AddRaftVoterRequest(kipwire.FlexibleMessage):
-    """Sent by an admin client or a controller to have another controller added to the voters of the KRaft metadata quorum,
-    which can grow and shrink at runtime (KIP-853).
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the sender believes it is addressing, so that a request to the
-            wrong cluster is refused; null skips the check.
-        timeout_ms (int32): How long in milliseconds the quorum leader may take to complete the change before it gives
-            up.
-        voter_id (int32): Node id of the controller that shall become a voter.
-        voter_directory_id (uuid): Id of the metadata log directory on the new voter; together with voter_id it
-            identifies the replica, so a replaced disk counts as a different voter.
-        listeners ([]Listener): Endpoints under which the other quorum members can reach the new voter.
-        ack_when_committed (bool): When to answer: true (the default and the behaviour of version 0) only after the new
-            voter set is committed, false as soon as the leader has appended it to its log. Since version 1. Default:
-            True.
+    """Sent by an admin client or a controller to have another controller added to the voters of the KRaft metadata
+    quorum, which can grow and shrink at runtime (KIP-853).
     """
+
+    cluster_id: str | None
+    """Id of the cluster the sender believes it is addressing, so that a request to the wrong cluster is refused; null
+    skips the check."""
+    timeout_ms: int
+    """How long in milliseconds the quorum leader may take to complete the change before it gives up."""
+    voter_id: int
+    """Node id of the controller that shall become a voter."""
+    voter_directory_id: uuid.UUID
+    """Id of the metadata log directory on the new voter; together with voter_id it identifies the replica, so a
+    replaced disk counts as a different voter."""
+    listeners: list[Listener]
+    """Endpoints under which the other quorum members can reach the new voter."""
+    ack_when_committed: bool
+    """When to answer: true (the default and the behaviour of version 0) only after the new voter set is committed,
+    false as soon as the leader has appended it to its log. Since version 1."""
 
     NAME = "AddRaftVoterRequest"
     TYPE = "request"

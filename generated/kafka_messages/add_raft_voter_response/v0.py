@@ -21,14 +21,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class AddRaftVoterResponse(kipwire.FlexibleMessage):
-    """The quorum's answer on whether the controller was made a voter (KIP-853).
+    """The quorum's answer on whether the controller was made a voter (KIP-853)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the voter addition as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of a failed addition, or null if there is none.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the voter addition as a whole; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of a failed addition, or null if there is none."""
 
     NAME = "AddRaftVoterResponse"
     TYPE = "response"

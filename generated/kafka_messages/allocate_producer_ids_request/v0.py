@@ -21,14 +21,15 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class AllocateProducerIdsRequest(kipwire.FlexibleMessage):
-    """Sent by a broker to the active controller to reserve a block of producer ids that it can then hand out to idempotent
-    and transactional producers (KIP-730).
-
-    Attributes:
-        broker_id (int32): Node id of the broker that wants the block.
-        broker_epoch (int64): Registration epoch of the asking broker, by which the controller recognises requests of an
-            outdated incarnation; -1 = not set. Default: -1.
+    """Sent by a broker to the active controller to reserve a block of producer ids that it can then hand out to
+    idempotent and transactional producers (KIP-730).
     """
+
+    broker_id: int
+    """Node id of the broker that wants the block."""
+    broker_epoch: int
+    """Registration epoch of the asking broker, by which the controller recognises requests of an outdated incarnation;
+    -1 = not set."""
 
     NAME = "AllocateProducerIdsRequest"
     TYPE = "request"

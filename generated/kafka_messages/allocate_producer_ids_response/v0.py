@@ -21,17 +21,18 @@ pack_ihqix = struct.Struct(">ihqix").pack
 
 
 class AllocateProducerIdsResponse(kipwire.FlexibleMessage):
-    """The controller's answer to a broker that asked for producer ids: a contiguous block reserved for that broker alone
-    (KIP-730).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the asking broker should hold back because of a quota; 0 = no quota was
-            violated.
-        error_code (int16): Outcome of the whole allocation; 0 = no error.
-        producer_id_start (int64): Lowest producer id of the reserved block (inclusive).
-        producer_id_len (int32): Size of the block: how many consecutive ids, from producer_id_start on, belong to the
-            broker.
+    """The controller's answer to a broker that asked for producer ids: a contiguous block reserved for that broker
+    alone (KIP-730).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the asking broker should hold back because of a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the whole allocation; 0 = no error."""
+    producer_id_start: int
+    """Lowest producer id of the reserved block (inclusive)."""
+    producer_id_len: int
+    """Size of the block: how many consecutive ids, from producer_id_start on, belong to the broker."""
 
     NAME = "AllocateProducerIdsResponse"
     TYPE = "response"

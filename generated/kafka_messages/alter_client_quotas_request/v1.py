@@ -26,13 +26,12 @@ pack_dBx = struct.Struct(">dBx").pack
 
 
 class EntityData(kipwire.FlexibleStruct):
-    """Parts that together identify the quota entity, for instance a user combined with a client id.
+    """Parts that together identify the quota entity, for instance a user combined with a client id."""
 
-    Attributes:
-        entity_type (string): Kind of this part of the entity: "user", "client-id" or "ip".
-        entity_name (string, nullable): Name of the user, client id or IP address; null addresses the default entity of
-            that type.
-    """
+    entity_type: str
+    """Kind of this part of the entity: "user", "client-id" or "ip"."""
+    entity_name: str | None
+    """Name of the user, client id or IP address; null addresses the default entity of that type."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -80,13 +79,14 @@ class EntityData(kipwire.FlexibleStruct):
 
 
 class OpData(kipwire.FlexibleStruct):
-    """Quota settings to write or delete for this entity.
+    """Quota settings to write or delete for this entity."""
 
-    Attributes:
-        key (string): Quota setting concerned, such as producer_byte_rate, consumer_byte_rate or request_percentage.
-        value (float64): New limit, in the unit of the quota key; not used when Remove is true.
-        remove (bool): True deletes the setting from the entity, false stores Value for it.
-    """
+    key: str
+    """Quota setting concerned, such as producer_byte_rate, consumer_byte_rate or request_percentage."""
+    value: float
+    """New limit, in the unit of the quota key; not used when Remove is true."""
+    remove: bool
+    """True deletes the setting from the entity, false stores Value for it."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -124,13 +124,12 @@ class OpData(kipwire.FlexibleStruct):
 
 
 class EntryData(kipwire.FlexibleStruct):
-    """Changes to make, one entry per quota entity.
+    """Changes to make, one entry per quota entity."""
 
-    Attributes:
-        entity ([]EntityData): Parts that together identify the quota entity, for instance a user combined with a client
-            id.
-        ops ([]OpData): Quota settings to write or delete for this entity.
-    """
+    entity: list[EntityData]
+    """Parts that together identify the quota entity, for instance a user combined with a client id."""
+    ops: list[OpData]
+    """Quota settings to write or delete for this entity."""
 
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
@@ -160,12 +159,12 @@ class EntryData(kipwire.FlexibleStruct):
 
 
 class AlterClientQuotasRequest(kipwire.FlexibleMessage):
-    """Sent by admin clients to set or remove quota limits of users, client ids or IP addresses (KIP-546).
+    """Sent by admin clients to set or remove quota limits of users, client ids or IP addresses (KIP-546)."""
 
-    Attributes:
-        entries ([]EntryData): Changes to make, one entry per quota entity.
-        validate_only (bool): True for a dry run: the changes are checked but not applied.
-    """
+    entries: list[EntryData]
+    """Changes to make, one entry per quota entity."""
+    validate_only: bool
+    """True for a dry run: the changes are checked but not applied."""
 
     NAME = "AlterClientQuotasRequest"
     TYPE = "request"

@@ -23,13 +23,12 @@ unpack_ii = struct.Struct(">ii").unpack_from
 
 
 class EntityData(kipwire.Struct):
-    """Parts that identify the quota entity this result belongs to.
+    """Parts that identify the quota entity this result belongs to."""
 
-    Attributes:
-        entity_type (string): Kind of this part of the entity: "user", "client-id" or "ip".
-        entity_name (string, nullable): Name of the user, client id or IP address; null stands for the default entity of
-            that type.
-    """
+    entity_type: str
+    """Kind of this part of the entity: "user", "client-id" or "ip"."""
+    entity_name: str | None
+    """Name of the user, client id or IP address; null stands for the default entity of that type."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -74,13 +73,14 @@ class EntityData(kipwire.Struct):
 
 
 class EntryData(kipwire.Struct):
-    """Results, one per quota entity of the request.
+    """Results, one per quota entity of the request."""
 
-    Attributes:
-        error_code (int16): Outcome for this quota entity; 0 means no error.
-        error_message (string, nullable): Human-readable reason why this entity's change failed; null if it succeeded.
-        entity ([]EntityData): Parts that identify the quota entity this result belongs to.
-    """
+    error_code: int
+    """Outcome for this quota entity; 0 means no error."""
+    error_message: str | None
+    """Human-readable reason why this entity's change failed; null if it succeeded."""
+    entity: list[EntityData]
+    """Parts that identify the quota entity this result belongs to."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -124,13 +124,13 @@ class EntryData(kipwire.Struct):
 
 
 class AlterClientQuotasResponse(kipwire.Message):
-    """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546).
+    """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        entries ([]EntryData): Results, one per quota entity of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    entries: list[EntryData]
+    """Results, one per quota entity of the request."""
 
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"

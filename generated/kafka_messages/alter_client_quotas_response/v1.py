@@ -24,13 +24,12 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class EntityData(kipwire.FlexibleStruct):
-    """Parts that identify the quota entity this result belongs to.
+    """Parts that identify the quota entity this result belongs to."""
 
-    Attributes:
-        entity_type (string): Kind of this part of the entity: "user", "client-id" or "ip".
-        entity_name (string, nullable): Name of the user, client id or IP address; null stands for the default entity of
-            that type.
-    """
+    entity_type: str
+    """Kind of this part of the entity: "user", "client-id" or "ip"."""
+    entity_name: str | None
+    """Name of the user, client id or IP address; null stands for the default entity of that type."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -78,13 +77,14 @@ class EntityData(kipwire.FlexibleStruct):
 
 
 class EntryData(kipwire.FlexibleStruct):
-    """Results, one per quota entity of the request.
+    """Results, one per quota entity of the request."""
 
-    Attributes:
-        error_code (int16): Outcome for this quota entity; 0 means no error.
-        error_message (string, nullable): Human-readable reason why this entity's change failed; null if it succeeded.
-        entity ([]EntityData): Parts that identify the quota entity this result belongs to.
-    """
+    error_code: int
+    """Outcome for this quota entity; 0 means no error."""
+    error_message: str | None
+    """Human-readable reason why this entity's change failed; null if it succeeded."""
+    entity: list[EntityData]
+    """Parts that identify the quota entity this result belongs to."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -131,13 +131,13 @@ class EntryData(kipwire.FlexibleStruct):
 
 
 class AlterClientQuotasResponse(kipwire.FlexibleMessage):
-    """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546).
+    """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        entries ([]EntryData): Results, one per quota entity of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    entries: list[EntryData]
+    """Results, one per quota entity of the request."""
 
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"

@@ -23,12 +23,12 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class AlterableConfig(kipwire.Struct):
-    """All dynamic settings the resource shall have afterwards; existing ones missing here are dropped.
+    """All dynamic settings the resource shall have afterwards; existing ones missing here are dropped."""
 
-    Attributes:
-        name (string): Key of the setting, for example retention.ms.
-        value (string, nullable): New value in its textual form; the wire format also permits null.
-    """
+    name: str
+    """Key of the setting, for example retention.ms."""
+    value: str | None
+    """New value in its textual form; the wire format also permits null."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -73,16 +73,16 @@ class AlterableConfig(kipwire.Struct):
 
 
 class AlterConfigsResource(kipwire.Struct):
-    """The resources to reconfigure, each with its complete new set of dynamic settings.
+    """The resources to reconfigure, each with its complete new set of dynamic settings."""
 
-    Attributes:
-        resource_type (int8): Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group; 8 stands
-            for broker loggers, which only the incremental API handles.
-        resource_name (string): Which resource of that kind: a topic name, a broker id in decimal (empty for the default
-            of all brokers), and so on.
-        configs ([]AlterableConfig): All dynamic settings the resource shall have afterwards; existing ones missing here
-            are dropped.
-    """
+    resource_type: int
+    """Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group; 8 stands for broker loggers, which
+    only the incremental API handles."""
+    resource_name: str
+    """Which resource of that kind: a topic name, a broker id in decimal (empty for the default of all brokers), and so
+    on."""
+    configs: list[AlterableConfig]
+    """All dynamic settings the resource shall have afterwards; existing ones missing here are dropped."""
 
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
@@ -122,12 +122,12 @@ class AlterConfigsRequest(kipwire.Message):
     """Sent by an admin client to replace the dynamic configuration of topics, brokers and other resources as a whole
     (KIP-133). Settings not listed fall back to their defaults, which is why IncrementalAlterConfigs (KIP-339) is
     preferred.
-
-    Attributes:
-        resources ([]AlterConfigsResource): The resources to reconfigure, each with its complete new set of dynamic
-            settings.
-        validate_only (bool): True for a dry run: the settings are checked but nothing is changed.
     """
+
+    resources: list[AlterConfigsResource]
+    """The resources to reconfigure, each with its complete new set of dynamic settings."""
+    validate_only: bool
+    """True for a dry run: the settings are checked but nothing is changed."""
 
     NAME = "AlterConfigsRequest"
     TYPE = "request"

@@ -25,16 +25,16 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class AlterConfigsResourceResponse(kipwire.Struct):
-    """One result for every resource named in the request.
+    """One result for every resource named in the request."""
 
-    Attributes:
-        error_code (int16): Outcome for this resource; 0 means no error.
-        error_message (string, nullable): Why this resource could not be reconfigured, in words; null if there is
-            nothing to say.
-        resource_type (int8): Kind of resource, coded as in the request (2 topic, 4 broker, 16 client metrics, 32
-            group).
-        resource_name (string): Name of the resource this result belongs to, as given in the request.
-    """
+    error_code: int
+    """Outcome for this resource; 0 means no error."""
+    error_message: str | None
+    """Why this resource could not be reconfigured, in words; null if there is nothing to say."""
+    resource_type: int
+    """Kind of resource, coded as in the request (2 topic, 4 broker, 16 client metrics, 32 group)."""
+    resource_name: str
+    """Name of the resource this result belongs to, as given in the request."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -86,13 +86,12 @@ class AlterConfigsResourceResponse(kipwire.Struct):
 
 
 class AlterConfigsResponse(kipwire.Message):
-    """Reports for each resource of an AlterConfigs request whether its settings were replaced.
+    """Reports for each resource of an AlterConfigs request whether its settings were replaced."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        responses ([]AlterConfigsResourceResponse): One result for every resource named in the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    responses: list[AlterConfigsResourceResponse]
+    """One result for every resource named in the request."""
 
     NAME = "AlterConfigsResponse"
     TYPE = "response"

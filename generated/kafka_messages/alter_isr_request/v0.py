@@ -28,15 +28,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The changes proposed for single partitions of the topic.
+    """The changes proposed for single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        leader_epoch (int32): Leader epoch under which the sender leads the partition.
-        new_isr ([]int32): Broker ids of the proposed in-sync replicas.
-        current_isr_version (int32): Version of the partition's state that the proposal builds on; now called
-            PartitionEpoch.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    leader_epoch: int
+    """Leader epoch under which the sender leads the partition."""
+    new_isr: list[int]
+    """Broker ids of the proposed in-sync replicas."""
+    current_isr_version: int
+    """Version of the partition's state that the proposal builds on; now called PartitionEpoch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -83,12 +84,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with partitions whose in-sync replicas shall change.
+    """The topics with partitions whose in-sync replicas shall change."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]PartitionData): The changes proposed for single partitions of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """The changes proposed for single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -126,13 +127,14 @@ class TopicData(kipwire.FlexibleStruct):
 class AlterIsrRequest(kipwire.FlexibleMessage):
     """The name of AlterPartition version 0 from Kafka 2.7 to 3.1: the same bytes, other names of fields. A partition
     leader proposed a changed in-sync replica set with it (KIP-497).
-
-    Attributes:
-        broker_id (int32): Id of the broker that leads the partitions and asks for the change.
-        broker_epoch (int64): Epoch of that broker, by which the controller spots requests from an earlier incarnation;
-            -1 if not set. Default: -1.
-        topics ([]TopicData): The topics with partitions whose in-sync replicas shall change.
     """
+
+    broker_id: int
+    """Id of the broker that leads the partitions and asks for the change."""
+    broker_epoch: int
+    """Epoch of that broker, by which the controller spots requests from an earlier incarnation; -1 if not set."""
+    topics: list[TopicData]
+    """The topics with partitions whose in-sync replicas shall change."""
 
     NAME = "AlterIsrRequest"
     TYPE = "request"

@@ -28,16 +28,20 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-        leader_id (int32): Broker id of the partition's current leader according to the controller.
-        leader_epoch (int32): Current leader epoch of the partition.
-        isr ([]int32): Broker ids of the replicas in sync after the request was handled.
-        current_isr_version (int32): Version of the partition's state in the controller; now called PartitionEpoch.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    leader_id: int
+    """Broker id of the partition's current leader according to the controller."""
+    leader_epoch: int
+    """Current leader epoch of the partition."""
+    isr: list[int]
+    """Broker ids of the replicas in sync after the request was handled."""
+    current_isr_version: int
+    """Version of the partition's state in the controller; now called PartitionEpoch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -90,12 +94,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]PartitionData): Results for the single partitions of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -131,15 +135,16 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class AlterIsrResponse(kipwire.FlexibleMessage):
-    """The name of AlterPartition version 0 from Kafka 2.7 to 3.1: the same bytes, other names of fields. The controller's
-    answer to a leader that proposed changed in-sync replicas (KIP-497).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the sender should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the request as a whole, such as a stale broker epoch; 0 means no error.
-        topics ([]TopicData): Results grouped by topic.
+    """The name of AlterPartition version 0 from Kafka 2.7 to 3.1: the same bytes, other names of fields. The
+    controller's answer to a leader that proposed changed in-sync replicas (KIP-497).
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the sender should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the request as a whole, such as a stale broker epoch; 0 means no error."""
+    topics: list[TopicData]
+    """Results grouped by topic."""
 
     NAME = "AlterIsrResponse"
     TYPE = "response"

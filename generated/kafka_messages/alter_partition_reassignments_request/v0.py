@@ -23,13 +23,13 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class ReassignablePartition(kipwire.FlexibleStruct):
-    """Partitions of the topic to move, or whose move is to be cancelled.
+    """Partitions of the topic to move, or whose move is to be cancelled."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        replicas ([]int32, nullable): Broker ids of the wanted replicas, the preferred leader first; null cancels a
-            pending reassignment of the partition. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    replicas: list[int] | None
+    """Broker ids of the wanted replicas, the preferred leader first; null cancels a pending reassignment of the
+    partition."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -68,12 +68,12 @@ class ReassignablePartition(kipwire.FlexibleStruct):
 
 
 class ReassignableTopic(kipwire.FlexibleStruct):
-    """Topics with partitions to reassign.
+    """Topics with partitions to reassign."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ReassignablePartition): Partitions of the topic to move, or whose move is to be cancelled.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ReassignablePartition]
+    """Partitions of the topic to move, or whose move is to be cancelled."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -111,12 +111,13 @@ class ReassignableTopic(kipwire.FlexibleStruct):
 class AlterPartitionReassignmentsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to the controller, possibly by way of a broker, to move partitions to other replicas or to
     cancel such moves while they are under way (KIP-455).
-
-    Attributes:
-        timeout_ms (int32): How long the request may take, in milliseconds; 60000 unless set otherwise. The data
-            movement itself goes on in the background. Default: 60000.
-        topics ([]ReassignableTopic): Topics with partitions to reassign.
     """
+
+    timeout_ms: int
+    """How long the request may take, in milliseconds; 60000 unless set otherwise. The data movement itself goes on in
+    the background."""
+    topics: list[ReassignableTopic]
+    """Topics with partitions to reassign."""
 
     NAME = "AlterPartitionReassignmentsRequest"
     TYPE = "request"

@@ -23,13 +23,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ReassignablePartitionResponse(kipwire.FlexibleStruct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition; 0 means no error, the reassignment or cancellation was accepted.
-        error_message (string, nullable): Explanation of the partition's error; null if there was none.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error, the reassignment or cancellation was accepted."""
+    error_message: str | None
+    """Explanation of the partition's error; null if there was none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -70,12 +71,12 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
 
 
 class ReassignableTopicResponse(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ReassignablePartitionResponse): Results of the topic's partitions.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ReassignablePartitionResponse]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -115,15 +116,18 @@ class ReassignableTopicResponse(kipwire.FlexibleStruct):
 class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     """Answer to AlterPartitionReassignments: which reassignments or cancellations were accepted (KIP-455). Success does
     not mean that the data has been moved yet.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): Error that hit the request as a whole; 0 means no error at this level, see the partitions
-            for their own outcome.
-        error_message (string, nullable): Explanation of the request-level error; null if there was none.
-        responses ([]ReassignableTopicResponse): Results grouped by topic.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """Error that hit the request as a whole; 0 means no error at this level, see the partitions for their own
+    outcome."""
+    error_message: str | None
+    """Explanation of the request-level error; null if there was none."""
+    responses: list[ReassignableTopicResponse]
+    """Results grouped by topic."""
 
     NAME = "AlterPartitionReassignmentsResponse"
     TYPE = "response"

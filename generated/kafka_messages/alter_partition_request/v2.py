@@ -32,19 +32,21 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The changes proposed for single partitions of the topic.
+    """The changes proposed for single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        leader_epoch (int32): Leader epoch under which the sender leads the partition; an outdated one makes the
-            controller refuse the change.
-        new_isr ([]int32): Broker ids of the proposed in-sync replicas. Up to version 2; later versions use
-            NewIsrWithEpochs.
-        leader_recovery_state (int8): 0 if the leader's log is considered recovered (the default), 1 while it is
-            recovering after an unclean election (KIP-704).
-        partition_epoch (int32): Version of the partition's state that the proposal builds on; the controller accepts it
-            only if it matches its own.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    leader_epoch: int
+    """Leader epoch under which the sender leads the partition; an outdated one makes the controller refuse the
+    change."""
+    new_isr: list[int]
+    """Broker ids of the proposed in-sync replicas. Up to version 2; later versions use NewIsrWithEpochs."""
+    leader_recovery_state: int
+    """0 if the leader's log is considered recovered (the default), 1 while it is recovering after an unclean election
+    (KIP-704)."""
+    partition_epoch: int
+    """Version of the partition's state that the proposal builds on; the controller accepts it only if it matches its
+    own."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -94,12 +96,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with partitions whose state shall change.
+    """The topics with partitions whose state shall change."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic; takes the place of the name from version 2 on (KIP-516).
-        partitions ([]PartitionData): The changes proposed for single partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic; takes the place of the name from version 2 on (KIP-516)."""
+    partitions: list[PartitionData]
+    """The changes proposed for single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -129,13 +131,15 @@ class TopicData(kipwire.FlexibleStruct):
 class AlterPartitionRequest(kipwire.FlexibleMessage):
     """Sent by a partition leader to the active controller to propose a changed in-sync replica set or leader recovery
     state. Began as AlterIsr (KIP-497).
-
-    Attributes:
-        broker_id (int32): Id of the broker that leads the partitions and asks for the change.
-        broker_epoch (int64): Registration epoch of the requesting broker, by which the controller spots requests from
-            an earlier incarnation; -1 if not set. Default: -1.
-        topics ([]TopicData): The topics with partitions whose state shall change.
     """
+
+    broker_id: int
+    """Id of the broker that leads the partitions and asks for the change."""
+    broker_epoch: int
+    """Registration epoch of the requesting broker, by which the controller spots requests from an earlier incarnation;
+    -1 if not set."""
+    topics: list[TopicData]
+    """The topics with partitions whose state shall change."""
 
     NAME = "AlterPartitionRequest"
     TYPE = "request"

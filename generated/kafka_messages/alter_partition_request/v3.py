@@ -34,12 +34,13 @@ pack_iqx = struct.Struct(">iqx").pack
 class BrokerState(kipwire.FlexibleStruct):
     """Proposed in-sync replicas with the broker epoch of each, so that a restarted replica is not admitted by mistake.
     Since version 3 (KIP-903).
-
-    Attributes:
-        broker_id (int32): Broker id of a proposed in-sync replica.
-        broker_epoch (int64): Epoch of that broker as the leader learned it, for the controller to compare; -1 if the
-            leader does not know it. Default: -1.
     """
+
+    broker_id: int
+    """Broker id of a proposed in-sync replica."""
+    broker_epoch: int
+    """Epoch of that broker as the leader learned it, for the controller to compare; -1 if the leader does not know
+    it."""
 
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
@@ -64,19 +65,22 @@ class BrokerState(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The changes proposed for single partitions of the topic.
+    """The changes proposed for single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        leader_epoch (int32): Leader epoch under which the sender leads the partition; an outdated one makes the
-            controller refuse the change.
-        new_isr_with_epochs ([]BrokerState): Proposed in-sync replicas with the broker epoch of each, so that a
-            restarted replica is not admitted by mistake. Since version 3 (KIP-903).
-        leader_recovery_state (int8): 0 if the leader's log is considered recovered (the default), 1 while it is
-            recovering after an unclean election (KIP-704).
-        partition_epoch (int32): Version of the partition's state that the proposal builds on; the controller accepts it
-            only if it matches its own.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    leader_epoch: int
+    """Leader epoch under which the sender leads the partition; an outdated one makes the controller refuse the
+    change."""
+    new_isr_with_epochs: list[BrokerState]
+    """Proposed in-sync replicas with the broker epoch of each, so that a restarted replica is not admitted by mistake.
+    Since version 3 (KIP-903)."""
+    leader_recovery_state: int
+    """0 if the leader's log is considered recovered (the default), 1 while it is recovering after an unclean election
+    (KIP-704)."""
+    partition_epoch: int
+    """Version of the partition's state that the proposal builds on; the controller accepts it only if it matches its
+    own."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -120,12 +124,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with partitions whose state shall change.
+    """The topics with partitions whose state shall change."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic; takes the place of the name from version 2 on (KIP-516).
-        partitions ([]PartitionData): The changes proposed for single partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic; takes the place of the name from version 2 on (KIP-516)."""
+    partitions: list[PartitionData]
+    """The changes proposed for single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -155,13 +159,15 @@ class TopicData(kipwire.FlexibleStruct):
 class AlterPartitionRequest(kipwire.FlexibleMessage):
     """Sent by a partition leader to the active controller to propose a changed in-sync replica set or leader recovery
     state. Began as AlterIsr (KIP-497).
-
-    Attributes:
-        broker_id (int32): Id of the broker that leads the partitions and asks for the change.
-        broker_epoch (int64): Registration epoch of the requesting broker, by which the controller spots requests from
-            an earlier incarnation; -1 if not set. Default: -1.
-        topics ([]TopicData): The topics with partitions whose state shall change.
     """
+
+    broker_id: int
+    """Id of the broker that leads the partitions and asks for the change."""
+    broker_epoch: int
+    """Registration epoch of the requesting broker, by which the controller spots requests from an earlier incarnation;
+    -1 if not set."""
+    topics: list[TopicData]
+    """The topics with partitions whose state shall change."""
 
     NAME = "AlterPartitionRequest"
     TYPE = "request"

@@ -28,17 +28,20 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-        leader_id (int32): Broker id of the partition's current leader according to the controller.
-        leader_epoch (int32): Current leader epoch of the partition.
-        isr ([]int32): Broker ids of the replicas in sync after the request was handled.
-        partition_epoch (int32): Version of the partition's state in the controller, to be used as the base of the next
-            proposal.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    leader_id: int
+    """Broker id of the partition's current leader according to the controller."""
+    leader_epoch: int
+    """Current leader epoch of the partition."""
+    isr: list[int]
+    """Broker ids of the replicas in sync after the request was handled."""
+    partition_epoch: int
+    """Version of the partition's state in the controller, to be used as the base of the next proposal."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -91,12 +94,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic. Versions 0 and 1; from 2 on see TopicId.
-        partitions ([]PartitionData): Results for the single partitions of the topic.
-    """
+    topic_name: str
+    """Name of the topic. Versions 0 and 1; from 2 on see TopicId."""
+    partitions: list[PartitionData]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", ignorable=True, entity_type="topicName"),
@@ -132,14 +135,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class AlterPartitionResponse(kipwire.FlexibleMessage):
-    """The controller's answer to a leader's AlterPartition request, with the partition state that now holds.
+    """The controller's answer to a leader's AlterPartition request, with the partition state that now holds."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the request as a whole, such as a stale broker epoch; 0 means no error.
-        topics ([]TopicData): Results grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the request as a whole, such as a stale broker epoch; 0 means no error."""
+    topics: list[TopicData]
+    """Results grouped by topic."""
 
     NAME = "AlterPartitionResponse"
     TYPE = "response"

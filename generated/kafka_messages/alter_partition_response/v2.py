@@ -32,19 +32,23 @@ pack_ihii = struct.Struct(">ihii").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-        leader_id (int32): Broker id of the partition's current leader according to the controller.
-        leader_epoch (int32): Current leader epoch of the partition.
-        isr ([]int32): Broker ids of the replicas in sync after the request was handled.
-        leader_recovery_state (int8): 0 if the leader counts as recovered (the default), 1 if it is still recovering
-            from an unclean election (KIP-704).
-        partition_epoch (int32): Version of the partition's state in the controller, to be used as the base of the next
-            proposal.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    leader_id: int
+    """Broker id of the partition's current leader according to the controller."""
+    leader_epoch: int
+    """Current leader epoch of the partition."""
+    isr: list[int]
+    """Broker ids of the replicas in sync after the request was handled."""
+    leader_recovery_state: int
+    """0 if the leader counts as recovered (the default), 1 if it is still recovering from an unclean election
+    (KIP-704)."""
+    partition_epoch: int
+    """Version of the partition's state in the controller, to be used as the base of the next proposal."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -100,12 +104,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic; identifies it from version 2 on (KIP-516).
-        partitions ([]PartitionData): Results for the single partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic; identifies it from version 2 on (KIP-516)."""
+    partitions: list[PartitionData]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -133,14 +137,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class AlterPartitionResponse(kipwire.FlexibleMessage):
-    """The controller's answer to a leader's AlterPartition request, with the partition state that now holds.
+    """The controller's answer to a leader's AlterPartition request, with the partition state that now holds."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the request as a whole, such as a stale broker epoch; 0 means no error.
-        topics ([]TopicData): Results grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the request as a whole, such as a stale broker epoch; 0 means no error."""
+    topics: list[TopicData]
+    """Results grouped by topic."""
 
     NAME = "AlterPartitionResponse"
     TYPE = "response"

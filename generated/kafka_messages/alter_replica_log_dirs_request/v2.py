@@ -19,12 +19,12 @@ __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirs
 
 
 class AlterReplicaLogDirTopic(kipwire.FlexibleStruct):
-    """The topics with replicas to be placed in this directory.
+    """The topics with replicas to be placed in this directory."""
 
-    Attributes:
-        name (string): Name of the topic the replicas belong to.
-        partitions ([]int32): Indexes of the partitions whose local replica should go to this directory.
-    """
+    name: str
+    """Name of the topic the replicas belong to."""
+    partitions: list[int]
+    """Indexes of the partitions whose local replica should go to this directory."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -66,13 +66,12 @@ class AlterReplicaLogDirTopic(kipwire.FlexibleStruct):
 
 
 class AlterReplicaLogDir(kipwire.FlexibleStruct):
-    """The target log directories, each with the replicas that should live in it.
+    """The target log directories, each with the replicas that should live in it."""
 
-    Attributes:
-        path (string): Absolute path of the target directory, one of those configured as log directories on the
-            receiving broker.
-        topics ([]AlterReplicaLogDirTopic): The topics with replicas to be placed in this directory.
-    """
+    path: str
+    """Absolute path of the target directory, one of those configured as log directories on the receiving broker."""
+    topics: list[AlterReplicaLogDirTopic]
+    """The topics with replicas to be placed in this directory."""
 
     FIELDS = (
         kipwire.Field("path", "Path", "string", default="", map_key=True),
@@ -108,12 +107,12 @@ class AlterReplicaLogDir(kipwire.FlexibleStruct):
 
 
 class AlterReplicaLogDirsRequest(kipwire.FlexibleMessage):
-    """An admin client asks a broker to place or move its own partition replicas into particular log directories (KIP-113).
-    It goes to the broker that hosts the replicas, not to the controller.
-
-    Attributes:
-        dirs ([]AlterReplicaLogDir): The target log directories, each with the replicas that should live in it.
+    """An admin client asks a broker to place or move its own partition replicas into particular log directories
+    (KIP-113). It goes to the broker that hosts the replicas, not to the controller.
     """
+
+    dirs: list[AlterReplicaLogDir]
+    """The target log directories, each with the replicas that should live in it."""
 
     NAME = "AlterReplicaLogDirsRequest"
     TYPE = "request"

@@ -24,12 +24,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class AlterReplicaLogDirPartitionResult(kipwire.Struct):
-    """The outcome for every requested partition of the topic.
+    """The outcome for every requested partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the placement of this partition's replica was accepted; 0 means no error.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the placement of this partition's replica was accepted; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -51,12 +51,12 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
 
 class AlterReplicaLogDirTopicResult(kipwire.Struct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic these outcomes belong to.
-        partitions ([]AlterReplicaLogDirPartitionResult): The outcome for every requested partition of the topic.
-    """
+    topic_name: str
+    """Name of the topic these outcomes belong to."""
+    partitions: list[AlterReplicaLogDirPartitionResult]
+    """The outcome for every requested partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -93,12 +93,12 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 class AlterReplicaLogDirsResponse(kipwire.Message):
     """A broker's answer to AlterReplicaLogDirs, with one outcome per replica. Success means that the placement was
     accepted; copying the data to the other directory may still be under way.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        results ([]AlterReplicaLogDirTopicResult): The outcomes, grouped by topic.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    results: list[AlterReplicaLogDirTopicResult]
+    """The outcomes, grouped by topic."""
 
     NAME = "AlterReplicaLogDirsResponse"
     TYPE = "response"

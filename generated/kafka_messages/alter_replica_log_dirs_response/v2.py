@@ -25,12 +25,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
-    """The outcome for every requested partition of the topic.
+    """The outcome for every requested partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the placement of this partition's replica was accepted; 0 means no error.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the placement of this partition's replica was accepted; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -55,12 +55,12 @@ class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
 
 
 class AlterReplicaLogDirTopicResult(kipwire.FlexibleStruct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic these outcomes belong to.
-        partitions ([]AlterReplicaLogDirPartitionResult): The outcome for every requested partition of the topic.
-    """
+    topic_name: str
+    """Name of the topic these outcomes belong to."""
+    partitions: list[AlterReplicaLogDirPartitionResult]
+    """The outcome for every requested partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -100,12 +100,12 @@ class AlterReplicaLogDirTopicResult(kipwire.FlexibleStruct):
 class AlterReplicaLogDirsResponse(kipwire.FlexibleMessage):
     """A broker's answer to AlterReplicaLogDirs, with one outcome per replica. Success means that the placement was
     accepted; copying the data to the other directory may still be under way.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        results ([]AlterReplicaLogDirTopicResult): The outcomes, grouped by topic.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    results: list[AlterReplicaLogDirTopicResult]
+    """The outcomes, grouped by topic."""
 
     NAME = "AlterReplicaLogDirsResponse"
     TYPE = "response"

@@ -27,12 +27,12 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class AlterShareGroupOffsetsRequestPartition(kipwire.FlexibleStruct):
-    """The partitions of this topic with their new start offsets.
+    """The partitions of this topic with their new start offsets."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        start_offset (int64): The offset from which the share group is to deliver records of this partition from now on.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    start_offset: int
+    """The offset from which the share group is to deliver records of this partition from now on."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -57,13 +57,12 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.FlexibleStruct):
 
 
 class AlterShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
-    """The topics with partitions whose start offset is to be set.
+    """The topics with partitions whose start offset is to be set."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]AlterShareGroupOffsetsRequestPartition): The partitions of this topic with their new start
-            offsets.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[AlterShareGroupOffsetsRequestPartition]
+    """The partitions of this topic with their new start offsets."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", map_key=True, entity_type="topicName"),
@@ -106,13 +105,14 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
 
 
 class AlterShareGroupOffsetsRequest(kipwire.FlexibleMessage):
-    """An admin client asks the group coordinator to set the share-partition start offsets of a share group (KIP-932), for
-    example to rewind it or to skip records.
-
-    Attributes:
-        group_id (string): The share group whose offsets are to be changed.
-        topics ([]AlterShareGroupOffsetsRequestTopic): The topics with partitions whose start offset is to be set.
+    """An admin client asks the group coordinator to set the share-partition start offsets of a share group (KIP-932),
+    for example to rewind it or to skip records.
     """
+
+    group_id: str
+    """The share group whose offsets are to be changed."""
+    topics: list[AlterShareGroupOffsetsRequestTopic]
+    """The topics with partitions whose start offset is to be set."""
 
     NAME = "AlterShareGroupOffsetsRequest"
     TYPE = "request"

@@ -31,13 +31,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
-    """The outcome for every partition of the topic.
+    """The outcome for every partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the start offset of this partition was changed; 0 means no error.
-        error_message (string, nullable): Explanation of this partition's error; null if there is none. Default: null.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the start offset of this partition was changed; 0 means no error."""
+    error_message: str | None
+    """Explanation of this partition's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -78,13 +79,14 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
 
 
 class AlterShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic these outcomes belong to.
-        topic_id (uuid): Unique id of that topic.
-        partitions ([]AlterShareGroupOffsetsResponsePartition): The outcome for every partition of the topic.
-    """
+    topic_name: str
+    """Name of the topic these outcomes belong to."""
+    topic_id: uuid.UUID
+    """Unique id of that topic."""
+    partitions: list[AlterShareGroupOffsetsResponsePartition]
+    """The outcome for every partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", map_key=True, entity_type="topicName"),
@@ -135,17 +137,18 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
 
 
 class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to AlterShareGroupOffsets, telling for the group and for each partition whether the
-    new start offset was set (KIP-932).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        error_code (int16): Error concerning the request as a whole, such as an unsuitable group; 0 means no error at
-            this level.
-        error_message (string, nullable): Explanation of the request-level error; null if there is none. Default: null.
-        responses ([]AlterShareGroupOffsetsResponseTopic): The outcomes, grouped by topic.
+    """The group coordinator's answer to AlterShareGroupOffsets, telling for the group and for each partition whether
+    the new start offset was set (KIP-932).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    error_code: int
+    """Error concerning the request as a whole, such as an unsuitable group; 0 means no error at this level."""
+    error_message: str | None
+    """Explanation of the request-level error; null if there is none."""
+    responses: list[AlterShareGroupOffsetsResponseTopic]
+    """The outcomes, grouped by topic."""
 
     NAME = "AlterShareGroupOffsetsResponse"
     TYPE = "response"

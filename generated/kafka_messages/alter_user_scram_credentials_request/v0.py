@@ -26,12 +26,12 @@ pack_bx = struct.Struct(">bx").pack
 
 
 class ScramCredentialDeletion(kipwire.FlexibleStruct):
-    """Credentials to remove, each given by user and mechanism.
+    """Credentials to remove, each given by user and mechanism."""
 
-    Attributes:
-        name (string): User whose credential is removed.
-        mechanism (int8): SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
-    """
+    name: str
+    """User whose credential is removed."""
+    mechanism: int
+    """SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -66,16 +66,18 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
 
 
 class ScramCredentialUpsertion(kipwire.FlexibleStruct):
-    """Credentials to create, or to overwrite where the user already has one for that mechanism.
+    """Credentials to create, or to overwrite where the user already has one for that mechanism."""
 
-    Attributes:
-        name (string): User who gets the credential.
-        mechanism (int8): SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
-        iterations (int32): Number of hash iterations that were used to derive salted_password.
-        salt (bytes): Random bytes the client mixed into the password when deriving salted_password.
-        salted_password (bytes): Result of hashing the password with the given salt and iteration count, as defined for
-            SCRAM.
-    """
+    name: str
+    """User who gets the credential."""
+    mechanism: int
+    """SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
+    iterations: int
+    """Number of hash iterations that were used to derive salted_password."""
+    salt: bytes
+    """Random bytes the client mixed into the password when deriving salted_password."""
+    salted_password: bytes
+    """Result of hashing the password with the given salt and iteration count, as defined for SCRAM."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -154,14 +156,14 @@ class ScramCredentialUpsertion(kipwire.FlexibleStruct):
 
 
 class AlterUserScramCredentialsRequest(kipwire.FlexibleMessage):
-    """Sent by admin clients to create, replace or remove the SCRAM credentials users log in with (KIP-554). Passwords do
-    not travel in clear text; the client salts and hashes them first.
-
-    Attributes:
-        deletions ([]ScramCredentialDeletion): Credentials to remove, each given by user and mechanism.
-        upsertions ([]ScramCredentialUpsertion): Credentials to create, or to overwrite where the user already has one
-            for that mechanism.
+    """Sent by admin clients to create, replace or remove the SCRAM credentials users log in with (KIP-554). Passwords
+    do not travel in clear text; the client salts and hashes them first.
     """
+
+    deletions: list[ScramCredentialDeletion]
+    """Credentials to remove, each given by user and mechanism."""
+    upsertions: list[ScramCredentialUpsertion]
+    """Credentials to create, or to overwrite where the user already has one for that mechanism."""
 
     NAME = "AlterUserScramCredentialsRequest"
     TYPE = "request"

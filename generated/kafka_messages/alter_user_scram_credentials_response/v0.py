@@ -24,13 +24,14 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
-    """Results, one per affected user, whether for deletions or upsertions.
+    """Results, one per affected user, whether for deletions or upsertions."""
 
-    Attributes:
-        user (string): Name of the user the result is about.
-        error_code (int16): Outcome of the changes to this user's credentials; 0 means no error.
-        error_message (string, nullable): Explanation of the user's error; null if there was none.
-    """
+    user: str
+    """Name of the user the result is about."""
+    error_code: int
+    """Outcome of the changes to this user's credentials; 0 means no error."""
+    error_message: str | None
+    """Explanation of the user's error; null if there was none."""
 
     FIELDS = (
         kipwire.Field("user", "User", "string", default=""),
@@ -81,14 +82,13 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
 
 
 class AlterUserScramCredentialsResponse(kipwire.FlexibleMessage):
-    """Answer to AlterUserScramCredentials with one result per user named in the request (KIP-554).
+    """Answer to AlterUserScramCredentials with one result per user named in the request (KIP-554)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        results ([]AlterUserScramCredentialsResult): Results, one per affected user, whether for deletions or
-            upsertions.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    results: list[AlterUserScramCredentialsResult]
+    """Results, one per affected user, whether for deletions or upsertions."""
 
     NAME = "AlterUserScramCredentialsResponse"
     TYPE = "response"

@@ -15,8 +15,8 @@ __all__ = ["ApiVersionsRequest"]
 
 
 class ApiVersionsRequest(kipwire.Message):
-    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
-    versions it understands. Introduced by KIP-35.
+    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys
+    and versions it understands. Introduced by KIP-35.
     """
 
     NAME = "ApiVersionsRequest"

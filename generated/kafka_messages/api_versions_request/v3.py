@@ -16,14 +16,14 @@ __all__ = ["ApiVersionsRequest"]
 
 
 class ApiVersionsRequest(kipwire.FlexibleMessage):
-    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
-    versions it understands. Introduced by KIP-35.
-
-    Attributes:
-        client_software_name (string): Name of the client library, e.g. "apache-kafka-java", reported for the server's
-            metrics and logs (KIP-511).
-        client_software_version (string): Release of the client library named in client_software_name (KIP-511).
+    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys
+    and versions it understands. Introduced by KIP-35.
     """
+
+    client_software_name: str
+    """Name of the client library, e.g. "apache-kafka-java", reported for the server's metrics and logs (KIP-511)."""
+    client_software_version: str
+    """Release of the client library named in client_software_name (KIP-511)."""
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"

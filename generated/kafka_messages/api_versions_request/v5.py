@@ -21,18 +21,20 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ApiVersionsRequest(kipwire.FlexibleMessage):
-    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
-    versions it understands. Introduced by KIP-35.
-
-    Attributes:
-        client_software_name (string): Name of the client library, e.g. "apache-kafka-java", reported for the server's
-            metrics and logs (KIP-511).
-        client_software_version (string): Release of the client library named in client_software_name (KIP-511).
-        cluster_id (string, nullable): Id of the cluster the client believes it is connected to, so that a misrouted
-            connection can be noticed; null if the client does not know it. Default: null.
-        node_id (int32): Id of the node the client believes it is connected to, so that a misrouted connection can be
-            noticed; -1 if the client does not know it. Default: -1.
+    """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys
+    and versions it understands. Introduced by KIP-35.
     """
+
+    client_software_name: str
+    """Name of the client library, e.g. "apache-kafka-java", reported for the server's metrics and logs (KIP-511)."""
+    client_software_version: str
+    """Release of the client library named in client_software_name (KIP-511)."""
+    cluster_id: str | None
+    """Id of the cluster the client believes it is connected to, so that a misrouted connection can be noticed; null if
+    the client does not know it."""
+    node_id: int
+    """Id of the node the client believes it is connected to, so that a misrouted connection can be noticed; -1 if the
+    client does not know it."""
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"

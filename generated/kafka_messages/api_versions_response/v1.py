@@ -24,13 +24,14 @@ pack_hhh = struct.Struct(">hhh").pack
 
 
 class ApiVersion(kipwire.Struct):
-    """One entry for every API the node serves on this listener.
+    """One entry for every API the node serves on this listener."""
 
-    Attributes:
-        api_key (int16): Numeric key of the API, e.g. 0 for Produce or 1 for Fetch.
-        min_version (int16): Oldest version of this API the node accepts, inclusive.
-        max_version (int16): Newest version of this API the node accepts, inclusive.
-    """
+    api_key: int
+    """Numeric key of the API, e.g. 0 for Produce or 1 for Fetch."""
+    min_version: int
+    """Oldest version of this API the node accepts, inclusive."""
+    max_version: int
+    """Newest version of this API the node accepts, inclusive."""
 
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
@@ -56,14 +57,15 @@ class ApiVersion(kipwire.Struct):
 class ApiVersionsResponse(kipwire.Message):
     """Answer of a broker or controller listing the API versions it accepts and its feature levels. Always sent with
     response header version 0 so that clients of any age can read it.
-
-    Attributes:
-        error_code (int16): Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in
-            version 0 format and the client should retry with a lower version.
-        api_keys ([]ApiVersion): One entry for every API the node serves on this listener.
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
     """
+
+    error_code: int
+    """Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in version 0 format and
+    the client should retry with a lower version."""
+    api_keys: list[ApiVersion]
+    """One entry for every API the node serves on this listener."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"

@@ -29,13 +29,14 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ApiVersion(kipwire.FlexibleStruct):
-    """One entry for every API the node serves on this listener.
+    """One entry for every API the node serves on this listener."""
 
-    Attributes:
-        api_key (int16): Numeric key of the API, e.g. 0 for Produce or 1 for Fetch.
-        min_version (int16): Oldest version of this API the node accepts, inclusive.
-        max_version (int16): Newest version of this API the node accepts, inclusive.
-    """
+    api_key: int
+    """Numeric key of the API, e.g. 0 for Produce or 1 for Fetch."""
+    min_version: int
+    """Oldest version of this API the node accepts, inclusive."""
+    max_version: int
+    """Newest version of this API the node accepts, inclusive."""
 
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
@@ -62,14 +63,14 @@ class ApiVersion(kipwire.FlexibleStruct):
 
 
 class SupportedFeatureKey(kipwire.FlexibleStruct):
-    """Feature level ranges this node's software is able to run with (KIP-584).
+    """Feature level ranges this node's software is able to run with (KIP-584)."""
 
-    Attributes:
-        name (string): Name of the feature, e.g. "metadata.version" or "transaction.version".
-        min_version (int16): Lowest level of the feature this node can run with. Up to version 3 of the response this
-            could not be 0.
-        max_version (int16): Highest level of the feature this node can run with.
-    """
+    name: str
+    """Name of the feature, e.g. "metadata.version" or "transaction.version"."""
+    min_version: int
+    """Lowest level of the feature this node can run with. Up to version 3 of the response this could not be 0."""
+    max_version: int
+    """Highest level of the feature this node can run with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -108,12 +109,14 @@ class SupportedFeatureKey(kipwire.FlexibleStruct):
 class FinalizedFeatureKey(kipwire.FlexibleStruct):
     """Feature levels in force for the whole cluster; only meaningful if finalized_features_epoch is not negative
     (KIP-584).
-
-    Attributes:
-        name (string): Name of the feature whose level has been finalized.
-        max_version_level (int16): Highest level of the feature finalized for the cluster.
-        min_version_level (int16): Lowest level of the feature finalized for the cluster.
     """
+
+    name: str
+    """Name of the feature whose level has been finalized."""
+    max_version_level: int
+    """Highest level of the feature finalized for the cluster."""
+    min_version_level: int
+    """Lowest level of the feature finalized for the cluster."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -152,22 +155,26 @@ class FinalizedFeatureKey(kipwire.FlexibleStruct):
 class ApiVersionsResponse(kipwire.FlexibleMessage):
     """Answer of a broker or controller listing the API versions it accepts and its feature levels. Always sent with
     response header version 0 so that clients of any age can read it.
-
-    Attributes:
-        error_code (int16): Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in
-            version 0 format and the client should retry with a lower version.
-        api_keys ([]ApiVersion): One entry for every API the node serves on this listener.
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        supported_features ([]SupportedFeatureKey, tag 0): Feature level ranges this node's software is able to run with
-            (KIP-584).
-        finalized_features_epoch (int64, tag 1): Grows whenever the finalized features change, so that a newer answer
-            can be told from an older one; -1 if unknown. Default: -1.
-        finalized_features ([]FinalizedFeatureKey, tag 2): Feature levels in force for the whole cluster; only
-            meaningful if finalized_features_epoch is not negative (KIP-584).
-        zk_migration_ready (bool, tag 3): Whether a KRaft controller was ready for a migration from ZooKeeper; false by
-            default and of no use since ZooKeeper support was removed.
     """
+
+    error_code: int
+    """Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in version 0 format and
+    the client should retry with a lower version."""
+    api_keys: list[ApiVersion]
+    """One entry for every API the node serves on this listener."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    supported_features: list[SupportedFeatureKey]
+    """Feature level ranges this node's software is able to run with (KIP-584)."""
+    finalized_features_epoch: int
+    """Grows whenever the finalized features change, so that a newer answer can be told from an older one; -1 if
+    unknown."""
+    finalized_features: list[FinalizedFeatureKey]
+    """Feature levels in force for the whole cluster; only meaningful if finalized_features_epoch is not negative
+    (KIP-584)."""
+    zk_migration_ready: bool
+    """Whether a KRaft controller was ready for a migration from ZooKeeper; false by default and of no use since
+    ZooKeeper support was removed."""
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"

@@ -29,11 +29,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The partitions of this topic whose replica is in this directory.
+    """The partitions of this topic whose replica is in this directory."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
 
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -54,12 +53,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with replicas in this directory.
+    """The topics with replicas in this directory."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic the replicas belong to.
-        partitions ([]PartitionData): The partitions of this topic whose replica is in this directory.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic the replicas belong to."""
+    partitions: list[PartitionData]
+    """The partitions of this topic whose replica is in this directory."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -87,12 +86,12 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class DirectoryData(kipwire.FlexibleStruct):
-    """The log directories with the replicas assigned to them.
+    """The log directories with the replicas assigned to them."""
 
-    Attributes:
-        id (uuid): Unique id of the log directory on the reporting broker.
-        topics ([]TopicData): The topics with replicas in this directory.
-    """
+    id: uuid.UUID
+    """Unique id of the log directory on the reporting broker."""
+    topics: list[TopicData]
+    """The topics with replicas in this directory."""
 
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
@@ -120,15 +119,17 @@ class DirectoryData(kipwire.FlexibleStruct):
 
 
 class AssignReplicasToDirsRequest(kipwire.FlexibleMessage):
-    """A broker with several log directories reports to the active KRaft controller in which directory each of the listed
-    replicas is stored (KIP-858), so that the controller knows what is lost when a directory fails.
-
-    Attributes:
-        broker_id (int32): Node id of the broker that reports where its replicas are.
-        broker_epoch (int64): Epoch the broker got when it registered, used to reject reports of an earlier incarnation;
-            -1 (the default) if not set. Default: -1.
-        directories ([]DirectoryData): The log directories with the replicas assigned to them.
+    """A broker with several log directories reports to the active KRaft controller in which directory each of the
+    listed replicas is stored (KIP-858), so that the controller knows what is lost when a directory fails.
     """
+
+    broker_id: int
+    """Node id of the broker that reports where its replicas are."""
+    broker_epoch: int
+    """Epoch the broker got when it registered, used to reject reports of an earlier incarnation; -1 (the default) if
+    not set."""
+    directories: list[DirectoryData]
+    """The log directories with the replicas assigned to them."""
 
     NAME = "AssignReplicasToDirsRequest"
     TYPE = "request"

@@ -28,12 +28,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the directory of this partition's replica was recorded; 0 means no error.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the directory of this partition's replica was recorded; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -58,12 +58,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with replicas assigned to this directory.
+    """The topics with replicas assigned to this directory."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic these outcomes belong to.
-        partitions ([]PartitionData): The outcome for each partition of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic these outcomes belong to."""
+    partitions: list[PartitionData]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -91,12 +91,12 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class DirectoryData(kipwire.FlexibleStruct):
-    """The directories of the request with the outcomes for their replicas.
+    """The directories of the request with the outcomes for their replicas."""
 
-    Attributes:
-        id (uuid): Unique id of the log directory.
-        topics ([]TopicData): The topics with replicas assigned to this directory.
-    """
+    id: uuid.UUID
+    """Unique id of the log directory."""
+    topics: list[TopicData]
+    """The topics with replicas assigned to this directory."""
 
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
@@ -126,14 +126,15 @@ class DirectoryData(kipwire.FlexibleStruct):
 class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
     """The controller's answer to AssignReplicasToDirs: it mirrors the reported directories and says for each replica
     whether the assignment was recorded (KIP-858).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker is asked to hold back because of a quota; 0 when no quota was
-            violated.
-        error_code (int16): Error concerning the request as a whole, for instance an outdated broker epoch; 0 means no
-            error at this level.
-        directories ([]DirectoryData): The directories of the request with the outcomes for their replicas.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker is asked to hold back because of a quota; 0 when no quota was violated."""
+    error_code: int
+    """Error concerning the request as a whole, for instance an outdated broker epoch; 0 means no error at this
+    level."""
+    directories: list[DirectoryData]
+    """The directories of the request with the outcomes for their replicas."""
 
     NAME = "AssignReplicasToDirsResponse"
     TYPE = "response"

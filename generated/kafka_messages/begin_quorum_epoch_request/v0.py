@@ -23,13 +23,14 @@ pack_iii = struct.Struct(">iii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """Partitions of the topic in which a new leader epoch begins.
+    """Partitions of the topic in which a new leader epoch begins."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; 0 for the metadata log.
-        leader_id (int32): Node id of the new leader, the sender of this request.
-        leader_epoch (int32): Epoch in which the sender has been elected leader.
-    """
+    partition_index: int
+    """Number of the partition; 0 for the metadata log."""
+    leader_id: int
+    """Node id of the new leader, the sender of this request."""
+    leader_epoch: int
+    """Epoch in which the sender has been elected leader."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -53,12 +54,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """Replicated logs concerned; in practice the metadata log alone.
+    """Replicated logs concerned; in practice the metadata log alone."""
 
-    Attributes:
-        topic_name (string): Name of the replicated log's topic, usually __cluster_metadata.
-        partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
-    """
+    topic_name: str
+    """Name of the replicated log's topic, usually __cluster_metadata."""
+    partitions: list[PartitionData]
+    """Partitions of the topic in which a new leader epoch begins."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -93,12 +94,12 @@ class TopicData(kipwire.Struct):
 class BeginQuorumEpochRequest(kipwire.Message):
     """Sent by a newly elected KRaft leader to the other voters of the quorum, to announce that it leads the new epoch
     (KIP-595).
-
-    Attributes:
-        cluster_id (string, nullable): Cluster the sender belongs to, which lets the receiver reject a stray request;
-            null if not given. Default: null.
-        topics ([]TopicData): Replicated logs concerned; in practice the metadata log alone.
     """
+
+    cluster_id: str | None
+    """Cluster the sender belongs to, which lets the receiver reject a stray request; null if not given."""
+    topics: list[TopicData]
+    """Replicated logs concerned; in practice the metadata log alone."""
 
     NAME = "BeginQuorumEpochRequest"
     TYPE = "request"

@@ -29,14 +29,16 @@ pack_i16siix = struct.Struct(">i16siix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Partitions of the topic in which a new leader epoch begins.
+    """Partitions of the topic in which a new leader epoch begins."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; 0 for the metadata log.
-        voter_directory_id (uuid): Log directory id of the voter the request is meant for (from version 1 on, KIP-853).
-        leader_id (int32): Node id of the new leader, the sender of this request.
-        leader_epoch (int32): Epoch in which the sender has been elected leader.
-    """
+    partition_index: int
+    """Number of the partition; 0 for the metadata log."""
+    voter_directory_id: uuid.UUID
+    """Log directory id of the voter the request is meant for (from version 1 on, KIP-853)."""
+    leader_id: int
+    """Node id of the new leader, the sender of this request."""
+    leader_epoch: int
+    """Epoch in which the sender has been elected leader."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -73,12 +75,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """Replicated logs concerned; in practice the metadata log alone.
+    """Replicated logs concerned; in practice the metadata log alone."""
 
-    Attributes:
-        topic_name (string): Name of the replicated log's topic, usually __cluster_metadata.
-        partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
-    """
+    topic_name: str
+    """Name of the replicated log's topic, usually __cluster_metadata."""
+    partitions: list[PartitionData]
+    """Partitions of the topic in which a new leader epoch begins."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -114,13 +116,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class LeaderEndpoint(kipwire.FlexibleStruct):
-    """Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853).
+    """Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853)."""
 
-    Attributes:
-        name (string): Name of the listener.
-        host (string): Host name or address of the leader on this listener.
-        port (uint16): TCP port of the leader on this listener.
-    """
+    name: str
+    """Name of the listener."""
+    host: str
+    """Host name or address of the leader on this listener."""
+    port: int
+    """TCP port of the leader on this listener."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -169,16 +172,16 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
 class BeginQuorumEpochRequest(kipwire.FlexibleMessage):
     """Sent by a newly elected KRaft leader to the other voters of the quorum, to announce that it leads the new epoch
     (KIP-595).
-
-    Attributes:
-        cluster_id (string, nullable): Cluster the sender belongs to, which lets the receiver reject a stray request;
-            null if not given. Default: null.
-        voter_id (int32): Node id of the voter this request is meant for; -1 if not known (from version 1 on, KIP-853).
-            Default: -1.
-        topics ([]TopicData): Replicated logs concerned; in practice the metadata log alone.
-        leader_endpoints ([]LeaderEndpoint): Addresses at which the new leader can be reached, one per listener (from
-            version 1 on, KIP-853).
     """
+
+    cluster_id: str | None
+    """Cluster the sender belongs to, which lets the receiver reject a stray request; null if not given."""
+    voter_id: int
+    """Node id of the voter this request is meant for; -1 if not known (from version 1 on, KIP-853)."""
+    topics: list[TopicData]
+    """Replicated logs concerned; in practice the metadata log alone."""
+    leader_endpoints: list[LeaderEndpoint]
+    """Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853)."""
 
     NAME = "BeginQuorumEpochRequest"
     TYPE = "request"

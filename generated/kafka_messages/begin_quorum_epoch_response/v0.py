@@ -24,14 +24,16 @@ pack_ihii = struct.Struct(">ihii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; 0 for the metadata log.
-        error_code (int16): Outcome for this partition; 0 means no error and that the voter follows the new leader.
-        leader_id (int32): Node id of the leader as known to the responding voter; -1 if it knows none.
-        leader_epoch (int32): Latest leader epoch the responding voter is aware of.
-    """
+    partition_index: int
+    """Number of the partition; 0 for the metadata log."""
+    error_code: int
+    """Outcome for this partition; 0 means no error and that the voter follows the new leader."""
+    leader_id: int
+    """Node id of the leader as known to the responding voter; -1 if it knows none."""
+    leader_epoch: int
+    """Latest leader epoch the responding voter is aware of."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -59,12 +61,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """Results grouped by topic; in practice the metadata log alone.
+    """Results grouped by topic; in practice the metadata log alone."""
 
-    Attributes:
-        topic_name (string): Name of the replicated log's topic, usually __cluster_metadata.
-        partitions ([]PartitionData): Results of the topic's partitions.
-    """
+    topic_name: str
+    """Name of the replicated log's topic, usually __cluster_metadata."""
+    partitions: list[PartitionData]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -99,12 +101,12 @@ class TopicData(kipwire.Struct):
 class BeginQuorumEpochResponse(kipwire.Message):
     """A voter's answer to BeginQuorumEpoch: whether it accepts the sender as leader, and the leader and epoch it knows
     (KIP-595).
-
-    Attributes:
-        error_code (int16): Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at
-            this level.
-        topics ([]TopicData): Results grouped by topic; in practice the metadata log alone.
     """
+
+    error_code: int
+    """Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at this level."""
+    topics: list[TopicData]
+    """Results grouped by topic; in practice the metadata log alone."""
 
     NAME = "BeginQuorumEpochResponse"
     TYPE = "response"

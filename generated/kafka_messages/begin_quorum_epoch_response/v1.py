@@ -28,14 +28,16 @@ pack_ihiix = struct.Struct(">ihiix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; 0 for the metadata log.
-        error_code (int16): Outcome for this partition; 0 means no error and that the voter follows the new leader.
-        leader_id (int32): Node id of the leader as known to the responding voter; -1 if it knows none.
-        leader_epoch (int32): Latest leader epoch the responding voter is aware of.
-    """
+    partition_index: int
+    """Number of the partition; 0 for the metadata log."""
+    error_code: int
+    """Outcome for this partition; 0 means no error and that the voter follows the new leader."""
+    leader_id: int
+    """Node id of the leader as known to the responding voter; -1 if it knows none."""
+    leader_epoch: int
+    """Latest leader epoch the responding voter is aware of."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -66,12 +68,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """Results grouped by topic; in practice the metadata log alone.
+    """Results grouped by topic; in practice the metadata log alone."""
 
-    Attributes:
-        topic_name (string): Name of the replicated log's topic, usually __cluster_metadata.
-        partitions ([]PartitionData): Results of the topic's partitions.
-    """
+    topic_name: str
+    """Name of the replicated log's topic, usually __cluster_metadata."""
+    partitions: list[PartitionData]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -107,13 +109,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853).
+    """Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853)."""
 
-    Attributes:
-        node_id (int32): Node id the address belongs to.
-        host (string): Host name or address of the node.
-        port (uint16): TCP port of the node.
-    """
+    node_id: int
+    """Node id the address belongs to."""
+    host: str
+    """Host name or address of the node."""
+    port: int
+    """TCP port of the node."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -153,14 +156,14 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
     """A voter's answer to BeginQuorumEpoch: whether it accepts the sender as leader, and the leader and epoch it knows
     (KIP-595).
-
-    Attributes:
-        error_code (int16): Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at
-            this level.
-        topics ([]TopicData): Results grouped by topic; in practice the metadata log alone.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the leaders named in the partition results (tagged, from
-            version 1 on, KIP-853).
     """
+
+    error_code: int
+    """Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at this level."""
+    topics: list[TopicData]
+    """Results grouped by topic; in practice the metadata log alone."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853)."""
 
     NAME = "BeginQuorumEpochResponse"
     TYPE = "response"

@@ -16,11 +16,10 @@ __all__ = ["BeginTransactionRecord"]
 class BeginTransactionRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that opens a metadata transaction: the records after it take effect together
     once it ends, or not at all (KIP-868).
-
-    Attributes:
-        name (string, nullable, tag 0): Name describing the transaction, for people reading the log; null if not named
-            (tagged). Default: null.
     """
+
+    name: str | None
+    """Name describing the transaction, for people reading the log; null if not named (tagged)."""
 
     NAME = "BeginTransactionRecord"
     TYPE = "metadata"

@@ -25,24 +25,26 @@ pack_iqqBBx = struct.Struct(">iqqBBx").pack
 
 
 class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
-    """Sent at regular intervals by a KRaft broker to the active controller to keep its registration alive and to ask to be
-    fenced, unfenced or shut down in a controlled way (KIP-631).
-
-    Attributes:
-        broker_id (int32): Node id of the broker that sends the heartbeat.
-        broker_epoch (int64): Epoch that the controller gave the broker on registration; -1 = unknown. Lets the
-            controller reject heartbeats of an earlier incarnation. Default: -1.
-        current_metadata_offset (int64): Offset in the metadata log up to which the broker has caught up; decides
-            whether it may be unfenced.
-        want_fence (bool): True if the broker asks to be or to remain fenced, that is, not to serve clients or lead
-            partitions.
-        want_shut_down (bool): True if the broker wishes to shut down and asks the controller to move its leaderships
-            away first.
-        offline_log_dirs ([]uuid, tag 0): Directory ids of the broker's log directories that have failed. From version 1
-            on (KIP-858); empty = none.
-        cordoned_log_dirs ([]uuid, nullable, tag 1): Directory ids of the log directories that are not to receive new
-            partitions (KIP-1066). From version 2 on; null (default) = not reported. Default: null.
+    """Sent at regular intervals by a KRaft broker to the active controller to keep its registration alive and to ask to
+    be fenced, unfenced or shut down in a controlled way (KIP-631).
     """
+
+    broker_id: int
+    """Node id of the broker that sends the heartbeat."""
+    broker_epoch: int
+    """Epoch that the controller gave the broker on registration; -1 = unknown. Lets the controller reject heartbeats of
+    an earlier incarnation."""
+    current_metadata_offset: int
+    """Offset in the metadata log up to which the broker has caught up; decides whether it may be unfenced."""
+    want_fence: bool
+    """True if the broker asks to be or to remain fenced, that is, not to serve clients or lead partitions."""
+    want_shut_down: bool
+    """True if the broker wishes to shut down and asks the controller to move its leaderships away first."""
+    offline_log_dirs: list[uuid.UUID]
+    """Directory ids of the broker's log directories that have failed. From version 1 on (KIP-858); empty = none."""
+    cordoned_log_dirs: list[uuid.UUID] | None
+    """Directory ids of the log directories that are not to receive new partitions (KIP-1066). From version 2 on; null
+    (default) = not reported."""
 
     NAME = "BrokerHeartbeatRequest"
     TYPE = "request"

@@ -21,18 +21,18 @@ pack_ihBBBx = struct.Struct(">ihBBBx").pack
 
 
 class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
-    """The active controller's answer to BrokerHeartbeatRequest: it says which state the broker is in.
+    """The active controller's answer to BrokerHeartbeatRequest: it says which state the broker is in."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Outcome of the heartbeat as a whole, such as a stale broker epoch; 0 = no error.
-        is_caught_up (bool): True once the broker has read far enough in the metadata log to be considered up to date.
-        is_fenced (bool): True (default) if the broker is fenced, so clients are not directed to it and it leads no
-            partitions. Default: True.
-        should_shut_down (bool): True if the broker may go on with its shutdown now, since the controller no longer
-            needs it to stay up.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the heartbeat as a whole, such as a stale broker epoch; 0 = no error."""
+    is_caught_up: bool
+    """True once the broker has read far enough in the metadata log to be considered up to date."""
+    is_fenced: bool
+    """True (default) if the broker is fenced, so clients are not directed to it and it leads no partitions."""
+    should_shut_down: bool
+    """True if the broker may go on with its shutdown now, since the controller no longer needs it to stay up."""
 
     NAME = "BrokerHeartbeatResponse"
     TYPE = "response"

@@ -19,14 +19,16 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such as
-    fencing; tagged fields that are left out stay as they are.
-
-    Attributes:
-        broker_id (int32): Id of the broker whose registration changes.
-        broker_epoch (int64): Epoch of the registration being changed, assigned when the broker registered.
-        fenced (int8, tag 0): Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced.
+    """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such
+    as fencing; tagged fields that are left out stay as they are.
     """
+
+    broker_id: int
+    """Id of the broker whose registration changes."""
+    broker_epoch: int
+    """Epoch of the registration being changed, assigned when the broker registered."""
+    fenced: int
+    """Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced."""
 
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"

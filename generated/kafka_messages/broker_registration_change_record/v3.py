@@ -23,20 +23,23 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such as
-    fencing; tagged fields that are left out stay as they are.
-
-    Attributes:
-        broker_id (int32): Id of the broker whose registration changes.
-        broker_epoch (int64): Epoch of the registration being changed, assigned when the broker registered.
-        fenced (int8, tag 0): Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced.
-        in_controlled_shutdown (int8, tag 1): Change of the shutdown state: 0 no change, 1 the broker is in controlled
-            shutdown. Since version 1.
-        log_dirs ([]uuid, tag 2): Ids of the log directories the broker now has online; empty if there is no change.
-            Since version 2 (KIP-858).
-        cordoned_log_dirs ([]uuid, nullable, tag 3): Ids of the broker's log directories that are closed to new
-            partitions; null if there is no change. Since version 3 (KIP-1066). Default: null.
+    """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such
+    as fencing; tagged fields that are left out stay as they are.
     """
+
+    broker_id: int
+    """Id of the broker whose registration changes."""
+    broker_epoch: int
+    """Epoch of the registration being changed, assigned when the broker registered."""
+    fenced: int
+    """Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced."""
+    in_controlled_shutdown: int
+    """Change of the shutdown state: 0 no change, 1 the broker is in controlled shutdown. Since version 1."""
+    log_dirs: list[uuid.UUID]
+    """Ids of the log directories the broker now has online; empty if there is no change. Since version 2 (KIP-858)."""
+    cordoned_log_dirs: list[uuid.UUID] | None
+    """Ids of the broker's log directories that are closed to new partitions; null if there is no change. Since version
+    3 (KIP-1066)."""
 
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"

@@ -33,14 +33,16 @@ pack_hhx = struct.Struct(">hhx").pack
 
 
 class Listener(kipwire.FlexibleStruct):
-    """The endpoints at which the broker can be reached.
+    """The endpoints at which the broker can be reached."""
 
-    Attributes:
-        name (string): Name of the listener, as in the broker's configuration.
-        host (string): Host name or address advertised for the listener.
-        port (uint16): TCP port advertised for the listener.
-        security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    name: str
+    """Name of the listener, as in the broker's configuration."""
+    host: str
+    """Host name or address advertised for the listener."""
+    port: int
+    """TCP port advertised for the listener."""
+    security_protocol: int
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -91,12 +93,14 @@ class Listener(kipwire.FlexibleStruct):
 class Feature(kipwire.FlexibleStruct):
     """The features that the broker supports, with version ranges; they must cover the levels finalized in the cluster
     (KIP-584).
-
-    Attributes:
-        name (string): Name of the feature, such as metadata.version.
-        min_supported_version (int16): Lowest level of the feature that the broker can work with.
-        max_supported_version (int16): Highest level of the feature that the broker can work with.
     """
+
+    name: str
+    """Name of the feature, such as metadata.version."""
+    min_supported_version: int
+    """Lowest level of the feature that the broker can work with."""
+    max_supported_version: int
+    """Highest level of the feature that the broker can work with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -135,20 +139,25 @@ class Feature(kipwire.FlexibleStruct):
 class BrokerRegistrationRequest(kipwire.FlexibleMessage):
     """Sent by a starting KRaft broker to the active controller to register itself in the cluster with its endpoints,
     features and log directories (KIP-631).
-
-    Attributes:
-        broker_id (int32): Node id of the broker that registers.
-        cluster_id (string): Id of the cluster that the broker believes it belongs to; one that differs from the
-            controller's is rejected.
-        incarnation_id (uuid): Random id generated for each start of the broker process; tells a restart from a second
-            broker with the same id.
-        listeners ([]Listener): The endpoints at which the broker can be reached.
-        features ([]Feature): The features that the broker supports, with version ranges; they must cover the levels
-            finalized in the cluster (KIP-584).
-        rack (string, nullable): Rack or availability zone of the broker; null = none configured.
-        is_migrating_zk_broker (bool): True for a ZooKeeper-mode broker that registered during a migration to KRaft
-            (KIP-866); default false. From version 1 on.
     """
+
+    broker_id: int
+    """Node id of the broker that registers."""
+    cluster_id: str
+    """Id of the cluster that the broker believes it belongs to; one that differs from the controller's is rejected."""
+    incarnation_id: uuid.UUID
+    """Random id generated for each start of the broker process; tells a restart from a second broker with the same
+    id."""
+    listeners: list[Listener]
+    """The endpoints at which the broker can be reached."""
+    features: list[Feature]
+    """The features that the broker supports, with version ranges; they must cover the levels finalized in the cluster
+    (KIP-584)."""
+    rack: str | None
+    """Rack or availability zone of the broker; null = none configured."""
+    is_migrating_zk_broker: bool
+    """True for a ZooKeeper-mode broker that registered during a migration to KRaft (KIP-866); default false. From
+    version 1 on."""
 
     NAME = "BrokerRegistrationRequest"
     TYPE = "request"

@@ -21,15 +21,15 @@ pack_ihqx = struct.Struct(">ihqx").pack
 
 
 class BrokerRegistrationResponse(kipwire.FlexibleMessage):
-    """The active controller's answer to BrokerRegistrationRequest; on success it hands the broker its epoch.
+    """The active controller's answer to BrokerRegistrationRequest; on success it hands the broker its epoch."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Outcome of the registration; 0 = no error, the broker is registered.
-        broker_epoch (int64): Epoch assigned to this incarnation of the broker, to be sent in its later requests; -1
-            (default) = none was assigned. Default: -1.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the registration; 0 = no error, the broker is registered."""
+    broker_epoch: int
+    """Epoch assigned to this incarnation of the broker, to be sent in its later requests; -1 (default) = none was
+    assigned."""
 
     NAME = "BrokerRegistrationResponse"
     TYPE = "response"

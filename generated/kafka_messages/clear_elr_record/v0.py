@@ -14,12 +14,12 @@ __all__ = ["ClearElrRecord"]
 
 
 class ClearElrRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log that empties the sets of eligible leader replicas of one or all topics (KIP-966).
-
-    Attributes:
-        topic_name (string): Topic whose partitions lose their eligible leader replicas; the empty string means all
-            topics.
+    """Record of the KRaft metadata log that empties the sets of eligible leader replicas of one or all topics
+    (KIP-966).
     """
+
+    topic_name: str
+    """Topic whose partitions lose their eligible leader replicas; the empty string means all topics."""
 
     NAME = "ClearElrRecord"
     TYPE = "metadata"

@@ -22,13 +22,12 @@ pack_dBx = struct.Struct(">dBx").pack
 
 
 class EntityData(kipwire.FlexibleStruct):
-    """Parts that together describe to whom the quota applies, such as a user together with a client id.
+    """Parts that together describe to whom the quota applies, such as a user together with a client id."""
 
-    Attributes:
-        entity_type (string): Kind of this part: user, client-id or ip.
-        entity_name (string, nullable): Name of the user, client id or IP address; null for the default that applies
-            where there is no specific quota.
-    """
+    entity_type: str
+    """Kind of this part: user, client-id or ip."""
+    entity_name: str | None
+    """Name of the user, client id or IP address; null for the default that applies where there is no specific quota."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -76,17 +75,19 @@ class EntityData(kipwire.FlexibleStruct):
 
 
 class ClientQuotaRecord(kipwire.FlexibleMessage):
-    """Record in the KRaft metadata log that sets or removes one quota of a user, client id, IP address or combination of
-    them (quotas as managed by KIP-546).
-
-    Attributes:
-        entity ([]EntityData): Parts that together describe to whom the quota applies, such as a user together with a
-            client id.
-        key (string): Which quota is meant, for example producer_byte_rate, consumer_byte_rate or request_percentage.
-        value (float64): Limit to enforce, in the unit of the quota, for instance bytes per second; without meaning when
-            Remove is true.
-        remove (bool): True if the quota is deleted, false if it is set to Value.
+    """Record in the KRaft metadata log that sets or removes one quota of a user, client id, IP address or combination
+    of them (quotas as managed by KIP-546).
     """
+
+    entity: list[EntityData]
+    """Parts that together describe to whom the quota applies, such as a user together with a client id."""
+    key: str
+    """Which quota is meant, for example producer_byte_rate, consumer_byte_rate or request_percentage."""
+    value: float
+    """Limit to enforce, in the unit of the quota, for instance bytes per second; without meaning when Remove is
+    true."""
+    remove: bool
+    """True if the quota is deleted, false if it is set to Value."""
 
     NAME = "ClientQuotaRecord"
     TYPE = "metadata"

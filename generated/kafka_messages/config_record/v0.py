@@ -19,15 +19,18 @@ unpack_bB = struct.Struct(">bB").unpack_from
 
 
 class ConfigRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log by which the controller sets or removes one dynamic configuration of a resource.
-
-    Attributes:
-        resource_type (int8): Type of the resource: 2 topic, 4 broker, 16 client metrics, 32 group.
-        resource_name (string): Name of the resource, a broker's being its id; empty for the cluster-wide default of
-            brokers.
-        name (string): Name of the configuration key.
-        value (string, nullable): New value of the key; null removes the setting.
+    """Record of the KRaft metadata log by which the controller sets or removes one dynamic configuration of a
+    resource.
     """
+
+    resource_type: int
+    """Type of the resource: 2 topic, 4 broker, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource, a broker's being its id; empty for the cluster-wide default of brokers."""
+    name: str
+    """Name of the configuration key."""
+    value: str | None
+    """New value of the key; null removes the setting."""
 
     NAME = "ConfigRecord"
     TYPE = "metadata"

@@ -14,12 +14,12 @@ __all__ = ["ConsumerGroupCurrentMemberAssignmentKey"]
 
 
 class ConsumerGroupCurrentMemberAssignmentKey(kipwire.Message):
-    """Key of the __consumer_offsets record that holds what one member of a consumer group owns right now (KIP-848).
+    """Key of the __consumer_offsets record that holds what one member of a consumer group owns right now (KIP-848)."""
 
-    Attributes:
-        group_id (string): Id of the consumer group.
-        member_id (string): Id of the member within the group.
-    """
+    group_id: str
+    """Id of the consumer group."""
+    member_id: str
+    """Id of the member within the group."""
 
     NAME = "ConsumerGroupCurrentMemberAssignmentKey"
     TYPE = "coordinator-key"

@@ -26,14 +26,15 @@ pack_iib = struct.Struct(">iib").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Partitions of one topic.
+    """Partitions of one topic."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic (KIP-516).
-        partitions ([]int32): Numbers of the partitions within the topic.
-        assignment_epochs ([]int32, nullable, tag 0): Epoch at which each partition was assigned to the member, in the
-            order of Partitions. Tagged; null = not recorded.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partitions: list[int]
+    """Numbers of the partitions within the topic."""
+    assignment_epochs: list[int] | None
+    """Epoch at which each partition was assigned to the member, in the order of Partitions. Tagged; null = not
+    recorded."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -110,19 +111,21 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
-    """Value of the __consumer_offsets record by which the group coordinator remembers a consumer group member's progress
-    towards its target assignment (KIP-848).
-
-    Attributes:
-        member_epoch (int32): Epoch the member has reached, as given to it in its heartbeat response.
-        previous_member_epoch (int32): Epoch the member had before, so that a member which missed the last response is
-            still accepted.
-        state (int8): State of the member in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for
-            partitions other members have not released.
-        assigned_partitions ([]TopicPartitions): Partitions the member owns at this epoch, by topic.
-        partitions_pending_revocation ([]TopicPartitions): Partitions the member was asked to give up but has not yet
-            confirmed, by topic.
+    """Value of the __consumer_offsets record by which the group coordinator remembers a consumer group member's
+    progress towards its target assignment (KIP-848).
     """
+
+    member_epoch: int
+    """Epoch the member has reached, as given to it in its heartbeat response."""
+    previous_member_epoch: int
+    """Epoch the member had before, so that a member which missed the last response is still accepted."""
+    state: int
+    """State of the member in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for partitions other
+    members have not released."""
+    assigned_partitions: list[TopicPartitions]
+    """Partitions the member owns at this epoch, by topic."""
+    partitions_pending_revocation: list[TopicPartitions]
+    """Partitions the member was asked to give up but has not yet confirmed, by topic."""
 
     NAME = "ConsumerGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"

@@ -25,12 +25,12 @@ pack_Bx = struct.Struct(">Bx").pack
 class ConsumerGroupDescribeRequest(kipwire.FlexibleMessage):
     """An admin client asks a group coordinator for state, members and assignments of groups that use the consumer group
     protocol of KIP-848. Classic groups are described with DescribeGroups instead.
-
-    Attributes:
-        group_ids ([]string): The ids of the groups to describe, all coordinated by the receiving broker.
-        include_authorized_operations (bool): True to learn which operations the requesting principal may perform on
-            each group.
     """
+
+    group_ids: list[str]
+    """The ids of the groups to describe, all coordinated by the receiving broker."""
+    include_authorized_operations: bool
+    """True to learn which operations the requesting principal may perform on each group."""
 
     NAME = "ConsumerGroupDescribeRequest"
     TYPE = "request"

@@ -34,13 +34,14 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """A set of partitions of one topic.
+    """A set of partitions of one topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        topic_name (string): Name of the topic.
-        partitions ([]int32): Indexes of the partitions in this set.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Indexes of the partitions in this set."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -88,11 +89,10 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """The partitions given, or to be given, to one member.
+    """The partitions given, or to be given, to one member."""
 
-    Attributes:
-        topic_partitions ([]TopicPartitions): The assigned partitions, grouped by topic.
-    """
+    topic_partitions: list[TopicPartitions]
+    """The assigned partitions, grouped by topic."""
 
     FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -114,25 +114,30 @@ class Assignment(kipwire.FlexibleStruct):
 
 
 class Member(kipwire.FlexibleStruct):
-    """The current members of the group.
+    """The current members of the group."""
 
-    Attributes:
-        member_id (string): Id that identifies the member within the group.
-        instance_id (string, nullable): Instance id of a static member (KIP-345); null for a dynamic member. Default:
-            null.
-        rack_id (string, nullable): Rack the member says it runs in; null if it gave none. Default: null.
-        member_epoch (int32): Epoch the member has reached; it equals the assignment epoch once the member has caught
-            up.
-        client_id (string): Client id with which the member identifies itself in its requests.
-        client_host (string): Host from which the coordinator sees the member connect.
-        subscribed_topic_names ([]string): Names of the topics the member has subscribed to.
-        subscribed_topic_regex (string, nullable): Regular expression by which the member subscribes to topics; null if
-            it uses none. Default: null.
-        assignment (Assignment): The partitions the member owns at present.
-        target_assignment (Assignment): The partitions the member is meant to own once reconciliation is complete.
-        member_type (int8): Protocol the member speaks: 0 classic, 1 consumer, -1 (the default) unknown. Since version
-            1. Default: -1.
-    """
+    member_id: str
+    """Id that identifies the member within the group."""
+    instance_id: str | None
+    """Instance id of a static member (KIP-345); null for a dynamic member."""
+    rack_id: str | None
+    """Rack the member says it runs in; null if it gave none."""
+    member_epoch: int
+    """Epoch the member has reached; it equals the assignment epoch once the member has caught up."""
+    client_id: str
+    """Client id with which the member identifies itself in its requests."""
+    client_host: str
+    """Host from which the coordinator sees the member connect."""
+    subscribed_topic_names: list[str]
+    """Names of the topics the member has subscribed to."""
+    subscribed_topic_regex: str | None
+    """Regular expression by which the member subscribes to topics; null if it uses none."""
+    assignment: Assignment
+    """The partitions the member owns at present."""
+    target_assignment: Assignment
+    """The partitions the member is meant to own once reconciliation is complete."""
+    member_type: int
+    """Protocol the member speaks: 0 classic, 1 consumer, -1 (the default) unknown. Since version 1."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -276,22 +281,27 @@ class Member(kipwire.FlexibleStruct):
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
-    """One description per requested group.
+    """One description per requested group."""
 
-    Attributes:
-        error_code (int16): Whether this group could be described; 0 means no error.
-        error_message (string, nullable): Explanation of this group's error; null if there is none. Default: null.
-        group_id (string): Id of the group described here.
-        group_state (string): Name of the state the group is in: Empty, Assigning, Reconciling, Stable or Dead; an empty
-            string if there is an error.
-        group_epoch (int32): Current epoch of the group, raised by changes of members, subscriptions or topic metadata.
-        assignment_epoch (int32): Group epoch for which the target assignment was computed; it trails group_epoch while
-            a new one is due.
-        assignor_name (string): Name of the server-side assignor chosen for the group.
-        members ([]Member): The current members of the group.
-        authorized_operations (int32): Bit field of the operations the requester may perform on the group; -2147483648
-            if they were not asked for. Default: -2147483648.
-    """
+    error_code: int
+    """Whether this group could be described; 0 means no error."""
+    error_message: str | None
+    """Explanation of this group's error; null if there is none."""
+    group_id: str
+    """Id of the group described here."""
+    group_state: str
+    """Name of the state the group is in: Empty, Assigning, Reconciling, Stable or Dead; an empty string if there is an
+    error."""
+    group_epoch: int
+    """Current epoch of the group, raised by changes of members, subscriptions or topic metadata."""
+    assignment_epoch: int
+    """Group epoch for which the target assignment was computed; it trails group_epoch while a new one is due."""
+    assignor_name: str
+    """Name of the server-side assignor chosen for the group."""
+    members: list[Member]
+    """The current members of the group."""
+    authorized_operations: int
+    """Bit field of the operations the requester may perform on the group; -2147483648 if they were not asked for."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -396,12 +406,12 @@ class DescribedGroup(kipwire.FlexibleStruct):
 class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
     """The group coordinator's description of consumer groups: state, epochs, assignor and the current and target
     assignment of each member (KIP-848).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        groups ([]DescribedGroup): One description per requested group.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    groups: list[DescribedGroup]
+    """One description per requested group."""
 
     NAME = "ConsumerGroupDescribeResponse"
     TYPE = "response"

@@ -27,12 +27,12 @@ pack_16s = struct.Struct(">16s").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Partitions the member currently owns, grouped by topic; null if unchanged since the last heartbeat.
+    """Partitions the member currently owns, grouped by topic; null if unchanged since the last heartbeat."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic whose partitions are owned.
-        partitions ([]int32): Indexes of the owned partitions of this topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic whose partitions are owned."""
+    partitions: list[int]
+    """Indexes of the owned partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -68,28 +68,34 @@ class TopicPartitions(kipwire.FlexibleStruct):
 class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent regularly by a consumer to its group coordinator to join, stay in or leave a group of the KIP-848 consumer
     group protocol; it carries the subscription and the partitions held, usually only what changed.
-
-    Attributes:
-        group_id (string): The consumer group the member belongs to or wants to join.
-        member_id (string): Identity of the sending member. In version 0 it may be left empty on joining so that the
-            coordinator picks one; from version 1 on the consumer makes it up itself.
-        member_epoch (int32): Epoch the member has reached. 0 asks to join, -1 leaves the group, -2 means a static
-            member goes away for a while and will return.
-        instance_id (string, nullable): Stable instance id chosen by configuration for static membership (KIP-345); null
-            when there is none or it did not change since the last heartbeat. Default: null.
-        rack_id (string, nullable): Rack in which the consumer runs; null when there is none or it did not change since
-            the last heartbeat. Default: null.
-        rebalance_timeout_ms (int32): Longest time in milliseconds the coordinator waits for this member to give up
-            partitions in a rebalance; -1 if unchanged since the last heartbeat. Default: -1.
-        subscribed_topic_names ([]string, nullable): Topics the member subscribes to by name; null if unchanged since
-            the last heartbeat. Default: null.
-        subscribed_topic_regex (string, nullable): Pattern by which the member subscribes to topics, evaluated on the
-            broker; null if not used or unchanged. Since version 1. Default: null.
-        server_assignor (string, nullable): Name of the broker-side assignor the member would like; null if it has no
-            preference or the choice did not change. Default: null.
-        topic_partitions ([]TopicPartitions, nullable): Partitions the member currently owns, grouped by topic; null if
-            unchanged since the last heartbeat. Default: null.
     """
+
+    group_id: str
+    """The consumer group the member belongs to or wants to join."""
+    member_id: str
+    """Identity of the sending member. In version 0 it may be left empty on joining so that the coordinator picks one;
+    from version 1 on the consumer makes it up itself."""
+    member_epoch: int
+    """Epoch the member has reached. 0 asks to join, -1 leaves the group, -2 means a static member goes away for a while
+    and will return."""
+    instance_id: str | None
+    """Stable instance id chosen by configuration for static membership (KIP-345); null when there is none or it did not
+    change since the last heartbeat."""
+    rack_id: str | None
+    """Rack in which the consumer runs; null when there is none or it did not change since the last heartbeat."""
+    rebalance_timeout_ms: int
+    """Longest time in milliseconds the coordinator waits for this member to give up partitions in a rebalance; -1 if
+    unchanged since the last heartbeat."""
+    subscribed_topic_names: list[str] | None
+    """Topics the member subscribes to by name; null if unchanged since the last heartbeat."""
+    subscribed_topic_regex: str | None
+    """Pattern by which the member subscribes to topics, evaluated on the broker; null if not used or unchanged. Since
+    version 1."""
+    server_assignor: str | None
+    """Name of the broker-side assignor the member would like; null if it has no preference or the choice did not
+    change."""
+    topic_partitions: list[TopicPartitions] | None
+    """Partitions the member currently owns, grouped by topic; null if unchanged since the last heartbeat."""
 
     NAME = "ConsumerGroupHeartbeatRequest"
     TYPE = "request"

@@ -30,12 +30,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Some partitions of one topic, named by topic id.
+    """Some partitions of one topic, named by topic id."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]int32): Indexes of the assigned partitions of this topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[int]
+    """Indexes of the assigned partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -69,12 +69,10 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """Partitions the member should own from now on; null if nothing is new.
+    """Partitions the member should own from now on; null if nothing is new."""
 
-    Attributes:
-        topic_partitions ([]TopicPartitions): The complete set of assigned partitions that the member may use now,
-            grouped by topic.
-    """
+    topic_partitions: list[TopicPartitions]
+    """The complete set of assigned partitions that the member may use now, grouped by topic."""
 
     FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -98,21 +96,24 @@ class Assignment(kipwire.FlexibleStruct):
 class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to a consumer heartbeat of the KIP-848 protocol: it confirms the membership, hands
     out the member epoch and, when it changed, the assignment.
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the heartbeat as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of the error code; null if there is none. Default:
-            null.
-        member_id (string, nullable): Id of the member, by which a consumer of version 0 learns an id the coordinator
-            generated; from version 1 on the consumer has chosen it. Null when not given. Default: null.
-        member_epoch (int32): Epoch the member has now, to be used in its next requests.
-        heartbeat_interval_ms (int32): Interval in milliseconds at which the coordinator expects heartbeats from this
-            member.
-        assignment (Assignment, nullable): Partitions the member should own from now on; null if nothing is new.
-            Default: null.
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the heartbeat as a whole; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of the error code; null if there is none."""
+    member_id: str | None
+    """Id of the member, by which a consumer of version 0 learns an id the coordinator generated; from version 1 on the
+    consumer has chosen it. Null when not given."""
+    member_epoch: int
+    """Epoch the member has now, to be used in its next requests."""
+    heartbeat_interval_ms: int
+    """Interval in milliseconds at which the coordinator expects heartbeats from this member."""
+    assignment: Assignment | None
+    """Partitions the member should own from now on; null if nothing is new."""
 
     NAME = "ConsumerGroupHeartbeatResponse"
     TYPE = "response"

@@ -16,11 +16,12 @@ __all__ = ["ConsumerGroupMemberMetadataKey"]
 class ConsumerGroupMemberMetadataKey(kipwire.Message):
     """Key of the records in __consumer_offsets that hold what a member of a consumer group reported about itself
     (KIP-848).
-
-    Attributes:
-        group_id (string): Id of the consumer group.
-        member_id (string): Id of the group member that the record describes.
     """
+
+    group_id: str
+    """Id of the consumer group."""
+    member_id: str
+    """Id of the group member that the record describes."""
 
     NAME = "ConsumerGroupMemberMetadataKey"
     TYPE = "coordinator-key"

@@ -22,12 +22,12 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class ClassicProtocol(kipwire.FlexibleStruct):
-    """The embedded assignment protocols that the classic member listed on joining.
+    """The embedded assignment protocols that the classic member listed on joining."""
 
-    Attributes:
-        name (string): Name of the protocol, that is, of a client-side assignor such as range.
-        metadata (bytes): The member's serialized subscription for this protocol.
-    """
+    name: str
+    """Name of the protocol, that is, of a client-side assignor such as range."""
+    metadata: bytes
+    """The member's serialized subscription for this protocol."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -74,13 +74,14 @@ class ClassicProtocol(kipwire.FlexibleStruct):
 
 
 class ClassicMemberMetadata(kipwire.FlexibleStruct):
-    """Data of a member that still uses the classic protocol in this group; null (default) = it uses the KIP-848 protocol.
-
-    Attributes:
-        session_timeout_ms (int32): Milliseconds without a heartbeat after which the classic member is taken to be gone.
-        supported_protocols ([]ClassicProtocol): The embedded assignment protocols that the classic member listed on
-            joining.
+    """Data of a member that still uses the classic protocol in this group; null (default) = it uses the KIP-848
+    protocol.
     """
+
+    session_timeout_ms: int
+    """Milliseconds without a heartbeat after which the classic member is taken to be gone."""
+    supported_protocols: list[ClassicProtocol]
+    """The embedded assignment protocols that the classic member listed on joining."""
 
     FIELDS = (
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
@@ -109,22 +110,30 @@ class ClassicMemberMetadata(kipwire.FlexibleStruct):
 class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a consumer group member's identity, subscription and preferences,
     written by the group coordinator (KIP-848). A tombstone removes the member.
-
-    Attributes:
-        instance_id (string, nullable): Static membership id of the member (KIP-345); null = a dynamic member.
-        rack_id (string, nullable): Rack or availability zone of the member's client; null = none given.
-        client_id (string): Value of client.id with which the member last joined or changed its data.
-        client_host (string): Host or address from which the member connects.
-        subscribed_topic_names ([]string): Topics that the member subscribes to by name; empty = none.
-        subscribed_topic_regex (string, nullable): Regular expression for the topics that the member subscribes to,
-            evaluated by the broker; null or empty = none.
-        rebalance_timeout_ms (int32): Time in milliseconds that the member is granted to give up partitions during a
-            rebalance; -1 (default) = not set. Default: -1.
-        server_assignor (string, nullable): Name of the broker-side assignor that the member prefers; null = no
-            preference, the coordinator's default applies.
-        classic_member_metadata (ClassicMemberMetadata, nullable, tag 0): Data of a member that still uses the classic
-            protocol in this group; null (default) = it uses the KIP-848 protocol.
     """
+
+    instance_id: str | None
+    """Static membership id of the member (KIP-345); null = a dynamic member."""
+    rack_id: str | None
+    """Rack or availability zone of the member's client; null = none given."""
+    client_id: str
+    """Value of client.id with which the member last joined or changed its data."""
+    client_host: str
+    """Host or address from which the member connects."""
+    subscribed_topic_names: list[str]
+    """Topics that the member subscribes to by name; empty = none."""
+    subscribed_topic_regex: str | None
+    """Regular expression for the topics that the member subscribes to, evaluated by the broker; null or empty =
+    none."""
+    rebalance_timeout_ms: int
+    """Time in milliseconds that the member is granted to give up partitions during a rebalance; -1 (default) = not
+    set."""
+    server_assignor: str | None
+    """Name of the broker-side assignor that the member prefers; null = no preference, the coordinator's default
+    applies."""
+    classic_member_metadata = kipwire.LazyStruct[ClassicMemberMetadata | None](ClassicMemberMetadata)
+    """Data of a member that still uses the classic protocol in this group; null (default) = it uses the KIP-848
+    protocol."""
 
     NAME = "ConsumerGroupMemberMetadataValue"
     TYPE = "coordinator-value"
@@ -302,5 +311,3 @@ class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
                 write_struct(ClassicMemberMetadata, self.classic_member_metadata, parts)
             fields.append((0, b"".join(parts)))
         return fields
-
-    classic_member_metadata = kipwire.LazyStruct[ClassicMemberMetadata | None](ClassicMemberMetadata)

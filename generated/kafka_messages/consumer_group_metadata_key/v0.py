@@ -14,11 +14,12 @@ __all__ = ["ConsumerGroupMetadataKey"]
 
 
 class ConsumerGroupMetadataKey(kipwire.Message):
-    """Key of the __consumer_offsets record that holds the epoch of a group using the consumer group protocol (KIP-848).
-
-    Attributes:
-        group_id (string): Id of the consumer group.
+    """Key of the __consumer_offsets record that holds the epoch of a group using the consumer group protocol
+    (KIP-848).
     """
+
+    group_id: str
+    """Id of the consumer group."""
 
     NAME = "ConsumerGroupMetadataKey"
     TYPE = "coordinator-key"

@@ -19,14 +19,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
-    """Value of the __consumer_offsets record that holds the epoch of a group using the consumer group protocol (KIP-848).
-
-    Attributes:
-        epoch (int32): Group epoch, which rises whenever a new target assignment has to be computed, as after a change
-            of members or subscriptions.
-        metadata_hash (int64, tag 0): Hash over the metadata of the subscribed topics, by which the coordinator notices
-            changes to them; 0 if not set (tagged).
+    """Value of the __consumer_offsets record that holds the epoch of a group using the consumer group protocol
+    (KIP-848).
     """
+
+    epoch: int
+    """Group epoch, which rises whenever a new target assignment has to be computed, as after a change of members or
+    subscriptions."""
+    metadata_hash: int
+    """Hash over the metadata of the subscribed topics, by which the coordinator notices changes to them; 0 if not set
+    (tagged)."""
 
     NAME = "ConsumerGroupMetadataValue"
     TYPE = "coordinator-value"

@@ -14,12 +14,12 @@ __all__ = ["ConsumerGroupPartitionMetadataKey"]
 
 
 class ConsumerGroupPartitionMetadataKey(kipwire.Message):
-    """Record key in __consumer_offsets for the topic metadata a consumer group of the KIP-848 protocol depends on. Newer
-    brokers no longer rely on it and keep a hash in the group's metadata instead.
-
-    Attributes:
-        group_id (string): Id of the consumer group the metadata is kept for.
+    """Record key in __consumer_offsets for the topic metadata a consumer group of the KIP-848 protocol depends on.
+    Newer brokers no longer rely on it and keep a hash in the group's metadata instead.
     """
+
+    group_id: str
+    """Id of the consumer group the metadata is kept for."""
 
     NAME = "ConsumerGroupPartitionMetadataKey"
     TYPE = "coordinator-key"

@@ -25,12 +25,12 @@ pack_16s = struct.Struct(">16s").pack
 
 
 class PartitionMetadata(kipwire.FlexibleStruct):
-    """Rack information on the topic's partitions; may be empty if racks are not in use.
+    """Rack information on the topic's partitions; may be empty if racks are not in use."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        racks ([]string): Racks of the brokers that hold replicas of the partition.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    racks: list[str]
+    """Racks of the brokers that hold replicas of the partition."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,15 +57,16 @@ class PartitionMetadata(kipwire.FlexibleStruct):
 
 
 class TopicMetadata(kipwire.FlexibleStruct):
-    """The topics the group subscribes to, as last seen.
+    """The topics the group subscribes to, as last seen."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        topic_name (string): Name of the topic.
-        num_partitions (int32): How many partitions the topic had.
-        partition_metadata ([]PartitionMetadata): Rack information on the topic's partitions; may be empty if racks are
-            not in use.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    topic_name: str
+    """Name of the topic."""
+    num_partitions: int
+    """How many partitions the topic had."""
+    partition_metadata: list[PartitionMetadata]
+    """Rack information on the topic's partitions; may be empty if racks are not in use."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -117,10 +118,10 @@ class TopicMetadata(kipwire.FlexibleStruct):
 class ConsumerGroupPartitionMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets with the metadata of the topics a consumer group subscribes to, by which the
     coordinator noticed changes (KIP-848). Newer brokers compare a hash instead.
-
-    Attributes:
-        topics ([]TopicMetadata): The topics the group subscribes to, as last seen.
     """
+
+    topics: list[TopicMetadata]
+    """The topics the group subscribes to, as last seen."""
 
     NAME = "ConsumerGroupPartitionMetadataValue"
     TYPE = "coordinator-value"

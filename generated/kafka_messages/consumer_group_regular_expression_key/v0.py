@@ -14,12 +14,12 @@ __all__ = ["ConsumerGroupRegularExpressionKey"]
 
 
 class ConsumerGroupRegularExpressionKey(kipwire.Message):
-    """Record key in __consumer_offsets for a topic pattern that members of a consumer group subscribe to (KIP-848).
+    """Record key in __consumer_offsets for a topic pattern that members of a consumer group subscribe to (KIP-848)."""
 
-    Attributes:
-        group_id (string): Id of the consumer group with the subscription.
-        regular_expression (string): The pattern as the members gave it (RE2J syntax).
-    """
+    group_id: str
+    """Id of the consumer group with the subscription."""
+    regular_expression: str
+    """The pattern as the members gave it (RE2J syntax)."""
 
     NAME = "ConsumerGroupRegularExpressionKey"
     TYPE = "coordinator-key"

@@ -23,12 +23,14 @@ pack_qqx = struct.Struct(">qqx").pack
 class ConsumerGroupRegularExpressionValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets holding the topics that a group's subscription pattern was last resolved to
     (KIP-848).
-
-    Attributes:
-        topics ([]string): Names of the topics that matched the pattern.
-        version (int64): Version of the cluster metadata against which the pattern was resolved.
-        timestamp (int64): When the pattern was resolved, in milliseconds since the Unix epoch.
     """
+
+    topics: list[str]
+    """Names of the topics that matched the pattern."""
+    version: int
+    """Version of the cluster metadata against which the pattern was resolved."""
+    timestamp: int
+    """When the pattern was resolved, in milliseconds since the Unix epoch."""
 
     NAME = "ConsumerGroupRegularExpressionValue"
     TYPE = "coordinator-value"

@@ -14,12 +14,14 @@ __all__ = ["ConsumerGroupTargetAssignmentMemberKey"]
 
 
 class ConsumerGroupTargetAssignmentMemberKey(kipwire.Message):
-    """Key of the records in __consumer_offsets that hold the partitions meant for a member of a consumer group (KIP-848).
-
-    Attributes:
-        group_id (string): Id of the consumer group.
-        member_id (string): Id of the group member that the partitions are meant for.
+    """Key of the records in __consumer_offsets that hold the partitions meant for a member of a consumer group
+    (KIP-848).
     """
+
+    group_id: str
+    """Id of the consumer group."""
+    member_id: str
+    """Id of the group member that the partitions are meant for."""
 
     NAME = "ConsumerGroupTargetAssignmentMemberKey"
     TYPE = "coordinator-key"

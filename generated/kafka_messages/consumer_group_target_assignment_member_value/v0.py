@@ -24,12 +24,12 @@ pack_16s = struct.Struct(">16s").pack
 
 
 class TopicPartition(kipwire.FlexibleStruct):
-    """The partitions meant for the member, grouped by topic; empty = none.
+    """The partitions meant for the member, grouped by topic; empty = none."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic (KIP-516).
-        partitions ([]int32): Numbers of the topic's partitions meant for the member.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partitions: list[int]
+    """Numbers of the topic's partitions meant for the member."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -65,10 +65,10 @@ class TopicPartition(kipwire.FlexibleStruct):
 class ConsumerGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a consumer group member's target assignment: the partitions it is to
     own once the group has settled (KIP-848).
-
-    Attributes:
-        topic_partitions ([]TopicPartition): The partitions meant for the member, grouped by topic; empty = none.
     """
+
+    topic_partitions: list[TopicPartition]
+    """The partitions meant for the member, grouped by topic; empty = none."""
 
     NAME = "ConsumerGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"

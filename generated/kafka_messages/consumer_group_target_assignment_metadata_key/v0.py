@@ -14,11 +14,10 @@ __all__ = ["ConsumerGroupTargetAssignmentMetadataKey"]
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(kipwire.Message):
-    """Key of the records in __consumer_offsets with the epoch of a consumer group's target assignment (KIP-848).
+    """Key of the records in __consumer_offsets with the epoch of a consumer group's target assignment (KIP-848)."""
 
-    Attributes:
-        group_id (string): Id of the consumer group.
-    """
+    group_id: str
+    """Id of the consumer group."""
 
     NAME = "ConsumerGroupTargetAssignmentMetadataKey"
     TYPE = "coordinator-key"

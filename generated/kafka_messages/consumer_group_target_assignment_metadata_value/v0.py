@@ -19,15 +19,15 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
-    """Value of a record in __consumer_offsets that states which target assignment of a consumer group is complete; written
-    along with the members' target assignments (KIP-848).
-
-    Attributes:
-        assignment_epoch (int32): Group epoch for which the target assignment was computed; behind the group's own epoch
-            while a newer one is due.
-        assignment_timestamp (int64, tag 0): Time in milliseconds since the epoch at which the target assignment was
-            computed; 0 (default) = not recorded.
+    """Value of a record in __consumer_offsets that states which target assignment of a consumer group is complete;
+    written along with the members' target assignments (KIP-848).
     """
+
+    assignment_epoch: int
+    """Group epoch for which the target assignment was computed; behind the group's own epoch while a newer one is
+    due."""
+    assignment_timestamp: int
+    """Time in milliseconds since the epoch at which the target assignment was computed; 0 (default) = not recorded."""
 
     NAME = "ConsumerGroupTargetAssignmentMetadataValue"
     TYPE = "coordinator-value"

@@ -17,12 +17,12 @@ __all__ = ["TopicPartition", "ConsumerProtocolAssignment"]
 
 
 class TopicPartition(kipwire.Struct):
-    """The partitions the member is to consume, grouped by topic.
+    """The partitions the member is to consume, grouped by topic."""
 
-    Attributes:
-        topic (string): Name of a topic of which the member gets partitions.
-        partitions ([]int32): Indexes of the partitions of this topic the member gets.
-    """
+    topic: str
+    """Name of a topic of which the member gets partitions."""
+    partitions: list[int]
+    """Indexes of the partitions of this topic the member gets."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -59,14 +59,15 @@ class TopicPartition(kipwire.Struct):
 
 
 class ConsumerProtocolAssignment(kipwire.Message):
-    """Partitions assigned to one consumer, embedded as bytes in the assignment of the SyncGroup API of the classic group
-    protocol; written by the group leader, read by the member.
-
-    Attributes:
-        assigned_partitions ([]TopicPartition): The partitions the member is to consume, grouped by topic.
-        user_data (bytes, nullable): Opaque bytes the assignor of the leader passes to the assignor of the member, e.g.
-            used by Kafka Streams; null if there are none. Default: null.
+    """Partitions assigned to one consumer, embedded as bytes in the assignment of the SyncGroup API of the classic
+    group protocol; written by the group leader, read by the member.
     """
+
+    assigned_partitions: list[TopicPartition]
+    """The partitions the member is to consume, grouped by topic."""
+    user_data: bytes | None
+    """Opaque bytes the assignor of the leader passes to the assignor of the member, e.g. used by Kafka Streams; null if
+    there are none."""
 
     NAME = "ConsumerProtocolAssignment"
     TYPE = "data"

@@ -16,14 +16,14 @@ __all__ = ["ConsumerProtocolSubscription"]
 
 
 class ConsumerProtocolSubscription(kipwire.Message):
-    """Metadata that a consumer of the classic group protocol embeds in its JoinGroup request, telling the group leader's
-    assignor what it wants to read and what it owns already.
-
-    Attributes:
-        topics ([]string): Names of the topics the consumer subscribes to.
-        user_data (bytes, nullable): Opaque bytes for the assignor's own use, for instance a previous assignment; null
-            if it needs none. Default: null.
+    """Metadata that a consumer of the classic group protocol embeds in its JoinGroup request, telling the group
+    leader's assignor what it wants to read and what it owns already.
     """
+
+    topics: list[str]
+    """Names of the topics the consumer subscribes to."""
+    user_data: bytes | None
+    """Opaque bytes for the assignor's own use, for instance a previous assignment; null if it needs none."""
 
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"

@@ -21,12 +21,12 @@ unpack_ih = struct.Struct(">ih").unpack_from
 
 
 class TopicPartition(kipwire.Struct):
-    """Partitions the consumer holds as it joins, needed for cooperative rebalancing. Since version 1 (KIP-429).
+    """Partitions the consumer holds as it joins, needed for cooperative rebalancing. Since version 1 (KIP-429)."""
 
-    Attributes:
-        topic (string): Name of the topic of the owned partitions.
-        partitions ([]int32): Numbers of the partitions owned in that topic.
-    """
+    topic: str
+    """Name of the topic of the owned partitions."""
+    partitions: list[int]
+    """Numbers of the partitions owned in that topic."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -63,20 +63,22 @@ class TopicPartition(kipwire.Struct):
 
 
 class ConsumerProtocolSubscription(kipwire.Message):
-    """Metadata that a consumer of the classic group protocol embeds in its JoinGroup request, telling the group leader's
-    assignor what it wants to read and what it owns already.
-
-    Attributes:
-        topics ([]string): Names of the topics the consumer subscribes to.
-        user_data (bytes, nullable): Opaque bytes for the assignor's own use, for instance a previous assignment; null
-            if it needs none. Default: null.
-        owned_partitions ([]TopicPartition): Partitions the consumer holds as it joins, needed for cooperative
-            rebalancing. Since version 1 (KIP-429).
-        generation_id (int32): Group generation in which owned_partitions were assigned, so that outdated claims can be
-            told apart; -1 if unknown. Since version 2 (KIP-792). Default: -1.
-        rack_id (string, nullable): Rack the consumer runs in (client.rack), for rack-aware assignment; null if not
-            configured. Since version 3 (KIP-881). Default: null.
+    """Metadata that a consumer of the classic group protocol embeds in its JoinGroup request, telling the group
+    leader's assignor what it wants to read and what it owns already.
     """
+
+    topics: list[str]
+    """Names of the topics the consumer subscribes to."""
+    user_data: bytes | None
+    """Opaque bytes for the assignor's own use, for instance a previous assignment; null if it needs none."""
+    owned_partitions: list[TopicPartition]
+    """Partitions the consumer holds as it joins, needed for cooperative rebalancing. Since version 1 (KIP-429)."""
+    generation_id: int
+    """Group generation in which owned_partitions were assigned, so that outdated claims can be told apart; -1 if
+    unknown. Since version 2 (KIP-792)."""
+    rack_id: str | None
+    """Rack the consumer runs in (client.rack), for rack-aware assignment; null if not configured. Since version 3
+    (KIP-881)."""
 
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"

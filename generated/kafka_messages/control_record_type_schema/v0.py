@@ -16,11 +16,11 @@ __all__ = ["ControlRecordTypeSchema"]
 class ControlRecordTypeSchema(kipwire.Message):
     """Key of a control record in a partition's log, which states its kind; the key begins with a 16-bit schema version.
     Control records are written by brokers and hidden from applications.
-
-    Attributes:
-        type (int16): Kind of control record: 0 abort marker, 1 commit marker, 2 leader change, 3 snapshot header, 4
-            snapshot footer, 5 kraft version, 6 kraft voters.
     """
+
+    type: int
+    """Kind of control record: 0 abort marker, 1 commit marker, 2 leader change, 3 snapshot header, 4 snapshot footer, 5
+    kraft version, 6 kraft voters."""
 
     NAME = "ControlRecordTypeSchema"
     TYPE = "data"

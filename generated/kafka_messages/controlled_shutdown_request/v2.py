@@ -20,15 +20,16 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class ControlledShutdownRequest(kipwire.Message):
-    """Up to Kafka 3.9 a broker of a ZooKeeper-based cluster that was about to stop sent it to the controller, so that its
-    partition leaderships were moved away first. Under KRaft the broker heartbeat does this. Before version 0 stands
+    """Up to Kafka 3.9 a broker of a ZooKeeper-based cluster that was about to stop sent it to the controller, so that
+    its partition leaderships were moved away first. Under KRaft the broker heartbeat does this. Before version 0 stands
     version 0 of RequestHeader, without a client id.
-
-    Attributes:
-        broker_id (int32): Id of the broker that is about to stop.
-        broker_epoch (int64): Epoch of that broker, by which the controller refuses a request of its earlier
-            incarnation; -1 if unknown. Since version 2 (KIP-380). Default: -1.
     """
+
+    broker_id: int
+    """Id of the broker that is about to stop."""
+    broker_epoch: int
+    """Epoch of that broker, by which the controller refuses a request of its earlier incarnation; -1 if unknown. Since
+    version 2 (KIP-380)."""
 
     NAME = "ControlledShutdownRequest"
     TYPE = "request"

@@ -25,12 +25,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class RemainingPartition(kipwire.FlexibleStruct):
-    """Partitions that the broker still leads; with none it may stop.
+    """Partitions that the broker still leads; with none it may stop."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partition_index (int32): Number of the partition within the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partition_index: int
+    """Number of the partition within the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", map_key=True, entity_type="topicName"),
@@ -67,11 +67,12 @@ class RemainingPartition(kipwire.FlexibleStruct):
 class ControlledShutdownResponse(kipwire.FlexibleMessage):
     """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told a stopping broker with it which partitions still
     had no other leader.
-
-    Attributes:
-        error_code (int16): Outcome of the request; 0 means no error.
-        remaining_partitions ([]RemainingPartition): Partitions that the broker still leads; with none it may stop.
     """
+
+    error_code: int
+    """Outcome of the request; 0 means no error."""
+    remaining_partitions: list[RemainingPartition]
+    """Partitions that the broker still leads; with none it may stop."""
 
     NAME = "ControlledShutdownResponse"
     TYPE = "response"

@@ -30,14 +30,16 @@ pack_i16sB = struct.Struct(">i16sB").pack
 
 
 class Listener(kipwire.FlexibleStruct):
-    """The network endpoints at which this controller can be reached.
+    """The network endpoints at which this controller can be reached."""
 
-    Attributes:
-        name (string): Name of the listener, unique within this controller.
-        host (string): Host name or address to connect to.
-        port (uint16): TCP port to connect to.
-        security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    name: str
+    """Name of the listener, unique within this controller."""
+    host: str
+    """Host name or address to connect to."""
+    port: int
+    """TCP port to connect to."""
+    security_protocol: int
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -86,13 +88,14 @@ class Listener(kipwire.FlexibleStruct):
 
 
 class Feature(kipwire.FlexibleStruct):
-    """The features this controller supports, with the range of levels it can handle (KIP-584).
+    """The features this controller supports, with the range of levels it can handle (KIP-584)."""
 
-    Attributes:
-        name (string): Name of the feature, such as metadata.version.
-        min_supported_version (int16): Lowest level of the feature this controller can work with.
-        max_supported_version (int16): Highest level of the feature this controller can work with.
-    """
+    name: str
+    """Name of the feature, such as metadata.version."""
+    min_supported_version: int
+    """Lowest level of the feature this controller can work with."""
+    max_supported_version: int
+    """Highest level of the feature this controller can work with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -131,16 +134,18 @@ class Feature(kipwire.FlexibleStruct):
 class ControllerRegistrationRequest(kipwire.FlexibleMessage):
     """A KRaft controller registers itself with the active controller, announcing its listeners and supported features
     (KIP-919). The quorum thereby learns what each controller can do and how to reach it.
-
-    Attributes:
-        controller_id (int32): Node id of the controller that registers.
-        incarnation_id (uuid): Random id the controller process generates at each start, distinguishing it from its
-            earlier runs.
-        zk_migration_ready (bool): True if the controller has what it needs for the migration from ZooKeeper to KRaft
-            (KIP-866).
-        listeners ([]Listener): The network endpoints at which this controller can be reached.
-        features ([]Feature): The features this controller supports, with the range of levels it can handle (KIP-584).
     """
+
+    controller_id: int
+    """Node id of the controller that registers."""
+    incarnation_id: uuid.UUID
+    """Random id the controller process generates at each start, distinguishing it from its earlier runs."""
+    zk_migration_ready: bool
+    """True if the controller has what it needs for the migration from ZooKeeper to KRaft (KIP-866)."""
+    listeners: list[Listener]
+    """The network endpoints at which this controller can be reached."""
+    features: list[Feature]
+    """The features this controller supports, with the range of levels it can handle (KIP-584)."""
 
     NAME = "ControllerRegistrationRequest"
     TYPE = "request"

@@ -21,14 +21,15 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ControllerRegistrationResponse(kipwire.FlexibleMessage):
-    """The active controller's answer to a controller that wants to be registered (KIP-919).
+    """The active controller's answer to a controller that wants to be registered (KIP-919)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the registering controller is asked to hold back because of a quota; 0
-            when no quota was violated.
-        error_code (int16): Whether the registration was accepted; 0 means no error.
-        error_message (string, nullable): Explanation of why the registration failed; null if there is no error.
-    """
+    throttle_time_ms: int
+    """Milliseconds the registering controller is asked to hold back because of a quota; 0 when no quota was
+    violated."""
+    error_code: int
+    """Whether the registration was accepted; 0 means no error."""
+    error_message: str | None
+    """Explanation of why the registration failed; null if there is no error."""
 
     NAME = "ControllerRegistrationResponse"
     TYPE = "response"

@@ -25,21 +25,24 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class AclCreation(kipwire.Struct):
-    """The entries to add; each is judged on its own and answered at the same position of the response.
+    """The entries to add; each is judged on its own and answered at the same position of the response."""
 
-    Attributes:
-        resource_type (int8): Kind of resource the entry protects: 2 topic, 3 group, 4 cluster, 5 transactional id, 6
-            delegation token, 7 user.
-        resource_name (string): Name of the protected resource, or the prefix if the pattern type is prefixed; "*" with
-            a literal pattern covers every resource of the type.
-        principal (string): Who the entry applies to, written as type and name, for example User:alice; User:* means
-            everybody.
-        host (string): Client address the entry applies to; "*" means any address.
-        operation (int8): Operation being allowed or denied: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8
-            describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14
-            describe tokens, 15 two-phase commit.
-        permission_type (int8): Effect of the entry: 2 deny, 3 allow.
-    """
+    resource_type: int
+    """Kind of resource the entry protects: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7
+    user."""
+    resource_name: str
+    """Name of the protected resource, or the prefix if the pattern type is prefixed; "*" with a literal pattern covers
+    every resource of the type."""
+    principal: str
+    """Who the entry applies to, written as type and name, for example User:alice; User:* means everybody."""
+    host: str
+    """Client address the entry applies to; "*" means any address."""
+    operation: int
+    """Operation being allowed or denied: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster
+    action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15
+    two-phase commit."""
+    permission_type: int
+    """Effect of the entry: 2 deny, 3 allow."""
 
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
@@ -108,12 +111,10 @@ class AclCreation(kipwire.Struct):
 
 
 class CreateAclsRequest(kipwire.Message):
-    """Sent by an admin client to add access control entries to the cluster's authorizer (KIP-140).
+    """Sent by an admin client to add access control entries to the cluster's authorizer (KIP-140)."""
 
-    Attributes:
-        creations ([]AclCreation): The entries to add; each is judged on its own and answered at the same position of
-            the response.
-    """
+    creations: list[AclCreation]
+    """The entries to add; each is judged on its own and answered at the same position of the response."""
 
     NAME = "CreateAclsRequest"
     TYPE = "request"

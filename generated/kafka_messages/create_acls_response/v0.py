@@ -23,12 +23,12 @@ unpack_ii = struct.Struct(">ii").unpack_from
 
 
 class AclCreationResult(kipwire.Struct):
-    """One outcome per requested entry, in the order of the request.
+    """One outcome per requested entry, in the order of the request."""
 
-    Attributes:
-        error_code (int16): Outcome for this entry; 0 = no error, the entry was added.
-        error_message (string, nullable): Human-readable detail on the failure of this entry; null = none.
-    """
+    error_code: int
+    """Outcome for this entry; 0 = no error, the entry was added."""
+    error_message: str | None
+    """Human-readable detail on the failure of this entry; null = none."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -64,13 +64,12 @@ class AclCreationResult(kipwire.Struct):
 
 
 class CreateAclsResponse(kipwire.Message):
-    """Tells the admin client for each requested access control entry whether it was added (KIP-140).
+    """Tells the admin client for each requested access control entry whether it was added (KIP-140)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        results ([]AclCreationResult): One outcome per requested entry, in the order of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    results: list[AclCreationResult]
+    """One outcome per requested entry, in the order of the request."""
 
     NAME = "CreateAclsResponse"
     TYPE = "response"

@@ -18,12 +18,12 @@ __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 
 class CreatableRenewers(kipwire.Struct):
-    """Principals that, besides the owner, may renew the token before it expires; may be empty.
+    """Principals that, besides the owner, may renew the token before it expires; may be empty."""
 
-    Attributes:
-        principal_type (string): Principal type of the renewer, e.g. "User".
-        principal_name (string): Name of the principal allowed to renew the token.
-    """
+    principal_type: str
+    """Principal type of the renewer, e.g. "User"."""
+    principal_name: str
+    """Name of the principal allowed to renew the token."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -62,15 +62,15 @@ class CreatableRenewers(kipwire.Struct):
 
 
 class CreateDelegationTokenRequest(kipwire.Message):
-    """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM as
-    its owner. Introduced by KIP-48.
-
-    Attributes:
-        renewers ([]CreatableRenewers): Principals that, besides the owner, may renew the token before it expires; may
-            be empty.
-        max_lifetime_ms (int64): Longest time in milliseconds the token may live, renewals included; -1 takes the limit
-            configured on the server.
+    """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM
+    as its owner. Introduced by KIP-48.
     """
+
+    renewers: list[CreatableRenewers]
+    """Principals that, besides the owner, may renew the token before it expires; may be empty."""
+    max_lifetime_ms: int
+    """Longest time in milliseconds the token may live, renewals included; -1 takes the limit configured on the
+    server."""
 
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"

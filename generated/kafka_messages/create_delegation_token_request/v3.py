@@ -23,12 +23,12 @@ pack_qx = struct.Struct(">qx").pack
 
 
 class CreatableRenewers(kipwire.FlexibleStruct):
-    """Principals that, besides the owner, may renew the token before it expires; may be empty.
+    """Principals that, besides the owner, may renew the token before it expires; may be empty."""
 
-    Attributes:
-        principal_type (string): Principal type of the renewer, e.g. "User".
-        principal_name (string): Name of the principal allowed to renew the token.
-    """
+    principal_type: str
+    """Principal type of the renewer, e.g. "User"."""
+    principal_name: str
+    """Name of the principal allowed to renew the token."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -70,19 +70,20 @@ class CreatableRenewers(kipwire.FlexibleStruct):
 
 
 class CreateDelegationTokenRequest(kipwire.FlexibleMessage):
-    """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM as
-    its owner. Introduced by KIP-48.
-
-    Attributes:
-        owner_principal_type (string, nullable): Principal type of the token's owner, e.g. "User"; null or empty makes
-            the requester the owner.
-        owner_principal_name (string, nullable): Name of the principal that shall own the token; null or empty makes the
-            requester the owner. Naming someone else needs authorization (KIP-373).
-        renewers ([]CreatableRenewers): Principals that, besides the owner, may renew the token before it expires; may
-            be empty.
-        max_lifetime_ms (int64): Longest time in milliseconds the token may live, renewals included; -1 takes the limit
-            configured on the server.
+    """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM
+    as its owner. Introduced by KIP-48.
     """
+
+    owner_principal_type: str | None
+    """Principal type of the token's owner, e.g. "User"; null or empty makes the requester the owner."""
+    owner_principal_name: str | None
+    """Name of the principal that shall own the token; null or empty makes the requester the owner. Naming someone else
+    needs authorization (KIP-373)."""
+    renewers: list[CreatableRenewers]
+    """Principals that, besides the owner, may renew the token before it expires; may be empty."""
+    max_lifetime_ms: int
+    """Longest time in milliseconds the token may live, renewals included; -1 takes the limit configured on the
+    server."""
 
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"

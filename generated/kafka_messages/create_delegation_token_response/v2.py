@@ -25,22 +25,27 @@ pack_qqq = struct.Struct(">qqq").pack
 
 
 class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
-    """Returns a newly created delegation token with its secret and its time limits.
+    """Returns a newly created delegation token with its secret and its time limits."""
 
-    Attributes:
-        error_code (int16): Whether the token was created; 0 if no error.
-        principal_type (string): Principal type of the token's owner, e.g. "User".
-        principal_name (string): Name of the principal that owns the token.
-        issue_timestamp_ms (int64): When the token was created, in milliseconds since the Unix epoch.
-        expiry_timestamp_ms (int64): When the token expires unless it is renewed, in milliseconds since the Unix epoch.
-        max_timestamp_ms (int64): Time past which the token cannot be renewed any more, in milliseconds since the Unix
-            epoch.
-        token_id (string): Public identifier of the token; serves as the user name in SASL/SCRAM.
-        hmac (bytes): HMAC that proves possession of the token: its secret, used as the password in SASL/SCRAM and to
-            renew, expire or identify the token.
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-    """
+    error_code: int
+    """Whether the token was created; 0 if no error."""
+    principal_type: str
+    """Principal type of the token's owner, e.g. "User"."""
+    principal_name: str
+    """Name of the principal that owns the token."""
+    issue_timestamp_ms: int
+    """When the token was created, in milliseconds since the Unix epoch."""
+    expiry_timestamp_ms: int
+    """When the token expires unless it is renewed, in milliseconds since the Unix epoch."""
+    max_timestamp_ms: int
+    """Time past which the token cannot be renewed any more, in milliseconds since the Unix epoch."""
+    token_id: str
+    """Public identifier of the token; serves as the user name in SASL/SCRAM."""
+    hmac: bytes
+    """HMAC that proves possession of the token: its secret, used as the password in SASL/SCRAM and to renew, expire or
+    identify the token."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
 
     NAME = "CreateDelegationTokenResponse"
     TYPE = "response"

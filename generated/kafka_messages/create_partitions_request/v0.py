@@ -25,11 +25,12 @@ pack_iB = struct.Struct(">iB").pack
 
 
 class CreatePartitionsAssignment(kipwire.Struct):
-    """Replica placement of the partitions to add, in order of their index; null leaves the placement to the controller.
-
-    Attributes:
-        broker_ids ([]int32): Brokers that shall hold replicas of this new partition, the preferred leader first.
+    """Replica placement of the partitions to add, in order of their index; null leaves the placement to the
+    controller.
     """
+
+    broker_ids: list[int]
+    """Brokers that shall hold replicas of this new partition, the preferred leader first."""
 
     FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -52,14 +53,15 @@ class CreatePartitionsAssignment(kipwire.Struct):
 
 
 class CreatePartitionsTopic(kipwire.Struct):
-    """Topics to enlarge.
+    """Topics to enlarge."""
 
-    Attributes:
-        name (string): Name of the topic.
-        count (int32): Total number of partitions the topic shall have afterwards, not the number to add.
-        assignments ([]CreatePartitionsAssignment, nullable): Replica placement of the partitions to add, in order of
-            their index; null leaves the placement to the controller.
-    """
+    name: str
+    """Name of the topic."""
+    count: int
+    """Total number of partitions the topic shall have afterwards, not the number to add."""
+    assignments: list[CreatePartitionsAssignment] | None
+    """Replica placement of the partitions to add, in order of their index; null leaves the placement to the
+    controller."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -109,13 +111,16 @@ class CreatePartitionsTopic(kipwire.Struct):
 
 
 class CreatePartitionsRequest(kipwire.Message):
-    """Sent by admin clients to give existing topics more partitions (KIP-195). The number of partitions can only grow.
-
-    Attributes:
-        topics ([]CreatePartitionsTopic): Topics to enlarge.
-        timeout_ms (int32): How long the request may take until the partitions are created, in milliseconds.
-        validate_only (bool): True for a dry run: the request is checked but no partition is created.
+    """Sent by admin clients to give existing topics more partitions (KIP-195). The number of partitions can only
+    grow.
     """
+
+    topics: list[CreatePartitionsTopic]
+    """Topics to enlarge."""
+    timeout_ms: int
+    """How long the request may take until the partitions are created, in milliseconds."""
+    validate_only: bool
+    """True for a dry run: the request is checked but no partition is created."""
 
     NAME = "CreatePartitionsRequest"
     TYPE = "request"

@@ -24,13 +24,14 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class CreatePartitionsTopicResult(kipwire.FlexibleStruct):
-    """Results, one per topic of the request.
+    """Results, one per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic.
-        error_code (int16): Outcome for this topic; 0 means no error.
-        error_message (string, nullable): Explanation of the topic's error; null if there was none. Default: null.
-    """
+    name: str
+    """Name of the topic."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
+    error_message: str | None
+    """Explanation of the topic's error; null if there was none."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -81,13 +82,13 @@ class CreatePartitionsTopicResult(kipwire.FlexibleStruct):
 
 
 class CreatePartitionsResponse(kipwire.FlexibleMessage):
-    """Answer to CreatePartitions with one result per topic (KIP-195).
+    """Answer to CreatePartitions with one result per topic (KIP-195)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        results ([]CreatePartitionsTopicResult): Results, one per topic of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    results: list[CreatePartitionsTopicResult]
+    """Results, one per topic of the request."""
 
     NAME = "CreatePartitionsResponse"
     TYPE = "response"

@@ -28,12 +28,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class CreatableReplicaAssignment(kipwire.Struct):
-    """Explicit placement of replicas, one entry per partition; empty to let the controller choose.
+    """Explicit placement of replicas, one entry per partition; empty to let the controller choose."""
 
-    Attributes:
-        partition_index (int32): Number of the partition being placed.
-        broker_ids ([]int32): Brokers that shall hold replicas of the partition, the preferred leader first.
-    """
+    partition_index: int
+    """Number of the partition being placed."""
+    broker_ids: list[int]
+    """Brokers that shall hold replicas of the partition, the preferred leader first."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -60,12 +60,12 @@ class CreatableReplicaAssignment(kipwire.Struct):
 
 
 class CreatableTopicConfig(kipwire.Struct):
-    """Topic configs to set explicitly; anything not listed follows the defaults.
+    """Topic configs to set explicitly; anything not listed follows the defaults."""
 
-    Attributes:
-        name (string): Config key, such as cleanup.policy.
-        value (string, nullable): Value for the config key, in its string form; may be null.
-    """
+    name: str
+    """Config key, such as cleanup.policy."""
+    value: str | None
+    """Value for the config key, in its string form; may be null."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -110,18 +110,20 @@ class CreatableTopicConfig(kipwire.Struct):
 
 
 class CreatableTopic(kipwire.Struct):
-    """Topics to create.
+    """Topics to create."""
 
-    Attributes:
-        name (string): Name of the new topic.
-        num_partitions (int32): Number of partitions; -1 if Assignments lists them or, from version 4 on, to use the
-            broker's default (KIP-464).
-        replication_factor (int16): Number of replicas of each partition; -1 if Assignments lists them or, from version
-            4 on, to use the broker's default (KIP-464).
-        assignments ([]CreatableReplicaAssignment): Explicit placement of replicas, one entry per partition; empty to
-            let the controller choose.
-        configs ([]CreatableTopicConfig): Topic configs to set explicitly; anything not listed follows the defaults.
-    """
+    name: str
+    """Name of the new topic."""
+    num_partitions: int
+    """Number of partitions; -1 if Assignments lists them or, from version 4 on, to use the broker's default
+    (KIP-464)."""
+    replication_factor: int
+    """Number of replicas of each partition; -1 if Assignments lists them or, from version 4 on, to use the broker's
+    default (KIP-464)."""
+    assignments: list[CreatableReplicaAssignment]
+    """Explicit placement of replicas, one entry per partition; empty to let the controller choose."""
+    configs: list[CreatableTopicConfig]
+    """Topic configs to set explicitly; anything not listed follows the defaults."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -173,14 +175,14 @@ class CreatableTopic(kipwire.Struct):
 
 
 class CreateTopicsRequest(kipwire.Message):
-    """Sent by admin clients and other tools to create topics (KIP-4).
+    """Sent by admin clients and other tools to create topics (KIP-4)."""
 
-    Attributes:
-        topics ([]CreatableTopic): Topics to create.
-        timeout_ms (int32): How long the request may take until the topics are created, in milliseconds; 60000 unless
-            set otherwise. Default: 60000.
-        validate_only (bool): True for a dry run: the request is checked but no topic is created. Defaults to false.
-    """
+    topics: list[CreatableTopic]
+    """Topics to create."""
+    timeout_ms: int
+    """How long the request may take until the topics are created, in milliseconds; 60000 unless set otherwise."""
+    validate_only: bool
+    """True for a dry run: the request is checked but no topic is created. Defaults to false."""
 
     NAME = "CreateTopicsRequest"
     TYPE = "request"

@@ -18,12 +18,12 @@ __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
 
 class CreatableTopicResult(kipwire.Struct):
-    """Results, one per topic of the request.
+    """Results, one per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic.
-        error_code (int16): Outcome for this topic; 0 means no error.
-    """
+    name: str
+    """Name of the topic."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -55,12 +55,12 @@ class CreatableTopicResult(kipwire.Struct):
 
 
 class CreateTopicsResponse(kipwire.Message):
-    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
-    (KIP-4, KIP-525).
-
-    Attributes:
-        topics ([]CreatableTopicResult): Results, one per topic of the request.
+    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created
+    with (KIP-4, KIP-525).
     """
+
+    topics: list[CreatableTopicResult]
+    """Results, one per topic of the request."""
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"

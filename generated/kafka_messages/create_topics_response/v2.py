@@ -23,13 +23,14 @@ unpack_ii = struct.Struct(">ii").unpack_from
 
 
 class CreatableTopicResult(kipwire.Struct):
-    """Results, one per topic of the request.
+    """Results, one per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic.
-        error_code (int16): Outcome for this topic; 0 means no error.
-        error_message (string, nullable): Explanation of the topic's error; null if there was none.
-    """
+    name: str
+    """Name of the topic."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
+    error_message: str | None
+    """Explanation of the topic's error; null if there was none."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -77,14 +78,15 @@ class CreatableTopicResult(kipwire.Struct):
 
 
 class CreateTopicsResponse(kipwire.Message):
-    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
-    (KIP-4, KIP-525).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        topics ([]CreatableTopicResult): Results, one per topic of the request.
+    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created
+    with (KIP-4, KIP-525).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    topics: list[CreatableTopicResult]
+    """Results, one per topic of the request."""
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"

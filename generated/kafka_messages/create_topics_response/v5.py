@@ -28,16 +28,19 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class CreatableTopicConfigs(kipwire.FlexibleStruct):
-    """Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525).
+    """Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525)."""
 
-    Attributes:
-        name (string): Config key.
-        value (string, nullable): Value in effect, in its string form; null if there is none or it must not be shown.
-        read_only (bool): True if the config cannot be changed by clients.
-        config_source (int8): Where the value comes from: 1 topic config, 2 dynamic broker config, 3 dynamic default for
-            all brokers, 4 static broker config, 5 built-in default; -1 if not set. Default: -1.
-        is_sensitive (bool): True for secrets such as passwords, whose value is not returned.
-    """
+    name: str
+    """Config key."""
+    value: str | None
+    """Value in effect, in its string form; null if there is none or it must not be shown."""
+    read_only: bool
+    """True if the config cannot be changed by clients."""
+    config_source: int
+    """Where the value comes from: 1 topic config, 2 dynamic broker config, 3 dynamic default for all brokers, 4 static
+    broker config, 5 built-in default; -1 if not set."""
+    is_sensitive: bool
+    """True for secrets such as passwords, whose value is not returned."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -104,21 +107,23 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
 
 
 class CreatableTopicResult(kipwire.FlexibleStruct):
-    """Results, one per topic of the request.
+    """Results, one per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic.
-        error_code (int16): Outcome for this topic; 0 means no error.
-        error_message (string, nullable): Explanation of the topic's error; null if there was none.
-        topic_config_error_code (int16, tag 0): Why the topic's properties are withheld although it was created, for
-            instance a missing right to describe configs; 0 means no error (tagged, from version 5 on).
-        num_partitions (int32): Number of partitions of the new topic; -1 if not disclosed (from version 5 on, KIP-525).
-            Default: -1.
-        replication_factor (int16): Number of replicas per partition of the new topic; -1 if not disclosed (from version
-            5 on, KIP-525). Default: -1.
-        configs ([]CreatableTopicConfigs, nullable): Configs in effect for the new topic; null if not disclosed (from
-            version 5 on, KIP-525).
-    """
+    name: str
+    """Name of the topic."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
+    error_message: str | None
+    """Explanation of the topic's error; null if there was none."""
+    topic_config_error_code: int
+    """Why the topic's properties are withheld although it was created, for instance a missing right to describe
+    configs; 0 means no error (tagged, from version 5 on)."""
+    num_partitions: int
+    """Number of partitions of the new topic; -1 if not disclosed (from version 5 on, KIP-525)."""
+    replication_factor: int
+    """Number of replicas per partition of the new topic; -1 if not disclosed (from version 5 on, KIP-525)."""
+    configs: list[CreatableTopicConfigs] | None
+    """Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525)."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -215,14 +220,15 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
 
 
 class CreateTopicsResponse(kipwire.FlexibleMessage):
-    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
-    (KIP-4, KIP-525).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        topics ([]CreatableTopicResult): Results, one per topic of the request.
+    """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created
+    with (KIP-4, KIP-525).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    topics: list[CreatableTopicResult]
+    """Results, one per topic of the request."""
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"

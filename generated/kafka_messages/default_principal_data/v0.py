@@ -22,13 +22,14 @@ pack_Bx = struct.Struct(">Bx").pack
 class DefaultPrincipalData(kipwire.FlexibleMessage):
     """Byte form of an authenticated principal, as the default principal builder writes it. A broker puts it into an
     Envelope request when it forwards a client's request to the controller (KIP-590).
-
-    Attributes:
-        type (string): Kind of principal, for instance User.
-        name (string): Name of the principal within its type.
-        token_authenticated (bool): True if the client proved its identity with a delegation token, which restricts what
-            it may do with tokens.
     """
+
+    type: str
+    """Kind of principal, for instance User."""
+    name: str
+    """Name of the principal within its type."""
+    token_authenticated: bool
+    """True if the client proved its identity with a delegation token, which restricts what it may do with tokens."""
 
     NAME = "DefaultPrincipalData"
     TYPE = "data"

@@ -23,18 +23,23 @@ pack_qqq = struct.Struct(">qqq").pack
 class DelegationTokenRecord(kipwire.FlexibleMessage):
     """Metadata log record that creates or renews a delegation token (the tokens of KIP-48, kept by KRaft controllers in
     __cluster_metadata). The secret HMAC is not part of it.
-
-    Attributes:
-        owner (string): Principal that the token authenticates as, in a form such as User:alice.
-        requester (string): Principal that asked for the token; differs from the owner if it was created on someone
-            else's behalf (KIP-373).
-        renewers ([]string): Principals besides the owner that may renew the token; empty = none.
-        issue_timestamp (int64): Time in milliseconds since the epoch at which the token was created.
-        max_timestamp (int64): Time in milliseconds since the epoch beyond which the token can never be renewed.
-        expiration_timestamp (int64): Time in milliseconds since the epoch at which the token expires unless it is
-            renewed.
-        token_id (string): Unique id of the token, which clients use as their user name when they authenticate with it.
     """
+
+    owner: str
+    """Principal that the token authenticates as, in a form such as User:alice."""
+    requester: str
+    """Principal that asked for the token; differs from the owner if it was created on someone else's behalf
+    (KIP-373)."""
+    renewers: list[str]
+    """Principals besides the owner that may renew the token; empty = none."""
+    issue_timestamp: int
+    """Time in milliseconds since the epoch at which the token was created."""
+    max_timestamp: int
+    """Time in milliseconds since the epoch beyond which the token can never be renewed."""
+    expiration_timestamp: int
+    """Time in milliseconds since the epoch at which the token expires unless it is renewed."""
+    token_id: str
+    """Unique id of the token, which clients use as their user name when they authenticate with it."""
 
     NAME = "DelegationTokenRecord"
     TYPE = "metadata"

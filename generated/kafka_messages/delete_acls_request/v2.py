@@ -25,22 +25,25 @@ pack_bbx = struct.Struct(">bbx").pack
 
 
 class DeleteAclsFilter(kipwire.FlexibleStruct):
-    """The filters; every stored entry that fits at least one of them is to be removed.
+    """The filters; every stored entry that fits at least one of them is to be removed."""
 
-    Attributes:
-        resource_type_filter (int8): Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id,
-            6 delegation token, 7 user.
-        resource_name_filter (string, nullable): Resource name to match, interpreted as pattern_type_filter says; null =
-            any name.
-        pattern_type_filter (int8): Which pattern types fit: 1 any, 2 match (every pattern that would apply to the
-            name), 3 literal (default), 4 prefixed. Since version 1 (KIP-290). Default: 3.
-        principal_filter (string, nullable): Principal to match, for example User:alice; null = any principal.
-        host_filter (string, nullable): Client address to match, as in the entry; null = any.
-        operation (int8): Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
-            cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
-            tokens, 15 two-phase commit.
-        permission_type (int8): Effect to match: 1 any, 2 deny, 3 allow.
-    """
+    resource_type_filter: int
+    """Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
+    resource_name_filter: str | None
+    """Resource name to match, interpreted as pattern_type_filter says; null = any name."""
+    pattern_type_filter: int
+    """Which pattern types fit: 1 any, 2 match (every pattern that would apply to the name), 3 literal (default), 4
+    prefixed. Since version 1 (KIP-290)."""
+    principal_filter: str | None
+    """Principal to match, for example User:alice; null = any principal."""
+    host_filter: str | None
+    """Client address to match, as in the entry; null = any."""
+    operation: int
+    """Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10
+    describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
+    commit."""
+    permission_type: int
+    """Effect to match: 1 any, 2 deny, 3 allow."""
 
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
@@ -135,11 +138,10 @@ class DeleteAclsFilter(kipwire.FlexibleStruct):
 
 
 class DeleteAclsRequest(kipwire.FlexibleMessage):
-    """Sent by an admin client to remove all access control entries that match any of the given filters (KIP-140).
+    """Sent by an admin client to remove all access control entries that match any of the given filters (KIP-140)."""
 
-    Attributes:
-        filters ([]DeleteAclsFilter): The filters; every stored entry that fits at least one of them is to be removed.
-    """
+    filters: list[DeleteAclsFilter]
+    """The filters; every stored entry that fits at least one of them is to be removed."""
 
     NAME = "DeleteAclsRequest"
     TYPE = "request"

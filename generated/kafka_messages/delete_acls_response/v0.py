@@ -27,21 +27,27 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class DeleteAclsMatchingAcl(kipwire.Struct):
-    """The stored entries that fitted this filter.
+    """The stored entries that fitted this filter."""
 
-    Attributes:
-        error_code (int16): Outcome of removing this one entry; 0 = no error, it was deleted.
-        error_message (string, nullable): Human-readable detail on why this entry could not be removed; null = none.
-        resource_type (int8): Kind of resource the entry protected: 2 topic, 3 group, 4 cluster, 5 transactional id, 6
-            delegation token, 7 user.
-        resource_name (string): Name or prefix of the resource the entry protected; "*" = all of its type.
-        principal (string): Principal the entry applied to, for example User:alice.
-        host (string): Client address the entry applied to; "*" = any.
-        operation (int8): Operation the entry governed: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe,
-            9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
-            tokens, 15 two-phase commit.
-        permission_type (int8): Effect the entry had: 2 deny, 3 allow.
-    """
+    error_code: int
+    """Outcome of removing this one entry; 0 = no error, it was deleted."""
+    error_message: str | None
+    """Human-readable detail on why this entry could not be removed; null = none."""
+    resource_type: int
+    """Kind of resource the entry protected: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7
+    user."""
+    resource_name: str
+    """Name or prefix of the resource the entry protected; "*" = all of its type."""
+    principal: str
+    """Principal the entry applied to, for example User:alice."""
+    host: str
+    """Client address the entry applied to; "*" = any."""
+    operation: int
+    """Operation the entry governed: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action,
+    10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
+    commit."""
+    permission_type: int
+    """Effect the entry had: 2 deny, 3 allow."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -133,13 +139,14 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
 
 
 class DeleteAclsFilterResult(kipwire.Struct):
-    """One result per filter, in the order of the request.
+    """One result per filter, in the order of the request."""
 
-    Attributes:
-        error_code (int16): Outcome for this filter as a whole; 0 = no error.
-        error_message (string, nullable): Human-readable detail on why the filter failed; null = none.
-        matching_acls ([]DeleteAclsMatchingAcl): The stored entries that fitted this filter.
-    """
+    error_code: int
+    """Outcome for this filter as a whole; 0 = no error."""
+    error_message: str | None
+    """Human-readable detail on why the filter failed; null = none."""
+    matching_acls: list[DeleteAclsMatchingAcl]
+    """The stored entries that fitted this filter."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -187,13 +194,14 @@ class DeleteAclsFilterResult(kipwire.Struct):
 
 
 class DeleteAclsResponse(kipwire.Message):
-    """Reports to the admin client which access control entries each filter hit and whether they were removed (KIP-140).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        filter_results ([]DeleteAclsFilterResult): One result per filter, in the order of the request.
+    """Reports to the admin client which access control entries each filter hit and whether they were removed
+    (KIP-140).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    filter_results: list[DeleteAclsFilterResult]
+    """One result per filter, in the order of the request."""
 
     NAME = "DeleteAclsResponse"
     TYPE = "response"

@@ -18,12 +18,12 @@ __all__ = ["DeleteGroupsRequest"]
 
 
 class DeleteGroupsRequest(kipwire.FlexibleMessage):
-    """Deletes groups with their committed offsets and other state; sent by admin clients to the coordinator of the groups
-    (KIP-229). A group must have no active members.
-
-    Attributes:
-        groups_names ([]string): Ids of the groups to delete; this broker should be the coordinator of all of them.
+    """Deletes groups with their committed offsets and other state; sent by admin clients to the coordinator of the
+    groups (KIP-229). A group must have no active members.
     """
+
+    groups_names: list[str]
+    """Ids of the groups to delete; this broker should be the coordinator of all of them."""
 
     NAME = "DeleteGroupsRequest"
     TYPE = "request"

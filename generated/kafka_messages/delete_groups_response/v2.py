@@ -25,13 +25,12 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class DeletableGroupResult(kipwire.FlexibleStruct):
-    """One result for each group that was to be deleted.
+    """One result for each group that was to be deleted."""
 
-    Attributes:
-        group_id (string): Id of the group that this result is about.
-        error_code (int16): Why the group was not deleted, for instance because it is not empty; 0 = no error, it is
-            gone.
-    """
+    group_id: str
+    """Id of the group that this result is about."""
+    error_code: int
+    """Why the group was not deleted, for instance because it is not empty; 0 = no error, it is gone."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
@@ -66,13 +65,12 @@ class DeletableGroupResult(kipwire.FlexibleStruct):
 
 
 class DeleteGroupsResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to DeleteGroupsRequest, with one result per group.
+    """The group coordinator's answer to DeleteGroupsRequest, with one result per group."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        results ([]DeletableGroupResult): One result for each group that was to be deleted.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    results: list[DeletableGroupResult]
+    """One result for each group that was to be deleted."""
 
     NAME = "DeleteGroupsResponse"
     TYPE = "response"

@@ -23,12 +23,12 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class DeleteRecordsPartition(kipwire.Struct):
-    """Partitions of the topic to discard records from.
+    """Partitions of the topic to discard records from."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        offset (int64): First offset to keep, everything before it is discarded; -1 stands for the high watermark.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    offset: int
+    """First offset to keep, everything before it is discarded; -1 stands for the high watermark."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -50,12 +50,12 @@ class DeleteRecordsPartition(kipwire.Struct):
 
 
 class DeleteRecordsTopic(kipwire.Struct):
-    """Topics with partitions to truncate at the old end.
+    """Topics with partitions to truncate at the old end."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]DeleteRecordsPartition): Partitions of the topic to discard records from.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[DeleteRecordsPartition]
+    """Partitions of the topic to discard records from."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -88,13 +88,14 @@ class DeleteRecordsTopic(kipwire.Struct):
 
 
 class DeleteRecordsRequest(kipwire.Message):
-    """Sent by admin clients to partition leaders to discard all records before a given offset, thus moving the log start
-    offset forward (KIP-107).
-
-    Attributes:
-        topics ([]DeleteRecordsTopic): Topics with partitions to truncate at the old end.
-        timeout_ms (int32): How long to wait for all replicas to carry out the deletion, in milliseconds.
+    """Sent by admin clients to partition leaders to discard all records before a given offset, thus moving the log
+    start offset forward (KIP-107).
     """
+
+    topics: list[DeleteRecordsTopic]
+    """Topics with partitions to truncate at the old end."""
+    timeout_ms: int
+    """How long to wait for all replicas to carry out the deletion, in milliseconds."""
 
     NAME = "DeleteRecordsRequest"
     TYPE = "request"

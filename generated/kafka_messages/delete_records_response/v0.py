@@ -24,14 +24,14 @@ pack_iqh = struct.Struct(">iqh").pack
 
 
 class DeleteRecordsPartitionResult(kipwire.Struct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        low_watermark (int64): Smallest log start offset among the partition's live replicas after the deletion; -1 if
-            the deletion failed.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    low_watermark: int
+    """Smallest log start offset among the partition's live replicas after the deletion; -1 if the deletion failed."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -55,12 +55,12 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
 
 class DeleteRecordsTopicResult(kipwire.Struct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]DeleteRecordsPartitionResult): Results of the topic's partitions.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[DeleteRecordsPartitionResult]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -95,13 +95,13 @@ class DeleteRecordsTopicResult(kipwire.Struct):
 
 
 class DeleteRecordsResponse(kipwire.Message):
-    """Answer to DeleteRecords with the new low watermark of each partition (KIP-107).
+    """Answer to DeleteRecords with the new low watermark of each partition (KIP-107)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        topics ([]DeleteRecordsTopicResult): Results grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    topics: list[DeleteRecordsTopicResult]
+    """Results grouped by topic."""
 
     NAME = "DeleteRecordsResponse"
     TYPE = "response"

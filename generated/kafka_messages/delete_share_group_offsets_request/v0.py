@@ -18,11 +18,10 @@ __all__ = ["DeleteShareGroupOffsetsRequestTopic", "DeleteShareGroupOffsetsReques
 
 
 class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
-    """Topics for which the group's offsets are to be removed, all partitions of each.
+    """Topics for which the group's offsets are to be removed, all partitions of each."""
 
-    Attributes:
-        topic_name (string): Name of a topic whose offsets in this group are to be removed.
-    """
+    topic_name: str
+    """Name of a topic whose offsets in this group are to be removed."""
 
     FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -52,12 +51,12 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
 class DeleteShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """An admin client asks the group coordinator to remove a share group's offsets, and so its state, for whole topics.
     Part of share groups (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group whose offsets are to be removed.
-        topics ([]DeleteShareGroupOffsetsRequestTopic): Topics for which the group's offsets are to be removed, all
-            partitions of each.
     """
+
+    group_id: str
+    """Id of the share group whose offsets are to be removed."""
+    topics: list[DeleteShareGroupOffsetsRequestTopic]
+    """Topics for which the group's offsets are to be removed, all partitions of each."""
 
     NAME = "DeleteShareGroupOffsetsRequest"
     TYPE = "request"

@@ -27,15 +27,16 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class DeleteShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
-    """Outcome for each topic of the request.
+    """Outcome for each topic of the request."""
 
-    Attributes:
-        topic_name (string): Name of the topic this outcome is about.
-        topic_id (uuid): Unique id of the topic (KIP-516).
-        error_code (int16): Whether the offsets of this topic were removed; 0 if no error.
-        error_message (string, nullable): Readable explanation of this topic's error; null if there is none. Default:
-            null.
-    """
+    topic_name: str
+    """Name of the topic this outcome is about."""
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516)."""
+    error_code: int
+    """Whether the offsets of this topic were removed; 0 if no error."""
+    error_message: str | None
+    """Readable explanation of this topic's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -96,16 +97,16 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
 
 
 class DeleteShareGroupOffsetsResponse(kipwire.FlexibleMessage):
-    """Reports, for the whole request and per topic, whether the offsets of a share group were removed (KIP-932).
+    """Reports, for the whole request and per topic, whether the offsets of a share group were removed (KIP-932)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Error concerning the group or the whole request; 0 if no error.
-        error_message (string, nullable): Readable explanation of the top-level error; null if there is none. Default:
-            null.
-        responses ([]DeleteShareGroupOffsetsResponseTopic): Outcome for each topic of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Error concerning the group or the whole request; 0 if no error."""
+    error_message: str | None
+    """Readable explanation of the top-level error; null if there is none."""
+    responses: list[DeleteShareGroupOffsetsResponseTopic]
+    """Outcome for each topic of the request."""
 
     NAME = "DeleteShareGroupOffsetsResponse"
     TYPE = "response"

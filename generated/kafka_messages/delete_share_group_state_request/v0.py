@@ -27,11 +27,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Partitions of this topic whose state is to be removed.
+    """Partitions of this topic whose state is to be removed."""
 
-    Attributes:
-        partition (int32): Index of the partition.
-    """
+    partition: int
+    """Index of the partition."""
 
     FIELDS = (kipwire.Field("partition", "Partition", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -52,12 +51,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class DeleteStateData(kipwire.FlexibleStruct):
-    """Topics for which the group's state is to be removed.
+    """Topics for which the group's state is to be removed."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionData): Partitions of this topic whose state is to be removed.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionData]
+    """Partitions of this topic whose state is to be removed."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -87,11 +86,12 @@ class DeleteStateData(kipwire.FlexibleStruct):
 class DeleteShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by a group coordinator to a share coordinator to drop the persisted delivery state of share partitions, for
     instance when their share group is deleted (KIP-932).
-
-    Attributes:
-        group_id (string): The share group whose state is to be removed.
-        topics ([]DeleteStateData): Topics for which the group's state is to be removed.
     """
+
+    group_id: str
+    """The share group whose state is to be removed."""
+    topics: list[DeleteStateData]
+    """Topics for which the group's state is to be removed."""
 
     NAME = "DeleteShareGroupStateRequest"
     TYPE = "request"

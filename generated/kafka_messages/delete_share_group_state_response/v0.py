@@ -27,14 +27,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class PartitionResult(kipwire.FlexibleStruct):
-    """Outcomes for the single partitions of this topic.
+    """Outcomes for the single partitions of this topic."""
 
-    Attributes:
-        partition (int32): Index of the partition.
-        error_code (int16): Outcome of deleting this partition's state; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this partition's error; null if there is none.
-            Default: null.
-    """
+    partition: int
+    """Index of the partition."""
+    error_code: int
+    """Outcome of deleting this partition's state; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this partition's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -75,12 +75,12 @@ class PartitionResult(kipwire.FlexibleStruct):
 
 
 class DeleteStateResult(kipwire.FlexibleStruct):
-    """Outcomes, grouped by topic.
+    """Outcomes, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionResult): Outcomes for the single partitions of this topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionResult]
+    """Outcomes for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -108,11 +108,12 @@ class DeleteStateResult(kipwire.FlexibleStruct):
 
 
 class DeleteShareGroupStateResponse(kipwire.FlexibleMessage):
-    """The share coordinator's answer to a request to delete share group state, with one outcome per partition (KIP-932).
-
-    Attributes:
-        results ([]DeleteStateResult): Outcomes, grouped by topic.
+    """The share coordinator's answer to a request to delete share group state, with one outcome per partition
+    (KIP-932).
     """
+
+    results: list[DeleteStateResult]
+    """Outcomes, grouped by topic."""
 
     NAME = "DeleteShareGroupStateResponse"
     TYPE = "response"

@@ -23,13 +23,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class DeleteTopicsRequest(kipwire.FlexibleMessage):
-    """Sent by an admin client to delete topics along with all their data.
+    """Sent by an admin client to delete topics along with all their data."""
 
-    Attributes:
-        topic_names ([]string): Names of the topics to delete. Up to version 5; from 6 on see Topics.
-        timeout_ms (int32): How long in milliseconds the broker may wait for the deletions to be carried out before it
-            answers.
-    """
+    topic_names: list[str]
+    """Names of the topics to delete. Up to version 5; from 6 on see Topics."""
+    timeout_ms: int
+    """How long in milliseconds the broker may wait for the deletions to be carried out before it answers."""
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"

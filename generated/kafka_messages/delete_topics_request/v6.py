@@ -27,12 +27,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class DeleteTopicState(kipwire.FlexibleStruct):
-    """The topics to delete, each given either by name or by id. Since version 6; older versions use TopicNames.
+    """The topics to delete, each given either by name or by id. Since version 6; older versions use TopicNames."""
 
-    Attributes:
-        name (string, nullable): Name of the topic, or null if it is identified by topic_id. Default: null.
-        topic_id (uuid): Unique id of the topic (KIP-516); the zero UUID if it is identified by Name.
-    """
+    name: str | None
+    """Name of the topic, or null if it is identified by topic_id."""
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516); the zero UUID if it is identified by Name."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=None, nullable=True, entity_type="topicName"),
@@ -74,14 +74,12 @@ class DeleteTopicState(kipwire.FlexibleStruct):
 
 
 class DeleteTopicsRequest(kipwire.FlexibleMessage):
-    """Sent by an admin client to delete topics along with all their data.
+    """Sent by an admin client to delete topics along with all their data."""
 
-    Attributes:
-        topics ([]DeleteTopicState): The topics to delete, each given either by name or by id. Since version 6; older
-            versions use TopicNames.
-        timeout_ms (int32): How long in milliseconds the broker may wait for the deletions to be carried out before it
-            answers.
-    """
+    topics: list[DeleteTopicState]
+    """The topics to delete, each given either by name or by id. Since version 6; older versions use TopicNames."""
+    timeout_ms: int
+    """How long in milliseconds the broker may wait for the deletions to be carried out before it answers."""
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"

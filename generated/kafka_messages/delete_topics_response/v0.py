@@ -18,13 +18,13 @@ __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 
 class DeletableTopicResult(kipwire.Struct):
-    """One result per topic of the request.
+    """One result per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic; from version 6 on null if the topic was requested by id and its name is
-            unknown or must not be revealed.
-        error_code (int16): Outcome for this topic; 0 means no error.
-    """
+    name: str
+    """Name of the topic; from version 6 on null if the topic was requested by id and its name is unknown or must not be
+    revealed."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -56,11 +56,10 @@ class DeletableTopicResult(kipwire.Struct):
 
 
 class DeleteTopicsResponse(kipwire.Message):
-    """Tells an admin client for each topic whether its deletion was accepted.
+    """Tells an admin client for each topic whether its deletion was accepted."""
 
-    Attributes:
-        responses ([]DeletableTopicResult): One result per topic of the request.
-    """
+    responses: list[DeletableTopicResult]
+    """One result per topic of the request."""
 
     NAME = "DeleteTopicsResponse"
     TYPE = "response"

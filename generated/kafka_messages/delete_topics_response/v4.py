@@ -25,13 +25,13 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class DeletableTopicResult(kipwire.FlexibleStruct):
-    """One result per topic of the request.
+    """One result per topic of the request."""
 
-    Attributes:
-        name (string): Name of the topic; from version 6 on null if the topic was requested by id and its name is
-            unknown or must not be revealed.
-        error_code (int16): Outcome for this topic; 0 means no error.
-    """
+    name: str
+    """Name of the topic; from version 6 on null if the topic was requested by id and its name is unknown or must not be
+    revealed."""
+    error_code: int
+    """Outcome for this topic; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -66,13 +66,12 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
 
 
 class DeleteTopicsResponse(kipwire.FlexibleMessage):
-    """Tells an admin client for each topic whether its deletion was accepted.
+    """Tells an admin client for each topic whether its deletion was accepted."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        responses ([]DeletableTopicResult): One result per topic of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    responses: list[DeletableTopicResult]
+    """One result per topic of the request."""
 
     NAME = "DeleteTopicsResponse"
     TYPE = "response"

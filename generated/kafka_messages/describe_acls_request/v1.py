@@ -22,23 +22,26 @@ pack_bb = struct.Struct(">bb").pack
 
 
 class DescribeAclsRequest(kipwire.Message):
-    """Sent by admin clients to list the access control entries that match a filter (KIP-140).
+    """Sent by admin clients to list the access control entries that match a filter (KIP-140)."""
 
-    Attributes:
-        resource_type_filter (int8): Kind of resource the entries shall protect: 1 any, 2 topic, 3 group, 4 cluster, 5
-            transactional id, 6 delegation token, 7 user.
-        resource_name_filter (string, nullable): Name of the resource the entries shall protect; null matches every
-            name.
-        pattern_type_filter (int8): How resource names are compared: 1 any pattern type, 2 every pattern that covers the
-            name, 3 literal (default), 4 prefixed (KIP-290). Default: 3.
-        principal_filter (string, nullable): Principal the entries shall apply to, such as User:alice; null matches
-            every principal.
-        host_filter (string, nullable): Client host the entries shall apply to; null matches every host.
-        operation (int8): Operation the entries shall be about: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7
-            alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create
-            tokens, 14 describe tokens, 15 two-phase commit.
-        permission_type (int8): Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow.
-    """
+    resource_type_filter: int
+    """Kind of resource the entries shall protect: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation
+    token, 7 user."""
+    resource_name_filter: str | None
+    """Name of the resource the entries shall protect; null matches every name."""
+    pattern_type_filter: int
+    """How resource names are compared: 1 any pattern type, 2 every pattern that covers the name, 3 literal (default), 4
+    prefixed (KIP-290)."""
+    principal_filter: str | None
+    """Principal the entries shall apply to, such as User:alice; null matches every principal."""
+    host_filter: str | None
+    """Client host the entries shall apply to; null matches every host."""
+    operation: int
+    """Operation the entries shall be about: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
+    cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15
+    two-phase commit."""
+    permission_type: int
+    """Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow."""
 
     NAME = "DescribeAclsRequest"
     TYPE = "request"

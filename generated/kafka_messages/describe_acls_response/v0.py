@@ -27,16 +27,18 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class AclDescription(kipwire.Struct):
-    """Access control entries of this resource pattern that match the filter.
+    """Access control entries of this resource pattern that match the filter."""
 
-    Attributes:
-        principal (string): Principal the entry applies to, such as User:alice; User:* means everyone.
-        host (string): Client host the entry applies to; * means any host.
-        operation (int8): Operation the entry is about: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe,
-            9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
-            tokens, 15 two-phase commit.
-        permission_type (int8): Effect of the entry: 2 deny, 3 allow.
-    """
+    principal: str
+    """Principal the entry applies to, such as User:alice; User:* means everyone."""
+    host: str
+    """Client host the entry applies to; * means any host."""
+    operation: int
+    """Operation the entry is about: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action,
+    10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
+    commit."""
+    permission_type: int
+    """Effect of the entry: 2 deny, 3 allow."""
 
     FIELDS = (
         kipwire.Field("principal", "Principal", "string", default=""),
@@ -82,14 +84,14 @@ class AclDescription(kipwire.Struct):
 
 
 class DescribeAclsResource(kipwire.Struct):
-    """Resource patterns that have matching entries.
+    """Resource patterns that have matching entries."""
 
-    Attributes:
-        resource_type (int8): Kind of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6
-            delegation token, 7 user.
-        resource_name (string): Name or name prefix of the protected resource; a literal * covers all of its kind.
-        acls ([]AclDescription): Access control entries of this resource pattern that match the filter.
-    """
+    resource_type: int
+    """Kind of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
+    resource_name: str
+    """Name or name prefix of the protected resource; a literal * covers all of its kind."""
+    acls: list[AclDescription]
+    """Access control entries of this resource pattern that match the filter."""
 
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
@@ -126,15 +128,17 @@ class DescribeAclsResource(kipwire.Struct):
 
 
 class DescribeAclsResponse(kipwire.Message):
-    """Answer to DescribeAcls: the matching access control entries, grouped by resource pattern (KIP-140).
+    """Answer to DescribeAcls: the matching access control entries, grouped by resource pattern (KIP-140)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        error_message (string, nullable): Explanation of the error; null if there was none.
-        resources ([]DescribeAclsResource): Resource patterns that have matching entries.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    error_message: str | None
+    """Explanation of the error; null if there was none."""
+    resources: list[DescribeAclsResource]
+    """Resource patterns that have matching entries."""
 
     NAME = "DescribeAclsResponse"
     TYPE = "response"

@@ -25,14 +25,15 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class ComponentData(kipwire.FlexibleStruct):
-    """Conditions an entity has to meet, at most one per entity type; an empty list sets no condition.
+    """Conditions an entity has to meet, at most one per entity type; an empty list sets no condition."""
 
-    Attributes:
-        entity_type (string): Kind of entity the condition is about: "user", "client-id" or "ip".
-        match_type (int8): How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any
-            entity of this type that is specified.
-        match (string, nullable): Name to compare with if match_type is 0 (exact); null for the other match types.
-    """
+    entity_type: str
+    """Kind of entity the condition is about: "user", "client-id" or "ip"."""
+    match_type: int
+    """How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any entity of this type
+    that is specified."""
+    match: str | None
+    """Name to compare with if match_type is 0 (exact); null for the other match types."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -85,13 +86,13 @@ class ComponentData(kipwire.FlexibleStruct):
 class DescribeClientQuotasRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker for the quotas configured for the client entities that pass a filter (users, client
     ids, IP addresses). Introduced by KIP-546.
-
-    Attributes:
-        components ([]ComponentData): Conditions an entity has to meet, at most one per entity type; an empty list sets
-            no condition.
-        strict (bool): If true, entities that also carry an entity type not listed in Components are left out; if false
-            they are included.
     """
+
+    components: list[ComponentData]
+    """Conditions an entity has to meet, at most one per entity type; an empty list sets no condition."""
+    strict: bool
+    """If true, entities that also carry an entity type not listed in Components are left out; if false they are
+    included."""
 
     NAME = "DescribeClientQuotasRequest"
     TYPE = "request"

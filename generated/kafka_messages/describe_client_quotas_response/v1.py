@@ -25,13 +25,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class EntityData(kipwire.FlexibleStruct):
-    """Parts that together identify the entity, e.g. a user combined with a client id.
+    """Parts that together identify the entity, e.g. a user combined with a client id."""
 
-    Attributes:
-        entity_type (string): Kind of this part: "user", "client-id" or "ip".
-        entity_name (string, nullable): Name of the user, client id or address; null stands for the default entity of
-            the type.
-    """
+    entity_type: str
+    """Kind of this part: "user", "client-id" or "ip"."""
+    entity_name: str | None
+    """Name of the user, client id or address; null stands for the default entity of the type."""
 
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
@@ -79,13 +78,12 @@ class EntityData(kipwire.FlexibleStruct):
 
 
 class ValueData(kipwire.FlexibleStruct):
-    """Quota settings configured for the entity.
+    """Quota settings configured for the entity."""
 
-    Attributes:
-        key (string): Name of the quota setting, e.g. "producer_byte_rate", "consumer_byte_rate" or
-            "request_percentage".
-        value (float64): Configured limit, in the unit the quota setting implies (bytes per second, percent ...).
-    """
+    key: str
+    """Name of the quota setting, e.g. "producer_byte_rate", "consumer_byte_rate" or "request_percentage"."""
+    value: float
+    """Configured limit, in the unit the quota setting implies (bytes per second, percent ...)."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -120,12 +118,12 @@ class ValueData(kipwire.FlexibleStruct):
 
 
 class EntryData(kipwire.FlexibleStruct):
-    """One entry per matching entity that has quotas; null if the request failed.
+    """One entry per matching entity that has quotas; null if the request failed."""
 
-    Attributes:
-        entity ([]EntityData): Parts that together identify the entity, e.g. a user combined with a client id.
-        values ([]ValueData): Quota settings configured for the entity.
-    """
+    entity: list[EntityData]
+    """Parts that together identify the entity, e.g. a user combined with a client id."""
+    values: list[ValueData]
+    """Quota settings configured for the entity."""
 
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
@@ -155,15 +153,16 @@ class EntryData(kipwire.FlexibleStruct):
 
 
 class DescribeClientQuotasResponse(kipwire.FlexibleMessage):
-    """Lists the quotas configured for the entities that passed the filter of the request (KIP-546).
+    """Lists the quotas configured for the entities that passed the filter of the request (KIP-546)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request; 0 if the quotas could be described without error.
-        error_message (string, nullable): Readable explanation of the error; null if the request succeeded.
-        entries ([]EntryData, nullable): One entry per matching entity that has quotas; null if the request failed.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request; 0 if the quotas could be described without error."""
+    error_message: str | None
+    """Readable explanation of the error; null if the request succeeded."""
+    entries: list[EntryData] | None
+    """One entry per matching entity that has quotas; null if the request failed."""
 
     NAME = "DescribeClientQuotasResponse"
     TYPE = "response"

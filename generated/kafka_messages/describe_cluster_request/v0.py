@@ -21,13 +21,12 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class DescribeClusterRequest(kipwire.FlexibleMessage):
-    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
-    KIP-700.
-
-    Attributes:
-        include_cluster_authorized_operations (bool): Whether the answer should say which operations on the cluster the
-            caller is authorized for.
+    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced
+    by KIP-700.
     """
+
+    include_cluster_authorized_operations: bool
+    """Whether the answer should say which operations on the cluster the caller is authorized for."""
 
     NAME = "DescribeClusterRequest"
     TYPE = "request"

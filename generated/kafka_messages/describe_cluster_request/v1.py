@@ -21,15 +21,14 @@ pack_Bbx = struct.Struct(">Bbx").pack
 
 
 class DescribeClusterRequest(kipwire.FlexibleMessage):
-    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
-    KIP-700.
-
-    Attributes:
-        include_cluster_authorized_operations (bool): Whether the answer should say which operations on the cluster the
-            caller is authorized for.
-        endpoint_type (int8): Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means
-            brokers. Default: 1.
+    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced
+    by KIP-700.
     """
+
+    include_cluster_authorized_operations: bool
+    """Whether the answer should say which operations on the cluster the caller is authorized for."""
+    endpoint_type: int
+    """Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers."""
 
     NAME = "DescribeClusterRequest"
     TYPE = "request"

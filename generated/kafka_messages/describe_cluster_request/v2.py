@@ -21,17 +21,16 @@ pack_BbBx = struct.Struct(">BbBx").pack
 
 
 class DescribeClusterRequest(kipwire.FlexibleMessage):
-    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
-    KIP-700.
-
-    Attributes:
-        include_cluster_authorized_operations (bool): Whether the answer should say which operations on the cluster the
-            caller is authorized for.
-        endpoint_type (int8): Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means
-            brokers. Default: 1.
-        include_fenced_brokers (bool): Whether fenced brokers are listed too; only applies to brokers, not to
-            controllers.
+    """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced
+    by KIP-700.
     """
+
+    include_cluster_authorized_operations: bool
+    """Whether the answer should say which operations on the cluster the caller is authorized for."""
+    endpoint_type: int
+    """Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers."""
+    include_fenced_brokers: bool
+    """Whether fenced brokers are listed too; only applies to brokers, not to controllers."""
 
     NAME = "DescribeClusterRequest"
     TYPE = "request"

@@ -26,14 +26,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class DescribeClusterBroker(kipwire.FlexibleStruct):
-    """Nodes of the requested endpoint type; controllers if EndpointType is 2.
+    """Nodes of the requested endpoint type; controllers if EndpointType is 2."""
 
-    Attributes:
-        broker_id (int32): Node id of the broker or controller.
-        host (string): Host name or address under which the node can be reached.
-        port (int32): TCP port under which the node can be reached.
-        rack (string, nullable): Rack the node is configured to be in; null if none is set or known. Default: null.
-    """
+    broker_id: int
+    """Node id of the broker or controller."""
+    host: str
+    """Host name or address under which the node can be reached."""
+    port: int
+    """TCP port under which the node can be reached."""
+    rack: str | None
+    """Rack the node is configured to be in; null if none is set or known."""
 
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -87,20 +89,24 @@ class DescribeClusterBroker(kipwire.FlexibleStruct):
 
 
 class DescribeClusterResponse(kipwire.FlexibleMessage):
-    """Describes the cluster: its id, its controller and the endpoints of its brokers or controllers (KIP-700).
+    """Describes the cluster: its id, its controller and the endpoints of its brokers or controllers (KIP-700)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request; 0 if no error.
-        error_message (string, nullable): Readable explanation of the error; null if there is none. Default: null.
-        cluster_id (string): Id of the cluster that answered.
-        controller_id (int32): Node id of the controller as shown to the caller; -1 if unknown. A broker of a KRaft
-            cluster names some live broker that forwards controller requests. Default: -1.
-        brokers ([]DescribeClusterBroker): Nodes of the requested endpoint type; controllers if EndpointType is 2.
-        cluster_authorized_operations (int32): Bit field of the ACL operations on the cluster the caller may perform
-            (bit n = operation code n); -2147483648 if not asked for. Default: -2147483648.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request; 0 if no error."""
+    error_message: str | None
+    """Readable explanation of the error; null if there is none."""
+    cluster_id: str
+    """Id of the cluster that answered."""
+    controller_id: int
+    """Node id of the controller as shown to the caller; -1 if unknown. A broker of a KRaft cluster names some live
+    broker that forwards controller requests."""
+    brokers: list[DescribeClusterBroker]
+    """Nodes of the requested endpoint type; controllers if EndpointType is 2."""
+    cluster_authorized_operations: int
+    """Bit field of the ACL operations on the cluster the caller may perform (bit n = operation code n); -2147483648 if
+    not asked for."""
 
     NAME = "DescribeClusterResponse"
     TYPE = "response"

@@ -23,16 +23,15 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class DescribeConfigsResource(kipwire.Struct):
-    """The resources whose configuration is wanted.
+    """The resources whose configuration is wanted."""
 
-    Attributes:
-        resource_type (int8): Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32
-            group.
-        resource_name (string): Name of the resource: a topic name, a broker id in decimal digits, a group id and so on,
-            according to its type.
-        configuration_keys ([]string, nullable): Names of the settings wanted; null asks for all settings of the
-            resource.
-    """
+    resource_type: int
+    """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource: a topic name, a broker id in decimal digits, a group id and so on, according to its
+    type."""
+    configuration_keys: list[str] | None
+    """Names of the settings wanted; null asks for all settings of the resource."""
 
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
@@ -77,12 +76,13 @@ class DescribeConfigsResource(kipwire.Struct):
 class DescribeConfigsRequest(kipwire.Message):
     """A client asks for the configuration of topics, brokers, broker loggers, client metrics subscriptions or groups
     (KIP-133). Values that belong to one broker are best asked of that very broker.
-
-    Attributes:
-        resources ([]DescribeConfigsResource): The resources whose configuration is wanted.
-        include_synonyms (bool): True to also learn from where else each setting could take its value, in order of
-            precedence (KIP-226). Since version 1.
     """
+
+    resources: list[DescribeConfigsResource]
+    """The resources whose configuration is wanted."""
+    include_synonyms: bool
+    """True to also learn from where else each setting could take its value, in order of precedence (KIP-226). Since
+    version 1."""
 
     NAME = "DescribeConfigsRequest"
     TYPE = "request"

@@ -27,16 +27,18 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class DescribeConfigsResourceResult(kipwire.Struct):
-    """The settings of this resource.
+    """The settings of this resource."""
 
-    Attributes:
-        name (string): Name of the setting, such as retention.ms.
-        value (string, nullable): Value in effect, as text; null if it has none or must not be shown because it is
-            sensitive.
-        read_only (bool): True if the setting cannot be altered while the cluster runs.
-        is_default (bool): True if the value was not set explicitly. Only in version 0; later see ConfigSource.
-        is_sensitive (bool): True if the setting holds a secret, such as a password, whose value is withheld.
-    """
+    name: str
+    """Name of the setting, such as retention.ms."""
+    value: str | None
+    """Value in effect, as text; null if it has none or must not be shown because it is sensitive."""
+    read_only: bool
+    """True if the setting cannot be altered while the cluster runs."""
+    is_default: bool
+    """True if the value was not set explicitly. Only in version 0; later see ConfigSource."""
+    is_sensitive: bool
+    """True if the setting holds a secret, such as a password, whose value is withheld."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -101,16 +103,18 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
 
 class DescribeConfigsResult(kipwire.Struct):
-    """One result per requested resource.
+    """One result per requested resource."""
 
-    Attributes:
-        error_code (int16): Whether the configuration of this resource could be read; 0 means no error.
-        error_message (string, nullable): Explanation of this resource's error; null if there is none.
-        resource_type (int8): Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32
-            group.
-        resource_name (string): Name of the resource, as it was asked for.
-        configs ([]DescribeConfigsResourceResult): The settings of this resource.
-    """
+    error_code: int
+    """Whether the configuration of this resource could be read; 0 means no error."""
+    error_message: str | None
+    """Explanation of this resource's error; null if there is none."""
+    resource_type: int
+    """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource, as it was asked for."""
+    configs: list[DescribeConfigsResourceResult]
+    """The settings of this resource."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -176,12 +180,12 @@ class DescribeConfigsResult(kipwire.Struct):
 class DescribeConfigsResponse(kipwire.Message):
     """The settings of the resources named in a DescribeConfigs request, each with its value and where that value comes
     from.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        results ([]DescribeConfigsResult): One result per requested resource.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    results: list[DescribeConfigsResult]
+    """One result per requested resource."""
 
     NAME = "DescribeConfigsResponse"
     TYPE = "response"

@@ -32,15 +32,15 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class DescribeConfigsSynonym(kipwire.Struct):
-    """Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms was set.
+    """Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms was set."""
 
-    Attributes:
-        name (string): Name under which the value is set at that place, possibly different from the described setting's
-            name.
-        value (string, nullable): Value found there, as text; null if it has none or is sensitive.
-        source (int8): Where this value is set: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic
-            default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group.
-    """
+    name: str
+    """Name under which the value is set at that place, possibly different from the described setting's name."""
+    value: str | None
+    """Value found there, as text; null if it has none or is sensitive."""
+    source: int
+    """Where this value is set: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic default), 4 static
+    broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -90,20 +90,21 @@ class DescribeConfigsSynonym(kipwire.Struct):
 
 
 class DescribeConfigsResourceResult(kipwire.Struct):
-    """The settings of this resource.
+    """The settings of this resource."""
 
-    Attributes:
-        name (string): Name of the setting, such as retention.ms.
-        value (string, nullable): Value in effect, as text; null if it has none or must not be shown because it is
-            sensitive.
-        read_only (bool): True if the setting cannot be altered while the cluster runs.
-        config_source (int8): Where the value comes from: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers
-            (dynamic default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8
-            group; -1 if not set. Default: -1.
-        is_sensitive (bool): True if the setting holds a secret, such as a password, whose value is withheld.
-        synonyms ([]DescribeConfigsSynonym): Settings that can supply the value, the one with precedence first; filled
-            only if IncludeSynonyms was set.
-    """
+    name: str
+    """Name of the setting, such as retention.ms."""
+    value: str | None
+    """Value in effect, as text; null if it has none or must not be shown because it is sensitive."""
+    read_only: bool
+    """True if the setting cannot be altered while the cluster runs."""
+    config_source: int
+    """Where the value comes from: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic default), 4
+    static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group; -1 if not set."""
+    is_sensitive: bool
+    """True if the setting holds a secret, such as a password, whose value is withheld."""
+    synonyms: list[DescribeConfigsSynonym]
+    """Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms was set."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -174,16 +175,18 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
 
 class DescribeConfigsResult(kipwire.Struct):
-    """One result per requested resource.
+    """One result per requested resource."""
 
-    Attributes:
-        error_code (int16): Whether the configuration of this resource could be read; 0 means no error.
-        error_message (string, nullable): Explanation of this resource's error; null if there is none.
-        resource_type (int8): Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32
-            group.
-        resource_name (string): Name of the resource, as it was asked for.
-        configs ([]DescribeConfigsResourceResult): The settings of this resource.
-    """
+    error_code: int
+    """Whether the configuration of this resource could be read; 0 means no error."""
+    error_message: str | None
+    """Explanation of this resource's error; null if there is none."""
+    resource_type: int
+    """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource, as it was asked for."""
+    configs: list[DescribeConfigsResourceResult]
+    """The settings of this resource."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -249,12 +252,12 @@ class DescribeConfigsResult(kipwire.Struct):
 class DescribeConfigsResponse(kipwire.Message):
     """The settings of the resources named in a DescribeConfigs request, each with its value and where that value comes
     from.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        results ([]DescribeConfigsResult): One result per requested resource.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    results: list[DescribeConfigsResult]
+    """One result per requested resource."""
 
     NAME = "DescribeConfigsResponse"
     TYPE = "response"

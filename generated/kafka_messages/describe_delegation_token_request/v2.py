@@ -18,12 +18,12 @@ __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
 class DescribeDelegationTokenOwner(kipwire.FlexibleStruct):
-    """The principals whose tokens are wanted; null asks for the tokens of every owner.
+    """The principals whose tokens are wanted; null asks for the tokens of every owner."""
 
-    Attributes:
-        principal_type (string): Kind of principal that owns the tokens, such as User.
-        principal_name (string): Name of the principal that owns the tokens.
-    """
+    principal_type: str
+    """Kind of principal that owns the tokens, such as User."""
+    principal_name: str
+    """Name of the principal that owns the tokens."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -65,12 +65,10 @@ class DescribeDelegationTokenOwner(kipwire.FlexibleStruct):
 
 
 class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
-    """A client lists the delegation tokens it is allowed to see, optionally only those of certain owners (KIP-48).
+    """A client lists the delegation tokens it is allowed to see, optionally only those of certain owners (KIP-48)."""
 
-    Attributes:
-        owners ([]DescribeDelegationTokenOwner, nullable): The principals whose tokens are wanted; null asks for the
-            tokens of every owner.
-    """
+    owners: list[DescribeDelegationTokenOwner] | None
+    """The principals whose tokens are wanted; null asks for the tokens of every owner."""
 
     NAME = "DescribeDelegationTokenRequest"
     TYPE = "request"

@@ -24,12 +24,12 @@ pack_qqqh = struct.Struct(">qqqh").pack
 
 
 class DescribedDelegationTokenRenewer(kipwire.Struct):
-    """Principals that may renew the token in addition to its owner.
+    """Principals that may renew the token in addition to its owner."""
 
-    Attributes:
-        principal_type (string): Kind of principal that may renew, such as User.
-        principal_name (string): Name of the principal that may renew.
-    """
+    principal_type: str
+    """Kind of principal that may renew, such as User."""
+    principal_name: str
+    """Name of the principal that may renew."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -68,20 +68,24 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
 
 
 class DescribedDelegationToken(kipwire.Struct):
-    """The tokens found.
+    """The tokens found."""
 
-    Attributes:
-        principal_type (string): Kind of principal the token stands for, its owner; usually User.
-        principal_name (string): Name of the principal that owns the token.
-        issue_timestamp (int64): When the token was created, in milliseconds since the Unix epoch.
-        expiry_timestamp (int64): When the token becomes invalid unless renewed, in milliseconds since the Unix epoch.
-        max_timestamp (int64): Latest moment to which the token's validity can be extended by renewals, in milliseconds
-            since the Unix epoch.
-        token_id (string): Public id of the token, used as the user name when a client authenticates with it.
-        hmac (bytes): Secret part of the token, with which its holder authenticates and by which it is renewed or
-            expired.
-        renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
-    """
+    principal_type: str
+    """Kind of principal the token stands for, its owner; usually User."""
+    principal_name: str
+    """Name of the principal that owns the token."""
+    issue_timestamp: int
+    """When the token was created, in milliseconds since the Unix epoch."""
+    expiry_timestamp: int
+    """When the token becomes invalid unless renewed, in milliseconds since the Unix epoch."""
+    max_timestamp: int
+    """Latest moment to which the token's validity can be extended by renewals, in milliseconds since the Unix epoch."""
+    token_id: str
+    """Public id of the token, used as the user name when a client authenticates with it."""
+    hmac: bytes
+    """Secret part of the token, with which its holder authenticates and by which it is renewed or expired."""
+    renewers: list[DescribedDelegationTokenRenewer]
+    """Principals that may renew the token in addition to its owner."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -169,14 +173,14 @@ class DescribedDelegationToken(kipwire.Struct):
 
 
 class DescribeDelegationTokenResponse(kipwire.Message):
-    """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48).
+    """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48)."""
 
-    Attributes:
-        error_code (int16): Whether the tokens could be listed; 0 means no error.
-        tokens ([]DescribedDelegationToken): The tokens found.
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-    """
+    error_code: int
+    """Whether the tokens could be listed; 0 means no error."""
+    tokens: list[DescribedDelegationToken]
+    """The tokens found."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"

@@ -27,12 +27,12 @@ pack_qqq = struct.Struct(">qqq").pack
 
 
 class DescribedDelegationTokenRenewer(kipwire.FlexibleStruct):
-    """Principals that may renew the token in addition to its owner.
+    """Principals that may renew the token in addition to its owner."""
 
-    Attributes:
-        principal_type (string): Kind of principal that may renew, such as User.
-        principal_name (string): Name of the principal that may renew.
-    """
+    principal_type: str
+    """Kind of principal that may renew, such as User."""
+    principal_name: str
+    """Name of the principal that may renew."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -74,24 +74,28 @@ class DescribedDelegationTokenRenewer(kipwire.FlexibleStruct):
 
 
 class DescribedDelegationToken(kipwire.FlexibleStruct):
-    """The tokens found.
+    """The tokens found."""
 
-    Attributes:
-        principal_type (string): Kind of principal the token stands for, its owner; usually User.
-        principal_name (string): Name of the principal that owns the token.
-        token_requester_principal_type (string): Kind of principal that created the token, who need not be its owner
-            (KIP-373). Since version 3.
-        token_requester_principal_name (string): Name of the principal that created the token, perhaps on behalf of its
-            owner. Since version 3.
-        issue_timestamp (int64): When the token was created, in milliseconds since the Unix epoch.
-        expiry_timestamp (int64): When the token becomes invalid unless renewed, in milliseconds since the Unix epoch.
-        max_timestamp (int64): Latest moment to which the token's validity can be extended by renewals, in milliseconds
-            since the Unix epoch.
-        token_id (string): Public id of the token, used as the user name when a client authenticates with it.
-        hmac (bytes): Secret part of the token, with which its holder authenticates and by which it is renewed or
-            expired.
-        renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
-    """
+    principal_type: str
+    """Kind of principal the token stands for, its owner; usually User."""
+    principal_name: str
+    """Name of the principal that owns the token."""
+    token_requester_principal_type: str
+    """Kind of principal that created the token, who need not be its owner (KIP-373). Since version 3."""
+    token_requester_principal_name: str
+    """Name of the principal that created the token, perhaps on behalf of its owner. Since version 3."""
+    issue_timestamp: int
+    """When the token was created, in milliseconds since the Unix epoch."""
+    expiry_timestamp: int
+    """When the token becomes invalid unless renewed, in milliseconds since the Unix epoch."""
+    max_timestamp: int
+    """Latest moment to which the token's validity can be extended by renewals, in milliseconds since the Unix epoch."""
+    token_id: str
+    """Public id of the token, used as the user name when a client authenticates with it."""
+    hmac: bytes
+    """Secret part of the token, with which its holder authenticates and by which it is renewed or expired."""
+    renewers: list[DescribedDelegationTokenRenewer]
+    """Principals that may renew the token in addition to its owner."""
 
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -214,14 +218,14 @@ class DescribedDelegationToken(kipwire.FlexibleStruct):
 
 
 class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
-    """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48).
+    """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48)."""
 
-    Attributes:
-        error_code (int16): Whether the tokens could be listed; 0 means no error.
-        tokens ([]DescribedDelegationToken): The tokens found.
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-    """
+    error_code: int
+    """Whether the tokens could be listed; 0 means no error."""
+    tokens: list[DescribedDelegationToken]
+    """The tokens found."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"

@@ -20,10 +20,10 @@ __all__ = ["DescribeGroupsRequest"]
 class DescribeGroupsRequest(kipwire.Message):
     """Asks a group coordinator for the state and members of groups of the classic protocol; typically sent by admin
     clients. Groups of the newer types have describe requests of their own.
-
-    Attributes:
-        groups ([]string): Ids of the groups to describe.
     """
+
+    groups: list[str]
+    """Ids of the groups to describe."""
 
     NAME = "DescribeGroupsRequest"
     TYPE = "request"

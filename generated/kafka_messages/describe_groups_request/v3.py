@@ -20,12 +20,12 @@ __all__ = ["DescribeGroupsRequest"]
 class DescribeGroupsRequest(kipwire.Message):
     """Asks a group coordinator for the state and members of groups of the classic protocol; typically sent by admin
     clients. Groups of the newer types have describe requests of their own.
-
-    Attributes:
-        groups ([]string): Ids of the groups to describe.
-        include_authorized_operations (bool): Whether the answer should also say what the caller is allowed to do with
-            each group. Since version 3.
     """
+
+    groups: list[str]
+    """Ids of the groups to describe."""
+    include_authorized_operations: bool
+    """Whether the answer should also say what the caller is allowed to do with each group. Since version 3."""
 
     NAME = "DescribeGroupsRequest"
     TYPE = "request"

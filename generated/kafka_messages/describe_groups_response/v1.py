@@ -24,17 +24,20 @@ pack_hh = struct.Struct(">hh").pack
 
 
 class DescribedGroupMember(kipwire.Struct):
-    """Members of the group at this moment.
+    """Members of the group at this moment."""
 
-    Attributes:
-        member_id (string): Id by which the coordinator knows the member.
-        client_id (string): Client id the member used when it joined.
-        client_host (string): Address of the host from which the member joined.
-        member_metadata (bytes): What the member supplied for the chosen protocol on joining, opaque to the broker; for
-            consumers an encoded subscription.
-        member_assignment (bytes): What the group leader assigned to the member, opaque to the broker; for consumers an
-            encoded list of partitions.
-    """
+    member_id: str
+    """Id by which the coordinator knows the member."""
+    client_id: str
+    """Client id the member used when it joined."""
+    client_host: str
+    """Address of the host from which the member joined."""
+    member_metadata: bytes
+    """What the member supplied for the chosen protocol on joining, opaque to the broker; for consumers an encoded
+    subscription."""
+    member_assignment: bytes
+    """What the group leader assigned to the member, opaque to the broker; for consumers an encoded list of
+    partitions."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -123,20 +126,22 @@ class DescribedGroupMember(kipwire.Struct):
 
 
 class DescribedGroup(kipwire.Struct):
-    """One description for each group asked for.
+    """One description for each group asked for."""
 
-    Attributes:
-        error_code (int16): Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error
-            instead of the state Dead.
-        group_id (string): Id of the described group.
-        group_state (string): Name of the state the group is in, such as Stable, Empty, PreparingRebalance,
-            CompletingRebalance or Dead; empty if it is not known.
-        protocol_type (string): Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it
-            is not known.
-        protocol_data (string): Name of the protocol the members agreed on, for consumers the partition assignor; empty
-            when none is chosen.
-        members ([]DescribedGroupMember): Members of the group at this moment.
-    """
+    error_code: int
+    """Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error instead of the state
+    Dead."""
+    group_id: str
+    """Id of the described group."""
+    group_state: str
+    """Name of the state the group is in, such as Stable, Empty, PreparingRebalance, CompletingRebalance or Dead; empty
+    if it is not known."""
+    protocol_type: str
+    """Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it is not known."""
+    protocol_data: str
+    """Name of the protocol the members agreed on, for consumers the partition assignor; empty when none is chosen."""
+    members: list[DescribedGroupMember]
+    """Members of the group at this moment."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -216,13 +221,13 @@ class DescribedGroup(kipwire.Struct):
 
 
 class DescribeGroupsResponse(kipwire.Message):
-    """The group coordinator's description of classic groups: state, protocol, members and their assignments.
+    """The group coordinator's description of classic groups: state, protocol, members and their assignments."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        groups ([]DescribedGroup): One description for each group asked for.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    groups: list[DescribedGroup]
+    """One description for each group asked for."""
 
     NAME = "DescribeGroupsResponse"
     TYPE = "response"

@@ -25,19 +25,22 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class DescribedGroupMember(kipwire.FlexibleStruct):
-    """Members of the group at this moment.
+    """Members of the group at this moment."""
 
-    Attributes:
-        member_id (string): Id by which the coordinator knows the member.
-        group_instance_id (string, nullable): Instance id of a static member (KIP-345); null for dynamic members. Since
-            version 4. Default: null.
-        client_id (string): Client id the member used when it joined.
-        client_host (string): Address of the host from which the member joined.
-        member_metadata (bytes): What the member supplied for the chosen protocol on joining, opaque to the broker; for
-            consumers an encoded subscription.
-        member_assignment (bytes): What the group leader assigned to the member, opaque to the broker; for consumers an
-            encoded list of partitions.
-    """
+    member_id: str
+    """Id by which the coordinator knows the member."""
+    group_instance_id: str | None
+    """Instance id of a static member (KIP-345); null for dynamic members. Since version 4."""
+    client_id: str
+    """Client id the member used when it joined."""
+    client_host: str
+    """Address of the host from which the member joined."""
+    member_metadata: bytes
+    """What the member supplied for the chosen protocol on joining, opaque to the broker; for consumers an encoded
+    subscription."""
+    member_assignment: bytes
+    """What the group leader assigned to the member, opaque to the broker; for consumers an encoded list of
+    partitions."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -158,24 +161,27 @@ class DescribedGroupMember(kipwire.FlexibleStruct):
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
-    """One description for each group asked for.
+    """One description for each group asked for."""
 
-    Attributes:
-        error_code (int16): Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error
-            instead of the state Dead.
-        error_message (string, nullable): Human-readable explanation of this group's error; null if there is none. Since
-            version 6. Default: null.
-        group_id (string): Id of the described group.
-        group_state (string): Name of the state the group is in, such as Stable, Empty, PreparingRebalance,
-            CompletingRebalance or Dead; empty if it is not known.
-        protocol_type (string): Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it
-            is not known.
-        protocol_data (string): Name of the protocol the members agreed on, for consumers the partition assignor; empty
-            when none is chosen.
-        members ([]DescribedGroupMember): Members of the group at this moment.
-        authorized_operations (int32): Bit field of the ACL operations the caller may perform on the group; the smallest
-            32-bit integer means it was not asked for. Since version 3. Default: -2147483648.
-    """
+    error_code: int
+    """Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error instead of the state
+    Dead."""
+    error_message: str | None
+    """Human-readable explanation of this group's error; null if there is none. Since version 6."""
+    group_id: str
+    """Id of the described group."""
+    group_state: str
+    """Name of the state the group is in, such as Stable, Empty, PreparingRebalance, CompletingRebalance or Dead; empty
+    if it is not known."""
+    protocol_type: str
+    """Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it is not known."""
+    protocol_data: str
+    """Name of the protocol the members agreed on, for consumers the partition assignor; empty when none is chosen."""
+    members: list[DescribedGroupMember]
+    """Members of the group at this moment."""
+    authorized_operations: int
+    """Bit field of the ACL operations the caller may perform on the group; the smallest 32-bit integer means it was not
+    asked for. Since version 3."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -284,13 +290,13 @@ class DescribedGroup(kipwire.FlexibleStruct):
 
 
 class DescribeGroupsResponse(kipwire.FlexibleMessage):
-    """The group coordinator's description of classic groups: state, protocol, members and their assignments.
+    """The group coordinator's description of classic groups: state, protocol, members and their assignments."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        groups ([]DescribedGroup): One description for each group asked for.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    groups: list[DescribedGroup]
+    """One description for each group asked for."""
 
     NAME = "DescribeGroupsResponse"
     TYPE = "response"

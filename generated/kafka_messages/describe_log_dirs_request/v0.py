@@ -18,12 +18,12 @@ __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
 class DescribableLogDirTopic(kipwire.Struct):
-    """The partitions to report on, grouped by topic; null = every partition on the broker.
+    """The partitions to report on, grouped by topic; null = every partition on the broker."""
 
-    Attributes:
-        topic (string): Name of the topic whose replicas are to be described.
-        partitions ([]int32): Numbers of the partitions of the topic to report on.
-    """
+    topic: str
+    """Name of the topic whose replicas are to be described."""
+    partitions: list[int]
+    """Numbers of the partitions of the topic to report on."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -62,11 +62,10 @@ class DescribableLogDirTopic(kipwire.Struct):
 class DescribeLogDirsRequest(kipwire.Message):
     """Asks a broker for the log directories it has and for the size of the partition replicas in them; sent by admin
     clients to each broker of interest (KIP-113).
-
-    Attributes:
-        topics ([]DescribableLogDirTopic, nullable): The partitions to report on, grouped by topic; null = every
-            partition on the broker.
     """
+
+    topics: list[DescribableLogDirTopic] | None
+    """The partitions to report on, grouped by topic; null = every partition on the broker."""
 
     NAME = "DescribeLogDirsRequest"
     TYPE = "request"

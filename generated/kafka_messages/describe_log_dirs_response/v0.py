@@ -26,16 +26,18 @@ pack_iqqB = struct.Struct(">iqqB").pack
 
 
 class DescribeLogDirsPartition(kipwire.Struct):
-    """The topic's partitions that have a replica in this directory.
+    """The topic's partitions that have a replica in this directory."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        partition_size (int64): Total size in bytes of the log segments of this replica on disk.
-        offset_lag (int64): How many offsets the replica is behind: a future replica behind the log it will replace, any
-            other one behind the partition's high watermark.
-        is_future_key (bool): True if the replica is a copy being built up in order to replace the current log when it
-            moves to this directory.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    partition_size: int
+    """Total size in bytes of the log segments of this replica on disk."""
+    offset_lag: int
+    """How many offsets the replica is behind: a future replica behind the log it will replace, any other one behind the
+    partition's high watermark."""
+    is_future_key: bool
+    """True if the replica is a copy being built up in order to replace the current log when it moves to this
+    directory."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -66,12 +68,12 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
 
 class DescribeLogDirsTopic(kipwire.Struct):
-    """The replicas found in this directory, grouped by topic.
+    """The replicas found in this directory, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]DescribeLogDirsPartition): The topic's partitions that have a replica in this directory.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[DescribeLogDirsPartition]
+    """The topic's partitions that have a replica in this directory."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -104,13 +106,14 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
 
 class DescribeLogDirsResult(kipwire.Struct):
-    """One element per log directory of the broker.
+    """One element per log directory of the broker."""
 
-    Attributes:
-        error_code (int16): Error of this log directory, for instance that its storage has failed; 0 = no error.
-        log_dir (string): Absolute path of the log directory on the broker's host.
-        topics ([]DescribeLogDirsTopic): The replicas found in this directory, grouped by topic.
-    """
+    error_code: int
+    """Error of this log directory, for instance that its storage has failed; 0 = no error."""
+    log_dir: str
+    """Absolute path of the log directory on the broker's host."""
+    topics: list[DescribeLogDirsTopic]
+    """The replicas found in this directory, grouped by topic."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -145,13 +148,12 @@ class DescribeLogDirsResult(kipwire.Struct):
 
 
 class DescribeLogDirsResponse(kipwire.Message):
-    """A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the space in each.
+    """A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the space in each."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        results ([]DescribeLogDirsResult): One element per log directory of the broker.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    results: list[DescribeLogDirsResult]
+    """One element per log directory of the broker."""
 
     NAME = "DescribeLogDirsResponse"
     TYPE = "response"

@@ -19,12 +19,12 @@ __all__ = ["TopicRequest", "DescribeProducersRequest"]
 
 
 class TopicRequest(kipwire.FlexibleStruct):
-    """Topics whose producers are to be listed.
+    """Topics whose producers are to be listed."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partition_indexes ([]int32): Indexes of the partitions to look at.
-    """
+    name: str
+    """Name of the topic."""
+    partition_indexes: list[int]
+    """Indexes of the partitions to look at."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -72,10 +72,10 @@ class TopicRequest(kipwire.FlexibleStruct):
 class DescribeProducersRequest(kipwire.FlexibleMessage):
     """Asks the leaders of partitions which producers have state there, to find out about hanging transactions; sent by
     admin clients (KIP-664).
-
-    Attributes:
-        topics ([]TopicRequest): Topics whose producers are to be listed.
     """
+
+    topics: list[TopicRequest]
+    """Topics whose producers are to be listed."""
 
     NAME = "DescribeProducersRequest"
     TYPE = "request"

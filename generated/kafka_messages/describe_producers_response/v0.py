@@ -27,19 +27,20 @@ pack_qiiqiqx = struct.Struct(">qiiqiqx").pack
 
 
 class ProducerState(kipwire.FlexibleStruct):
-    """Producers the partition currently has state for.
+    """Producers the partition currently has state for."""
 
-    Attributes:
-        producer_id (int64): Id assigned to the producer.
-        producer_epoch (int32): Latest epoch of the producer id seen by the partition.
-        last_sequence (int32): Sequence number of the last record the producer wrote; -1 if there is none. Default: -1.
-        last_timestamp (int64): Timestamp of the producer's last write, in milliseconds since the epoch; -1 if there is
-            none. Default: -1.
-        coordinator_epoch (int32): Epoch of the transaction coordinator that wrote the producer's last transaction
-            marker here.
-        current_txn_start_offset (int64): Offset at which the producer's open transaction begins in this partition; -1
-            if no transaction is open. Default: -1.
-    """
+    producer_id: int
+    """Id assigned to the producer."""
+    producer_epoch: int
+    """Latest epoch of the producer id seen by the partition."""
+    last_sequence: int
+    """Sequence number of the last record the producer wrote; -1 if there is none."""
+    last_timestamp: int
+    """Timestamp of the producer's last write, in milliseconds since the epoch; -1 if there is none."""
+    coordinator_epoch: int
+    """Epoch of the transaction coordinator that wrote the producer's last transaction marker here."""
+    current_txn_start_offset: int
+    """Offset at which the producer's open transaction begins in this partition; -1 if no transaction is open."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -96,15 +97,16 @@ class ProducerState(kipwire.FlexibleStruct):
 
 
 class PartitionResponse(kipwire.FlexibleStruct):
-    """Results for the single partitions of this topic.
+    """Results for the single partitions of this topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        error_code (int16): Outcome for this partition; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this partition's error; null if there is none to
-            add to the code. Default: null.
-        active_producers ([]ProducerState): Producers the partition currently has state for.
-    """
+    partition_index: int
+    """Index of the partition."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this partition's error; null if there is none to add to the code."""
+    active_producers: list[ProducerState]
+    """Producers the partition currently has state for."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -158,12 +160,12 @@ class PartitionResponse(kipwire.FlexibleStruct):
 
 
 class TopicResponse(kipwire.FlexibleStruct):
-    """Results, grouped by topic.
+    """Results, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]PartitionResponse): Results for the single partitions of this topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[PartitionResponse]
+    """Results for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -199,13 +201,15 @@ class TopicResponse(kipwire.FlexibleStruct):
 
 
 class DescribeProducersResponse(kipwire.FlexibleMessage):
-    """A partition leader's list of the idempotent and transactional producers it keeps state for, per partition (KIP-664).
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        topics ([]TopicResponse): Results, grouped by topic.
+    """A partition leader's list of the idempotent and transactional producers it keeps state for, per partition
+    (KIP-664).
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    topics: list[TopicResponse]
+    """Results, grouped by topic."""
 
     NAME = "DescribeProducersResponse"
     TYPE = "response"

@@ -23,11 +23,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The partitions of the topic to describe.
+    """The partitions of the topic to describe."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; the metadata topic has partition 0 only.
-    """
+    partition_index: int
+    """Number of the partition; the metadata topic has partition 0 only."""
 
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -48,12 +47,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The Raft-replicated topics to describe; in practice only __cluster_metadata.
+    """The Raft-replicated topics to describe; in practice only __cluster_metadata."""
 
-    Attributes:
-        topic_name (string): Name of the topic, normally __cluster_metadata.
-        partitions ([]PartitionData): The partitions of the topic to describe.
-    """
+    topic_name: str
+    """Name of the topic, normally __cluster_metadata."""
+    partitions: list[PartitionData]
+    """The partitions of the topic to describe."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -91,10 +90,10 @@ class TopicData(kipwire.FlexibleStruct):
 class DescribeQuorumRequest(kipwire.FlexibleMessage):
     """Asks for the state of a KRaft quorum: leader, voters, observers and how far each has replicated. Sent by admin
     clients; answered by the leader of the metadata partition (KIP-595).
-
-    Attributes:
-        topics ([]TopicData): The Raft-replicated topics to describe; in practice only __cluster_metadata.
     """
+
+    topics: list[TopicData]
+    """The Raft-replicated topics to describe; in practice only __cluster_metadata."""
 
     NAME = "DescribeQuorumRequest"
     TYPE = "request"

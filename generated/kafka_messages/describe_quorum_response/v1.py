@@ -27,16 +27,18 @@ pack_iqqqx = struct.Struct(">iqqqx").pack
 
 
 class ReplicaState(kipwire.FlexibleStruct):
-    """Replication progress of one voter or observer, as seen by the leader.
+    """Replication progress of one voter or observer, as seen by the leader."""
 
-    Attributes:
-        replica_id (int32): Node id of the replica.
-        log_end_offset (int64): Log end offset of the replica as last learned by the leader; -1 = unknown.
-        last_fetch_timestamp (int64): Leader's clock, in milliseconds since the epoch, at the replica's latest fetch; -1
-            = unknown. From version 1 on (KIP-836). Default: -1.
-        last_caught_up_timestamp (int64): Leader's clock, in milliseconds since the epoch, when the replica was last
-            caught up with the log's end; -1 = unknown. From version 1 on (KIP-836). Default: -1.
-    """
+    replica_id: int
+    """Node id of the replica."""
+    log_end_offset: int
+    """Log end offset of the replica as last learned by the leader; -1 = unknown."""
+    last_fetch_timestamp: int
+    """Leader's clock, in milliseconds since the epoch, at the replica's latest fetch; -1 = unknown. From version 1 on
+    (KIP-836)."""
+    last_caught_up_timestamp: int
+    """Leader's clock, in milliseconds since the epoch, when the replica was last caught up with the log's end; -1 =
+    unknown. From version 1 on (KIP-836)."""
 
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
@@ -76,18 +78,22 @@ class ReplicaState(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The described partitions of the topic.
+    """The described partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition; 0 for the metadata topic.
-        error_code (int16): Error of this partition, for instance that the node is not its leader; 0 = no error.
-        leader_id (int32): Node id of the current quorum leader; -1 = unknown.
-        leader_epoch (int32): Latest leader epoch known for the quorum; grows with each election.
-        high_watermark (int64): Offset up to which records are committed, that is, replicated to a majority of the
-            voters.
-        current_voters ([]ReplicaState): The replicas that have a vote in the quorum, with their progress.
-        observers ([]ReplicaState): The replicas that only follow the log without a vote, such as brokers.
-    """
+    partition_index: int
+    """Number of the partition; 0 for the metadata topic."""
+    error_code: int
+    """Error of this partition, for instance that the node is not its leader; 0 = no error."""
+    leader_id: int
+    """Node id of the current quorum leader; -1 = unknown."""
+    leader_epoch: int
+    """Latest leader epoch known for the quorum; grows with each election."""
+    high_watermark: int
+    """Offset up to which records are committed, that is, replicated to a majority of the voters."""
+    current_voters: list[ReplicaState]
+    """The replicas that have a vote in the quorum, with their progress."""
+    observers: list[ReplicaState]
+    """The replicas that only follow the log without a vote, such as brokers."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -142,12 +148,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The described topics, as asked for in the request.
+    """The described topics, as asked for in the request."""
 
-    Attributes:
-        topic_name (string): Name of the topic, normally __cluster_metadata.
-        partitions ([]PartitionData): The described partitions of the topic.
-    """
+    topic_name: str
+    """Name of the topic, normally __cluster_metadata."""
+    partitions: list[PartitionData]
+    """The described partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -183,12 +189,12 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class DescribeQuorumResponse(kipwire.FlexibleMessage):
-    """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer.
+    """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer."""
 
-    Attributes:
-        error_code (int16): Error of the request as a whole; 0 = no error.
-        topics ([]TopicData): The described topics, as asked for in the request.
-    """
+    error_code: int
+    """Error of the request as a whole; 0 = no error."""
+    topics: list[TopicData]
+    """The described topics, as asked for in the request."""
 
     NAME = "DescribeQuorumResponse"
     TYPE = "response"

@@ -23,12 +23,12 @@ __all__ = [
 
 
 class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
-    """Topics and partitions to report; null asks for all the group has offsets for.
+    """Topics and partitions to report; null asks for all the group has offsets for."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]int32): Indexes of the partitions to report.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Indexes of the partitions to report."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -70,13 +70,12 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
 
 
 class DescribeShareGroupOffsetsRequestGroup(kipwire.FlexibleStruct):
-    """Share groups to describe, each with the topics of interest.
+    """Share groups to describe, each with the topics of interest."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-        topics ([]DescribeShareGroupOffsetsRequestTopic, nullable): Topics and partitions to report; null asks for all
-            the group has offsets for.
-    """
+    group_id: str
+    """Id of the share group."""
+    topics: list[DescribeShareGroupOffsetsRequestTopic] | None
+    """Topics and partitions to report; null asks for all the group has offsets for."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -128,10 +127,10 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.FlexibleStruct):
 class DescribeShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the start offsets of share groups' partitions; typically sent by admin clients
     (KIP-932).
-
-    Attributes:
-        groups ([]DescribeShareGroupOffsetsRequestGroup): Share groups to describe, each with the topics of interest.
     """
+
+    groups: list[DescribeShareGroupOffsetsRequestGroup]
+    """Share groups to describe, each with the topics of interest."""
 
     NAME = "DescribeShareGroupOffsetsRequest"
     TYPE = "request"

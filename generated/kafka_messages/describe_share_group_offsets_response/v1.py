@@ -35,19 +35,21 @@ pack_iqiqh = struct.Struct(">iqiqh").pack
 
 
 class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
-    """Offsets for the single partitions of this topic.
+    """Offsets for the single partitions of this topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        start_offset (int64): Earliest offset the group may still have to deliver or finish in this partition;
-            everything before it is done with.
-        leader_epoch (int32): Leader epoch of the partition that goes with the state.
-        lag (int64): Number of records of this partition the group has yet to finish; -1 if unknown. Since version 1.
-            Default: -1.
-        error_code (int16): Outcome for this partition; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this partition's error; null if there is none.
-            Default: null.
-    """
+    partition_index: int
+    """Index of the partition."""
+    start_offset: int
+    """Earliest offset the group may still have to deliver or finish in this partition; everything before it is done
+    with."""
+    leader_epoch: int
+    """Leader epoch of the partition that goes with the state."""
+    lag: int
+    """Number of records of this partition the group has yet to finish; -1 if unknown. Since version 1."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this partition's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -105,13 +107,14 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
 
 
 class DescribeShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
-    """Offsets of the group, grouped by topic.
+    """Offsets of the group, grouped by topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        topic_id (uuid): Id of the topic.
-        partitions ([]DescribeShareGroupOffsetsResponsePartition): Offsets for the single partitions of this topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[DescribeShareGroupOffsetsResponsePartition]
+    """Offsets for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -162,15 +165,16 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
 
 
 class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
-    """Results, one for each group asked for.
+    """Results, one for each group asked for."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-        topics ([]DescribeShareGroupOffsetsResponseTopic): Offsets of the group, grouped by topic.
-        error_code (int16): Outcome for the group as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of the group's error; null if there is none.
-            Default: null.
-    """
+    group_id: str
+    """Id of the share group."""
+    topics: list[DescribeShareGroupOffsetsResponseTopic]
+    """Offsets of the group, grouped by topic."""
+    error_code: int
+    """Outcome for the group as a whole; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of the group's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -239,14 +243,15 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
 
 
 class DescribeShareGroupOffsetsResponse(kipwire.FlexibleMessage):
-    """The group coordinator's report of share groups' start offsets, per partition (KIP-932); from version 1 on with the
-    lag.
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        groups ([]DescribeShareGroupOffsetsResponseGroup): Results, one for each group asked for.
+    """The group coordinator's report of share groups' start offsets, per partition (KIP-932); from version 1 on with
+    the lag.
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    groups: list[DescribeShareGroupOffsetsResponseGroup]
+    """Results, one for each group asked for."""
 
     NAME = "DescribeShareGroupOffsetsResponse"
     TYPE = "response"

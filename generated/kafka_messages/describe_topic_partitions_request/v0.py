@@ -24,11 +24,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class TopicRequest(kipwire.FlexibleStruct):
-    """Topics to describe; an empty list asks for all topics.
+    """Topics to describe; an empty list asks for all topics."""
 
-    Attributes:
-        name (string): Name of a topic to describe.
-    """
+    name: str
+    """Name of a topic to describe."""
 
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -56,12 +55,12 @@ class TopicRequest(kipwire.FlexibleStruct):
 
 
 class Cursor(kipwire.FlexibleStruct):
-    """Where to resume, usually NextCursor of the previous answer; null starts from the beginning.
+    """Where to resume, usually NextCursor of the previous answer; null starts from the beginning."""
 
-    Attributes:
-        topic_name (string): Topic to start with; topics sorting before it are skipped.
-        partition_index (int32): Partition of the cursor's topic to start with.
-    """
+    topic_name: str
+    """Topic to start with; topics sorting before it are skipped."""
+    partition_index: int
+    """Partition of the cursor's topic to start with."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -98,14 +97,14 @@ class Cursor(kipwire.FlexibleStruct):
 class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
     """A client asks a broker to describe topics with their partitions page by page, including eligible leader replicas.
     Introduced by KIP-966.
-
-    Attributes:
-        topics ([]TopicRequest): Topics to describe; an empty list asks for all topics.
-        response_partition_limit (int32): Most partitions the answer shall hold, 2000 by default; the broker may apply a
-            smaller limit of its own. Default: 2000.
-        cursor (Cursor, nullable): Where to resume, usually NextCursor of the previous answer; null starts from the
-            beginning. Default: null.
     """
+
+    topics: list[TopicRequest]
+    """Topics to describe; an empty list asks for all topics."""
+    response_partition_limit: int
+    """Most partitions the answer shall hold, 2000 by default; the broker may apply a smaller limit of its own."""
+    cursor: Cursor | None
+    """Where to resume, usually NextCursor of the previous answer; null starts from the beginning."""
 
     NAME = "DescribeTopicPartitionsRequest"
     TYPE = "request"

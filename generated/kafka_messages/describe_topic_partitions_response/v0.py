@@ -37,22 +37,28 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
-    """Partitions of the topic that fit on this page.
+    """Partitions of the topic that fit on this page."""
 
-    Attributes:
-        error_code (int16): Error concerning this partition, e.g. no leader available; 0 if no error.
-        partition_index (int32): Index of the partition within its topic, starting at 0.
-        leader_id (int32): Broker that leads the partition; -1 if there is no leader.
-        leader_epoch (int32): Number of the current leadership, raised when the leader changes; -1 if unknown. Default:
-            -1.
-        replica_nodes ([]int32): Brokers that hold a replica of the partition, the preferred leader first.
-        isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
-        eligible_leader_replicas ([]int32, nullable): Replicas outside the ISR that may still be elected leader without
-            loss of committed data (KIP-966); null if not provided. Default: null.
-        last_known_elr ([]int32, nullable): Replicas last known to be eligible as leader before they were lost from the
-            eligible set, a hint for recovery (KIP-966); null if not provided. Default: null.
-        offline_replicas ([]int32): Brokers whose replica of this partition is offline.
-    """
+    error_code: int
+    """Error concerning this partition, e.g. no leader available; 0 if no error."""
+    partition_index: int
+    """Index of the partition within its topic, starting at 0."""
+    leader_id: int
+    """Broker that leads the partition; -1 if there is no leader."""
+    leader_epoch: int
+    """Number of the current leadership, raised when the leader changes; -1 if unknown."""
+    replica_nodes: list[int]
+    """Brokers that hold a replica of the partition, the preferred leader first."""
+    isr_nodes: list[int]
+    """Brokers whose replicas are in sync with the leader."""
+    eligible_leader_replicas: list[int] | None
+    """Replicas outside the ISR that may still be elected leader without loss of committed data (KIP-966); null if not
+    provided."""
+    last_known_elr: list[int] | None
+    """Replicas last known to be eligible as leader before they were lost from the eligible set, a hint for recovery
+    (KIP-966); null if not provided."""
+    offline_replicas: list[int]
+    """Brokers whose replica of this partition is offline."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -178,17 +184,21 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
 
 
 class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
-    """Descriptions of the topics on this page.
+    """Descriptions of the topics on this page."""
 
-    Attributes:
-        error_code (int16): Error concerning this topic, e.g. unknown or not authorized; 0 if no error.
-        name (string, nullable): Name of the topic; may be null if it is not known.
-        topic_id (uuid): Unique id of the topic; the zero UUID if unknown (KIP-516).
-        is_internal (bool): Whether Kafka uses the topic for itself, e.g. __consumer_offsets.
-        partitions ([]DescribeTopicPartitionsResponsePartition): Partitions of the topic that fit on this page.
-        topic_authorized_operations (int32): Bit field of the ACL operations on the topic the caller may perform (bit n
-            = operation code n); -2147483648 if not determined. Default: -2147483648.
-    """
+    error_code: int
+    """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
+    name: str | None
+    """Name of the topic; may be null if it is not known."""
+    topic_id: uuid.UUID
+    """Unique id of the topic; the zero UUID if unknown (KIP-516)."""
+    is_internal: bool
+    """Whether Kafka uses the topic for itself, e.g. __consumer_offsets."""
+    partitions: list[DescribeTopicPartitionsResponsePartition]
+    """Partitions of the topic that fit on this page."""
+    topic_authorized_operations: int
+    """Bit field of the ACL operations on the topic the caller may perform (bit n = operation code n); -2147483648 if
+    not determined."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -259,12 +269,12 @@ class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
 
 
 class Cursor(kipwire.FlexibleStruct):
-    """Where the next page starts, to be sent as Cursor of the next request; null if this was the last page.
+    """Where the next page starts, to be sent as Cursor of the next request; null if this was the last page."""
 
-    Attributes:
-        topic_name (string): Topic with which the next page starts.
-        partition_index (int32): Partition of that topic with which the next page starts.
-    """
+    topic_name: str
+    """Topic with which the next page starts."""
+    partition_index: int
+    """Partition of that topic with which the next page starts."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -299,15 +309,14 @@ class Cursor(kipwire.FlexibleStruct):
 
 
 class DescribeTopicPartitionsResponse(kipwire.FlexibleMessage):
-    """One page of topic and partition descriptions, with a cursor if there is more to fetch (KIP-966).
+    """One page of topic and partition descriptions, with a cursor if there is more to fetch (KIP-966)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        topics ([]DescribeTopicPartitionsResponseTopic): Descriptions of the topics on this page.
-        next_cursor (Cursor, nullable): Where the next page starts, to be sent as Cursor of the next request; null if
-            this was the last page. Default: null.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    topics: list[DescribeTopicPartitionsResponseTopic]
+    """Descriptions of the topics on this page."""
+    next_cursor: Cursor | None
+    """Where the next page starts, to be sent as Cursor of the next request; null if this was the last page."""
 
     NAME = "DescribeTopicPartitionsResponse"
     TYPE = "response"

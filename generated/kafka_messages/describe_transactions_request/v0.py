@@ -20,10 +20,10 @@ __all__ = ["DescribeTransactionsRequest"]
 class DescribeTransactionsRequest(kipwire.FlexibleMessage):
     """An admin client asks a transaction coordinator for the state of certain transactional ids, chiefly to investigate
     hanging transactions (KIP-664).
-
-    Attributes:
-        transactional_ids ([]string): The transactional ids to describe, all coordinated by the receiving broker.
     """
+
+    transactional_ids: list[str]
+    """The transactional ids to describe, all coordinated by the receiving broker."""
 
     NAME = "DescribeTransactionsRequest"
     TYPE = "request"

@@ -26,12 +26,12 @@ pack_iqqh = struct.Struct(">iqqh").pack
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The topics with partitions that take part in the current transaction.
+    """The topics with partitions that take part in the current transaction."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Indexes of the topic's partitions that take part in the transaction.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Indexes of the topic's partitions that take part in the transaction."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -73,21 +73,24 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class TransactionState(kipwire.FlexibleStruct):
-    """One description per requested transactional id.
+    """One description per requested transactional id."""
 
-    Attributes:
-        error_code (int16): Whether this transactional id could be described; 0 means no error.
-        transactional_id (string): The transactional id described here.
-        transaction_state (string): Name of the state, for example Empty, Ongoing, PrepareCommit, PrepareAbort,
-            CompleteCommit or CompleteAbort.
-        transaction_timeout_ms (int32): Milliseconds a transaction of this producer may stay open before the coordinator
-            aborts it.
-        transaction_start_time_ms (int64): When the current transaction began, in milliseconds since the Unix epoch; -1
-            if none has been started.
-        producer_id (int64): Producer id currently bound to the transactional id.
-        producer_epoch (int16): Current epoch of that producer id; producers with an older epoch are fenced.
-        topics ([]TopicData): The topics with partitions that take part in the current transaction.
-    """
+    error_code: int
+    """Whether this transactional id could be described; 0 means no error."""
+    transactional_id: str
+    """The transactional id described here."""
+    transaction_state: str
+    """Name of the state, for example Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort."""
+    transaction_timeout_ms: int
+    """Milliseconds a transaction of this producer may stay open before the coordinator aborts it."""
+    transaction_start_time_ms: int
+    """When the current transaction began, in milliseconds since the Unix epoch; -1 if none has been started."""
+    producer_id: int
+    """Producer id currently bound to the transactional id."""
+    producer_epoch: int
+    """Current epoch of that producer id; producers with an older epoch are fenced."""
+    topics: list[TopicData]
+    """The topics with partitions that take part in the current transaction."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -164,14 +167,14 @@ class TransactionState(kipwire.FlexibleStruct):
 
 
 class DescribeTransactionsResponse(kipwire.FlexibleMessage):
-    """What the transaction coordinator knows about the requested transactional ids: producer, state, timing and partitions
-    involved (KIP-664).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        transaction_states ([]TransactionState): One description per requested transactional id.
+    """What the transaction coordinator knows about the requested transactional ids: producer, state, timing and
+    partitions involved (KIP-664).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    transaction_states: list[TransactionState]
+    """One description per requested transactional id."""
 
     NAME = "DescribeTransactionsResponse"
     TYPE = "response"

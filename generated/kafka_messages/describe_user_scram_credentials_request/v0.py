@@ -18,11 +18,10 @@ __all__ = ["UserName", "DescribeUserScramCredentialsRequest"]
 
 
 class UserName(kipwire.FlexibleStruct):
-    """The users to describe; null or an empty list asks for all users with SCRAM credentials.
+    """The users to describe; null or an empty list asks for all users with SCRAM credentials."""
 
-    Attributes:
-        name (string): Name of the user.
-    """
+    name: str
+    """Name of the user."""
 
     FIELDS = (kipwire.Field("name", "Name", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -50,12 +49,10 @@ class UserName(kipwire.FlexibleStruct):
 
 
 class DescribeUserScramCredentialsRequest(kipwire.FlexibleMessage):
-    """An admin client asks which SCRAM credentials users have (KIP-554); no secrets are returned.
+    """An admin client asks which SCRAM credentials users have (KIP-554); no secrets are returned."""
 
-    Attributes:
-        users ([]UserName, nullable): The users to describe; null or an empty list asks for all users with SCRAM
-            credentials.
-    """
+    users: list[UserName] | None
+    """The users to describe; null or an empty list asks for all users with SCRAM credentials."""
 
     NAME = "DescribeUserScramCredentialsRequest"
     TYPE = "request"

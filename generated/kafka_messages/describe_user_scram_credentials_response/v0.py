@@ -27,12 +27,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class CredentialInfo(kipwire.FlexibleStruct):
-    """The user's credentials, at most one per mechanism.
+    """The user's credentials, at most one per mechanism."""
 
-    Attributes:
-        mechanism (int8): SCRAM mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
-        iterations (int32): Number of hash iterations with which the credential was salted.
-    """
+    mechanism: int
+    """SCRAM mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
+    iterations: int
+    """Number of hash iterations with which the credential was salted."""
 
     FIELDS = (
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
@@ -57,15 +57,16 @@ class CredentialInfo(kipwire.FlexibleStruct):
 
 
 class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
-    """One result per user.
+    """One result per user."""
 
-    Attributes:
-        user (string): Name of the user described here.
-        error_code (int16): Whether this user could be described, e.g. no credentials exist or the user was named twice;
-            0 means no error.
-        error_message (string, nullable): Explanation of this user's error; null if there is none.
-        credential_infos ([]CredentialInfo): The user's credentials, at most one per mechanism.
-    """
+    user: str
+    """Name of the user described here."""
+    error_code: int
+    """Whether this user could be described, e.g. no credentials exist or the user was named twice; 0 means no error."""
+    error_message: str | None
+    """Explanation of this user's error; null if there is none."""
+    credential_infos: list[CredentialInfo]
+    """The user's credentials, at most one per mechanism."""
 
     FIELDS = (
         kipwire.Field("user", "User", "string", default=""),
@@ -129,16 +130,16 @@ class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
 
 
 class DescribeUserScramCredentialsResponse(kipwire.FlexibleMessage):
-    """Mechanisms and iteration counts of the SCRAM credentials of users, without salts, keys or passwords (KIP-554).
+    """Mechanisms and iteration counts of the SCRAM credentials of users, without salts, keys or passwords (KIP-554)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        error_code (int16): Error concerning the request as a whole, such as missing authorization; 0 means no error at
-            this level.
-        error_message (string, nullable): Explanation of the request-level error; null if there is none.
-        results ([]DescribeUserScramCredentialsResult): One result per user.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    error_code: int
+    """Error concerning the request as a whole, such as missing authorization; 0 means no error at this level."""
+    error_message: str | None
+    """Explanation of the request-level error; null if there is none."""
+    results: list[DescribeUserScramCredentialsResult]
+    """One result per user."""
 
     NAME = "DescribeUserScramCredentialsResponse"
     TYPE = "response"

@@ -18,12 +18,12 @@ __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
 
 class TopicPartitions(kipwire.Struct):
-    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster.
+    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster."""
 
-    Attributes:
-        topic (string): Name of a topic with partitions that need an election.
-        partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
-    """
+    topic: str
+    """Name of a topic with partitions that need an election."""
+    partitions: list[int]
+    """Indexes of the partitions of this topic for which to elect a leader."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -60,14 +60,14 @@ class TopicPartitions(kipwire.Struct):
 
 
 class ElectLeadersRequest(kipwire.Message):
-    """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders by
-    KIP-183 and generalized by KIP-460.
-
-    Attributes:
-        topic_partitions ([]TopicPartitions, nullable): Partitions for which to elect a leader, grouped by topic; null
-            means all partitions of the cluster.
-        timeout_ms (int32): Milliseconds to wait for the elections to finish, 60000 by default. Default: 60000.
+    """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders
+    by KIP-183 and generalized by KIP-460.
     """
+
+    topic_partitions: list[TopicPartitions] | None
+    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster."""
+    timeout_ms: int
+    """Milliseconds to wait for the elections to finish, 60000 by default."""
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"

@@ -23,12 +23,12 @@ unpack_bi = struct.Struct(">bi").unpack_from
 
 
 class TopicPartitions(kipwire.Struct):
-    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster.
+    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster."""
 
-    Attributes:
-        topic (string): Name of a topic with partitions that need an election.
-        partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
-    """
+    topic: str
+    """Name of a topic with partitions that need an election."""
+    partitions: list[int]
+    """Indexes of the partitions of this topic for which to elect a leader."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -65,16 +65,17 @@ class TopicPartitions(kipwire.Struct):
 
 
 class ElectLeadersRequest(kipwire.Message):
-    """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders by
-    KIP-183 and generalized by KIP-460.
-
-    Attributes:
-        election_type (int8): Kind of election: 0 preferred replica, 1 unclean, which may lose data. Version 0 always
-            elects the preferred replica.
-        topic_partitions ([]TopicPartitions, nullable): Partitions for which to elect a leader, grouped by topic; null
-            means all partitions of the cluster.
-        timeout_ms (int32): Milliseconds to wait for the elections to finish, 60000 by default. Default: 60000.
+    """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders
+    by KIP-183 and generalized by KIP-460.
     """
+
+    election_type: int
+    """Kind of election: 0 preferred replica, 1 unclean, which may lose data. Version 0 always elects the preferred
+    replica."""
+    topic_partitions: list[TopicPartitions] | None
+    """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster."""
+    timeout_ms: int
+    """Milliseconds to wait for the elections to finish, 60000 by default."""
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"

@@ -23,14 +23,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class PartitionResult(kipwire.FlexibleStruct):
-    """Outcome for each partition of the topic.
+    """Outcome for each partition of the topic."""
 
-    Attributes:
-        partition_id (int32): Index of the partition within its topic.
-        error_code (int16): Whether this partition's election succeeded; 0 if no error, other codes also say that no
-            election was needed.
-        error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
-    """
+    partition_id: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether this partition's election succeeded; 0 if no error, other codes also say that no election was needed."""
+    error_message: str | None
+    """Readable explanation of this partition's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=0),
@@ -71,12 +71,12 @@ class PartitionResult(kipwire.FlexibleStruct):
 
 
 class ReplicaElectionResult(kipwire.FlexibleStruct):
-    """Outcomes of the elections, grouped by topic.
+    """Outcomes of the elections, grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic these outcomes are about.
-        partition_result ([]PartitionResult): Outcome for each partition of the topic.
-    """
+    topic: str
+    """Name of the topic these outcomes are about."""
+    partition_result: list[PartitionResult]
+    """Outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
@@ -112,15 +112,15 @@ class ReplicaElectionResult(kipwire.FlexibleStruct):
 
 
 class ElectLeadersResponse(kipwire.FlexibleMessage):
-    """Reports the outcome of the requested leader elections per partition.
+    """Reports the outcome of the requested leader elections per partition."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Error concerning the whole request, e.g. missing authorization; 0 if no error. Version 0
-            only has errors per partition.
-        replica_election_results ([]ReplicaElectionResult): Outcomes of the elections, grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Error concerning the whole request, e.g. missing authorization; 0 if no error. Version 0 only has errors per
+    partition."""
+    replica_election_results: list[ReplicaElectionResult]
+    """Outcomes of the elections, grouped by topic."""
 
     NAME = "ElectLeadersResponse"
     TYPE = "response"

@@ -23,15 +23,17 @@ pack_iiii = struct.Struct(">iiii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The partitions of this topic whose leader resigns.
+    """The partitions of this topic whose leader resigns."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        leader_id (int32): Node id of the leader that resigns.
-        leader_epoch (int32): Quorum epoch that the resigning leader brings to an end.
-        preferred_successors ([]int32): Node ids of voters in the order in which they should stand for election, the
-            most caught up first. Only version 0; later see PreferredCandidates.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    leader_id: int
+    """Node id of the leader that resigns."""
+    leader_epoch: int
+    """Quorum epoch that the resigning leader brings to an end."""
+    preferred_successors: list[int]
+    """Node ids of voters in the order in which they should stand for election, the most caught up first. Only version
+    0; later see PreferredCandidates."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -73,12 +75,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The Raft-replicated topics concerned; in practice only the cluster metadata topic.
+    """The Raft-replicated topics concerned; in practice only the cluster metadata topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]PartitionData): The partitions of this topic whose leader resigns.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """The partitions of this topic whose leader resigns."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -113,12 +115,13 @@ class TopicData(kipwire.Struct):
 class EndQuorumEpochRequest(kipwire.Message):
     """A KRaft leader that resigns, usually because it shuts down, tells the other voters so that they can elect a new
     leader without waiting for a timeout (KIP-595).
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the sender belongs to, so that a message from a foreign cluster
-            is refused; null if not given. Default: null.
-        topics ([]TopicData): The Raft-replicated topics concerned; in practice only the cluster metadata topic.
     """
+
+    cluster_id: str | None
+    """Id of the cluster the sender belongs to, so that a message from a foreign cluster is refused; null if not
+    given."""
+    topics: list[TopicData]
+    """The Raft-replicated topics concerned; in practice only the cluster metadata topic."""
 
     NAME = "EndQuorumEpochRequest"
     TYPE = "request"

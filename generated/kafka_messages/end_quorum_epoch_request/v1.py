@@ -29,13 +29,14 @@ pack_iii = struct.Struct(">iii").pack
 
 
 class ReplicaInfo(kipwire.FlexibleStruct):
-    """Voters in the order in which they should stand for election, the most caught up first. Since version 1 (KIP-853).
-
-    Attributes:
-        candidate_id (int32): Node id of the suggested candidate.
-        candidate_directory_id (uuid): Id of the candidate's metadata log directory, which tells apart incarnations of a
-            voter with the same node id.
+    """Voters in the order in which they should stand for election, the most caught up first. Since version 1
+    (KIP-853).
     """
+
+    candidate_id: int
+    """Node id of the suggested candidate."""
+    candidate_directory_id: uuid.UUID
+    """Id of the candidate's metadata log directory, which tells apart incarnations of a voter with the same node id."""
 
     FIELDS = (
         kipwire.Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
@@ -61,15 +62,17 @@ class ReplicaInfo(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The partitions of this topic whose leader resigns.
+    """The partitions of this topic whose leader resigns."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        leader_id (int32): Node id of the leader that resigns.
-        leader_epoch (int32): Quorum epoch that the resigning leader brings to an end.
-        preferred_candidates ([]ReplicaInfo): Voters in the order in which they should stand for election, the most
-            caught up first. Since version 1 (KIP-853).
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    leader_id: int
+    """Node id of the leader that resigns."""
+    leader_epoch: int
+    """Quorum epoch that the resigning leader brings to an end."""
+    preferred_candidates: list[ReplicaInfo]
+    """Voters in the order in which they should stand for election, the most caught up first. Since version 1
+    (KIP-853)."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -109,12 +112,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The Raft-replicated topics concerned; in practice only the cluster metadata topic.
+    """The Raft-replicated topics concerned; in practice only the cluster metadata topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]PartitionData): The partitions of this topic whose leader resigns.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """The partitions of this topic whose leader resigns."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -150,13 +153,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class LeaderEndpoint(kipwire.FlexibleStruct):
-    """Addresses at which the resigning leader can be reached. Since version 1.
+    """Addresses at which the resigning leader can be reached. Since version 1."""
 
-    Attributes:
-        name (string): Name of the listener.
-        host (string): Host name or address of the listener.
-        port (uint16): TCP port of the listener.
-    """
+    name: str
+    """Name of the listener."""
+    host: str
+    """Host name or address of the listener."""
+    port: int
+    """TCP port of the listener."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -205,13 +209,15 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
 class EndQuorumEpochRequest(kipwire.FlexibleMessage):
     """A KRaft leader that resigns, usually because it shuts down, tells the other voters so that they can elect a new
     leader without waiting for a timeout (KIP-595).
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the sender belongs to, so that a message from a foreign cluster
-            is refused; null if not given. Default: null.
-        topics ([]TopicData): The Raft-replicated topics concerned; in practice only the cluster metadata topic.
-        leader_endpoints ([]LeaderEndpoint): Addresses at which the resigning leader can be reached. Since version 1.
     """
+
+    cluster_id: str | None
+    """Id of the cluster the sender belongs to, so that a message from a foreign cluster is refused; null if not
+    given."""
+    topics: list[TopicData]
+    """The Raft-replicated topics concerned; in practice only the cluster metadata topic."""
+    leader_endpoints: list[LeaderEndpoint]
+    """Addresses at which the resigning leader can be reached. Since version 1."""
 
     NAME = "EndQuorumEpochRequest"
     TYPE = "request"

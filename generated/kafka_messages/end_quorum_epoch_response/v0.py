@@ -24,14 +24,16 @@ pack_ihii = struct.Struct(">ihii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the voter accepted the resignation for this partition; 0 means no error.
-        leader_id (int32): Node id of the leader as known to the answering voter; -1 if it knows none.
-        leader_epoch (int32): Latest quorum epoch known to the answering voter.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the voter accepted the resignation for this partition; 0 means no error."""
+    leader_id: int
+    """Node id of the leader as known to the answering voter; -1 if it knows none."""
+    leader_epoch: int
+    """Latest quorum epoch known to the answering voter."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -59,12 +61,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The outcomes, grouped by Raft-replicated topic.
+    """The outcomes, grouped by Raft-replicated topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]PartitionData): The outcome for each partition of the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -97,13 +99,14 @@ class TopicData(kipwire.Struct):
 
 
 class EndQuorumEpochResponse(kipwire.Message):
-    """A voter's answer to the resignation of a KRaft leader, along with the leader and epoch the voter knows of (KIP-595).
-
-    Attributes:
-        error_code (int16): Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at
-            this level.
-        topics ([]TopicData): The outcomes, grouped by Raft-replicated topic.
+    """A voter's answer to the resignation of a KRaft leader, along with the leader and epoch the voter knows of
+    (KIP-595).
     """
+
+    error_code: int
+    """Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at this level."""
+    topics: list[TopicData]
+    """The outcomes, grouped by Raft-replicated topic."""
 
     NAME = "EndQuorumEpochResponse"
     TYPE = "response"

@@ -28,14 +28,16 @@ pack_ihiix = struct.Struct(">ihiix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the voter accepted the resignation for this partition; 0 means no error.
-        leader_id (int32): Node id of the leader as known to the answering voter; -1 if it knows none.
-        leader_epoch (int32): Latest quorum epoch known to the answering voter.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the voter accepted the resignation for this partition; 0 means no error."""
+    leader_id: int
+    """Node id of the leader as known to the answering voter; -1 if it knows none."""
+    leader_epoch: int
+    """Latest quorum epoch known to the answering voter."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -66,12 +68,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The outcomes, grouped by Raft-replicated topic.
+    """The outcomes, grouped by Raft-replicated topic."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partitions ([]PartitionData): The outcome for each partition of the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -107,13 +109,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853).
+    """Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853)."""
 
-    Attributes:
-        node_id (int32): Node id whose address follows.
-        host (string): Host name or address of that node.
-        port (uint16): TCP port of that node.
-    """
+    node_id: int
+    """Node id whose address follows."""
+    host: str
+    """Host name or address of that node."""
+    port: int
+    """TCP port of that node."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -151,15 +154,16 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class EndQuorumEpochResponse(kipwire.FlexibleMessage):
-    """A voter's answer to the resignation of a KRaft leader, along with the leader and epoch the voter knows of (KIP-595).
-
-    Attributes:
-        error_code (int16): Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at
-            this level.
-        topics ([]TopicData): The outcomes, grouped by Raft-replicated topic.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the leaders named in this response. Tagged field since
-            version 1 (KIP-853).
+    """A voter's answer to the resignation of a KRaft leader, along with the leader and epoch the voter knows of
+    (KIP-595).
     """
+
+    error_code: int
+    """Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at this level."""
+    topics: list[TopicData]
+    """The outcomes, grouped by Raft-replicated topic."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853)."""
 
     NAME = "EndQuorumEpochResponse"
     TYPE = "response"

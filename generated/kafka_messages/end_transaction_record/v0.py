@@ -14,8 +14,8 @@ __all__ = ["EndTransactionRecord"]
 
 
 class EndTransactionRecord(kipwire.FlexibleMessage):
-    """Record in the __cluster_metadata log that completes the open metadata transaction, so that its records take effect
-    (KIP-868).
+    """Record in the __cluster_metadata log that completes the open metadata transaction, so that its records take
+    effect (KIP-868).
     """
 
     NAME = "EndTransactionRecord"

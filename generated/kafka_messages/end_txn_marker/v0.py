@@ -14,13 +14,13 @@ __all__ = ["EndTxnMarker"]
 
 
 class EndTxnMarker(kipwire.Message):
-    """Value of the control record that a broker appends to a partition's log when a transaction ends (KIP-98). Whether it
-    is a commit or an abort is stated by the control record's key.
-
-    Attributes:
-        coordinator_epoch (int32): Epoch of the transaction coordinator that had the marker written, so that markers
-            from a replaced coordinator can be rejected.
+    """Value of the control record that a broker appends to a partition's log when a transaction ends (KIP-98). Whether
+    it is a commit or an abort is stated by the control record's key.
     """
+
+    coordinator_epoch: int
+    """Epoch of the transaction coordinator that had the marker written, so that markers from a replaced coordinator can
+    be rejected."""
 
     NAME = "EndTxnMarker"
     TYPE = "data"

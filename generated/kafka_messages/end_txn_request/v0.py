@@ -21,16 +21,18 @@ pack_qhB = struct.Struct(">qhB").pack
 
 
 class EndTxnRequest(kipwire.Message):
-    """Sent by a transactional producer to its transaction coordinator to commit or abort the ongoing transaction (KIP-98).
-    From version 5 on each completed transaction also bumps the producer epoch (KIP-890).
-
-    Attributes:
-        transactional_id (string): Transactional id of the producer whose transaction is to be finished.
-        producer_id (int64): Producer id currently held by the transactional id.
-        producer_epoch (int16): Epoch the producer holds; the coordinator rejects a stale one, which fences zombie
-            producers.
-        committed (bool): true = commit the transaction, false = abort it.
+    """Sent by a transactional producer to its transaction coordinator to commit or abort the ongoing transaction
+    (KIP-98). From version 5 on each completed transaction also bumps the producer epoch (KIP-890).
     """
+
+    transactional_id: str
+    """Transactional id of the producer whose transaction is to be finished."""
+    producer_id: int
+    """Producer id currently held by the transactional id."""
+    producer_epoch: int
+    """Epoch the producer holds; the coordinator rejects a stale one, which fences zombie producers."""
+    committed: bool
+    """true = commit the transaction, false = abort it."""
 
     NAME = "EndTxnRequest"
     TYPE = "request"

@@ -21,13 +21,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class EndTxnResponse(kipwire.FlexibleMessage):
-    """The transaction coordinator's answer to a producer that asked to commit or abort its transaction (KIP-98).
+    """The transaction coordinator's answer to a producer that asked to commit or abort its transaction (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        error_code (int16): Outcome of ending the transaction; 0 = no error.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of ending the transaction; 0 = no error."""
 
     NAME = "EndTxnResponse"
     TYPE = "response"

@@ -21,17 +21,17 @@ pack_ihqhx = struct.Struct(">ihqhx").pack
 
 
 class EndTxnResponse(kipwire.FlexibleMessage):
-    """The transaction coordinator's answer to a producer that asked to commit or abort its transaction (KIP-98).
+    """The transaction coordinator's answer to a producer that asked to commit or abort its transaction (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        error_code (int16): Outcome of ending the transaction; 0 = no error.
-        producer_id (int64): Producer id to use for the next transaction; it differs from the previous one when the
-            epochs were used up. Since version 5 (KIP-890); -1 = not set. Default: -1.
-        producer_epoch (int16): Epoch to use with producer_id for the next transaction. Since version 5 (KIP-890); -1 =
-            not set. Default: -1.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of ending the transaction; 0 = no error."""
+    producer_id: int
+    """Producer id to use for the next transaction; it differs from the previous one when the epochs were used up. Since
+    version 5 (KIP-890); -1 = not set."""
+    producer_epoch: int
+    """Epoch to use with producer_id for the next transaction. Since version 5 (KIP-890); -1 = not set."""
 
     NAME = "EndTxnResponse"
     TYPE = "response"

@@ -18,14 +18,14 @@ __all__ = ["EnvelopeRequest"]
 class EnvelopeRequest(kipwire.FlexibleMessage):
     """A broker forwards a client's request to the active controller, wrapped together with the client's identity.
     Introduced by KIP-590.
-
-    Attributes:
-        request_data (bytes): The client's request as bytes, header included.
-        request_principal (bytes, nullable): Serialized principal on whose behalf the request is forwarded; null if the
-            client is not authenticated.
-        client_host_address (bytes): IP address of the original client as raw bytes in network order, used for
-            authorization and logging.
     """
+
+    request_data: bytes
+    """The client's request as bytes, header included."""
+    request_principal: bytes | None
+    """Serialized principal on whose behalf the request is forwarded; null if the client is not authenticated."""
+    client_host_address: bytes
+    """IP address of the original client as raw bytes in network order, used for authorization and logging."""
 
     NAME = "EnvelopeRequest"
     TYPE = "request"

@@ -21,14 +21,14 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class EnvelopeResponse(kipwire.FlexibleMessage):
-    """The controller's answer to a forwarded request, carrying the response the broker passes on to its client (KIP-590).
-
-    Attributes:
-        response_data (bytes, nullable): The wrapped response as bytes, header included; null if the envelope itself
-            failed. Default: null.
-        error_code (int16): Error concerning the envelope, not the request within; 0 if the wrapped request was
-            processed and answered.
+    """The controller's answer to a forwarded request, carrying the response the broker passes on to its client
+    (KIP-590).
     """
+
+    response_data: bytes | None
+    """The wrapped response as bytes, header included; null if the envelope itself failed."""
+    error_code: int
+    """Error concerning the envelope, not the request within; 0 if the wrapped request was processed and answered."""
 
     NAME = "EnvelopeResponse"
     TYPE = "response"

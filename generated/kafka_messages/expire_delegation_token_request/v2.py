@@ -21,14 +21,15 @@ pack_qx = struct.Struct(">qx").pack
 
 
 class ExpireDelegationTokenRequest(kipwire.FlexibleMessage):
-    """Moves the expiry of a delegation token to another time or ends the token at once; sent by clients entitled to manage
-    the token (KIP-48).
-
-    Attributes:
-        hmac (bytes): HMAC that identifies the delegation token.
-        expiry_time_period_ms (int64): Milliseconds from now at which the token shall expire, bounded by its maximum
-            lifetime; a negative value expires it immediately.
+    """Moves the expiry of a delegation token to another time or ends the token at once; sent by clients entitled to
+    manage the token (KIP-48).
     """
+
+    hmac: bytes
+    """HMAC that identifies the delegation token."""
+    expiry_time_period_ms: int
+    """Milliseconds from now at which the token shall expire, bounded by its maximum lifetime; a negative value expires
+    it immediately."""
 
     NAME = "ExpireDelegationTokenRequest"
     TYPE = "request"

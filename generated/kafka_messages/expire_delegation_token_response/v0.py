@@ -20,14 +20,15 @@ pack_hqi = struct.Struct(">hqi").pack
 
 
 class ExpireDelegationTokenResponse(kipwire.Message):
-    """Answer to a request to change the expiry of a delegation token (KIP-48).
+    """Answer to a request to change the expiry of a delegation token (KIP-48)."""
 
-    Attributes:
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        expiry_timestamp_ms (int64): Time at which the token now expires, in milliseconds since the epoch.
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-    """
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    expiry_timestamp_ms: int
+    """Time at which the token now expires, in milliseconds since the epoch."""
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
 
     NAME = "ExpireDelegationTokenResponse"
     TYPE = "response"

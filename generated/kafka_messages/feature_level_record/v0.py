@@ -19,12 +19,12 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class FeatureLevelRecord(kipwire.FlexibleMessage):
-    """Metadata log record that sets the finalised level of a cluster feature, such as metadata.version (KIP-584).
+    """Metadata log record that sets the finalised level of a cluster feature, such as metadata.version (KIP-584)."""
 
-    Attributes:
-        name (string): Name of the feature, such as metadata.version or group.version.
-        feature_level (int16): Level in force for the whole cluster from here on; 0 = the feature is switched off.
-    """
+    name: str
+    """Name of the feature, such as metadata.version or group.version."""
+    feature_level: int
+    """Level in force for the whole cluster from here on; 0 = the feature is switched off."""
 
     NAME = "FeatureLevelRecord"
     TYPE = "metadata"

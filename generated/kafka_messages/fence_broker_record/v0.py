@@ -21,11 +21,12 @@ pack_iqx = struct.Struct(">iqx").pack
 class FenceBrokerRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that marks a broker as fenced, which bars it from leading partitions (KIP-631).
     Newer metadata versions use BrokerRegistrationChangeRecord for this.
-
-    Attributes:
-        id (int32): Id of the broker that is fenced.
-        epoch (int64): Epoch of the broker registration that is fenced.
     """
+
+    id: int
+    """Id of the broker that is fenced."""
+    epoch: int
+    """Epoch of the broker registration that is fenced."""
 
     NAME = "FenceBrokerRecord"
     TYPE = "metadata"

@@ -25,14 +25,15 @@ pack_iqi = struct.Struct(">iqi").pack
 
 
 class FetchPartition(kipwire.Struct):
-    """Partitions of the topic to read from.
+    """Partitions of the topic to read from."""
 
-    Attributes:
-        partition (int32): Number of the partition within the topic.
-        fetch_offset (int64): Offset of the first record wanted.
-        partition_max_bytes (int32): Upper bound in bytes for this partition's records; not strict, as a larger first
-            batch may still be returned so that reading can progress.
-    """
+    partition: int
+    """Number of the partition within the topic."""
+    fetch_offset: int
+    """Offset of the first record wanted."""
+    partition_max_bytes: int
+    """Upper bound in bytes for this partition's records; not strict, as a larger first batch may still be returned so
+    that reading can progress."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -56,12 +57,12 @@ class FetchPartition(kipwire.Struct):
 
 
 class FetchTopic(kipwire.Struct):
-    """Topics to fetch; within a fetch session only what is new or changed since the previous request.
+    """Topics to fetch; within a fetch session only what is new or changed since the previous request."""
 
-    Attributes:
-        topic (string): Name of the topic. Up to version 12, from 13 on see TopicId.
-        partitions ([]FetchPartition): Partitions of the topic to read from.
-    """
+    topic: str
+    """Name of the topic. Up to version 12, from 13 on see TopicId."""
+    partitions: list[FetchPartition]
+    """Partitions of the topic to read from."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
@@ -96,17 +97,18 @@ class FetchTopic(kipwire.Struct):
 class FetchRequest(kipwire.Message):
     """Sent by consumers and by follower replicas to read records from partitions; KRaft replicas use it to copy the
     metadata log from the quorum leader (KIP-595).
-
-    Attributes:
-        replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15
-            on see ReplicaState. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
-            answers.
-        min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            max_wait_ms is over.
-        topics ([]FetchTopic): Topics to fetch; within a fetch session only what is new or changed since the previous
-            request.
     """
+
+    replica_id: int
+    """Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15 on see
+    ReplicaState."""
+    max_wait_ms: int
+    """Longest time in milliseconds the broker may wait for min_bytes to accumulate before it answers."""
+    min_bytes: int
+    """Number of bytes that should be available before the broker answers; it answers with less once max_wait_ms is
+    over."""
+    topics: list[FetchTopic]
+    """Topics to fetch; within a fetch session only what is new or changed since the previous request."""
 
     NAME = "FetchRequest"
     TYPE = "request"

@@ -30,20 +30,23 @@ pack_iiqiqix = struct.Struct(">iiqiqix").pack
 
 
 class FetchPartition(kipwire.FlexibleStruct):
-    """Partitions of the topic to read from.
+    """Partitions of the topic to read from."""
 
-    Attributes:
-        partition (int32): Number of the partition within the topic.
-        current_leader_epoch (int32): Leader epoch known to the sender, which lets the broker detect stale metadata on
-            either side; -1 skips the check (from version 9 on, KIP-320). Default: -1.
-        fetch_offset (int64): Offset of the first record wanted.
-        last_fetched_epoch (int32): Leader epoch of the last record the replica has; the leader uses it to find out
-            whether the logs diverge. -1 if there is none (from version 12 on, KIP-595). Default: -1.
-        log_start_offset (int64): First offset in the follower's own log; -1 when a consumer fetches (from version 5
-            on). Default: -1.
-        partition_max_bytes (int32): Upper bound in bytes for this partition's records; not strict, as a larger first
-            batch may still be returned so that reading can progress.
-    """
+    partition: int
+    """Number of the partition within the topic."""
+    current_leader_epoch: int
+    """Leader epoch known to the sender, which lets the broker detect stale metadata on either side; -1 skips the check
+    (from version 9 on, KIP-320)."""
+    fetch_offset: int
+    """Offset of the first record wanted."""
+    last_fetched_epoch: int
+    """Leader epoch of the last record the replica has; the leader uses it to find out whether the logs diverge. -1 if
+    there is none (from version 12 on, KIP-595)."""
+    log_start_offset: int
+    """First offset in the follower's own log; -1 when a consumer fetches (from version 5 on)."""
+    partition_max_bytes: int
+    """Upper bound in bytes for this partition's records; not strict, as a larger first batch may still be returned so
+    that reading can progress."""
 
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
@@ -101,12 +104,12 @@ class FetchPartition(kipwire.FlexibleStruct):
 
 
 class FetchTopic(kipwire.FlexibleStruct):
-    """Topics to fetch; within a fetch session only what is new or changed since the previous request.
+    """Topics to fetch; within a fetch session only what is new or changed since the previous request."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic. From version 13 on in place of the name (KIP-516).
-        partitions ([]FetchPartition): Partitions of the topic to read from.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic. From version 13 on in place of the name (KIP-516)."""
+    partitions: list[FetchPartition]
+    """Partitions of the topic to read from."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -134,13 +137,12 @@ class FetchTopic(kipwire.FlexibleStruct):
 
 
 class ForgottenTopic(kipwire.FlexibleStruct):
-    """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).
+    """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227)."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic to drop partitions of. From version 13 on in place of the name
-            (KIP-516).
-        partitions ([]int32): Numbers of the partitions that the session no longer covers.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic to drop partitions of. From version 13 on in place of the name (KIP-516)."""
+    partitions: list[int]
+    """Numbers of the partitions that the session no longer covers."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -176,30 +178,37 @@ class ForgottenTopic(kipwire.FlexibleStruct):
 class FetchRequest(kipwire.FlexibleMessage):
     """Sent by consumers and by follower replicas to read records from partitions; KRaft replicas use it to copy the
     metadata log from the quorum leader (KIP-595).
-
-    Attributes:
-        cluster_id (string, nullable, tag 0): Cluster the sender believes to be in, used by KRaft replicas; null if
-            unknown or not given (tagged, from version 12 on). Default: null.
-        replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15
-            on see ReplicaState. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
-            answers.
-        min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            max_wait_ms is over.
-        max_bytes (int32): Upper bound in bytes for the whole response; not strict, since the first non-empty record
-            batch is returned even if larger. Default: 2147483647.
-        isolation_level (int8): Visibility of transactional records: 0 read uncommitted (all records), 1 read committed
-            (only up to the last stable offset, with the aborted transactions named).
-        session_id (int32): Incremental fetch session to continue; 0 if there is none (from version 7 on, KIP-227).
-        session_epoch (int32): Sequence number of this request within its fetch session; 0 asks for a new session, -1 is
-            a full fetch without one (from version 7 on, KIP-227). Default: -1.
-        topics ([]FetchTopic): Topics to fetch; within a fetch session only what is new or changed since the previous
-            request.
-        forgotten_topics_data ([]ForgottenTopic): Partitions to drop from the incremental fetch session (from version 7
-            on, KIP-227).
-        rack_id (string): Rack of the consumer, for choosing a nearby replica to read from; empty if not configured
-            (from version 11 on, KIP-392).
     """
+
+    cluster_id: str | None
+    """Cluster the sender believes to be in, used by KRaft replicas; null if unknown or not given (tagged, from version
+    12 on)."""
+    replica_id: int
+    """Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15 on see
+    ReplicaState."""
+    max_wait_ms: int
+    """Longest time in milliseconds the broker may wait for min_bytes to accumulate before it answers."""
+    min_bytes: int
+    """Number of bytes that should be available before the broker answers; it answers with less once max_wait_ms is
+    over."""
+    max_bytes: int
+    """Upper bound in bytes for the whole response; not strict, since the first non-empty record batch is returned even
+    if larger."""
+    isolation_level: int
+    """Visibility of transactional records: 0 read uncommitted (all records), 1 read committed (only up to the last
+    stable offset, with the aborted transactions named)."""
+    session_id: int
+    """Incremental fetch session to continue; 0 if there is none (from version 7 on, KIP-227)."""
+    session_epoch: int
+    """Sequence number of this request within its fetch session; 0 asks for a new session, -1 is a full fetch without
+    one (from version 7 on, KIP-227)."""
+    topics: list[FetchTopic]
+    """Topics to fetch; within a fetch session only what is new or changed since the previous request."""
+    forgotten_topics_data: list[ForgottenTopic]
+    """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227)."""
+    rack_id: str
+    """Rack of the consumer, for choosing a nearby replica to read from; empty if not configured (from version 11 on,
+    KIP-392)."""
 
     NAME = "FetchRequest"
     TYPE = "request"

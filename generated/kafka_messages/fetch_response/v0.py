@@ -23,16 +23,16 @@ pack_ihq = struct.Struct(">ihq").pack
 
 
 class PartitionData(kipwire.Struct):
-    """Fetched data of the topic's partitions.
+    """Fetched data of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of reading this partition; 0 means no error.
-        high_watermark (int64): Current high watermark: the offset up to which, exclusively, records are replicated well
-            enough to be read.
-        records (records, nullable): Record batches read, as stored in the log; may be null or end with an incomplete
-            batch. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of reading this partition; 0 means no error."""
+    high_watermark: int
+    """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
+    records: bytes | None
+    """Record batches read, as stored in the log; may be null or end with an incomplete batch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -74,12 +74,12 @@ class PartitionData(kipwire.Struct):
 
 
 class FetchableTopicResponse(kipwire.Struct):
-    """Fetched data grouped by topic.
+    """Fetched data grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic. Up to version 12, from 13 on see TopicId.
-        partitions ([]PartitionData): Fetched data of the topic's partitions.
-    """
+    topic: str
+    """Name of the topic. Up to version 12, from 13 on see TopicId."""
+    partitions: list[PartitionData]
+    """Fetched data of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
@@ -112,12 +112,12 @@ class FetchableTopicResponse(kipwire.Struct):
 
 
 class FetchResponse(kipwire.Message):
-    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
-    fetch session, partitions with nothing new are left out (KIP-227).
-
-    Attributes:
-        responses ([]FetchableTopicResponse): Fetched data grouped by topic.
+    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within
+    a fetch session, partitions with nothing new are left out (KIP-227).
     """
+
+    responses: list[FetchableTopicResponse]
+    """Fetched data grouped by topic."""
 
     NAME = "FetchResponse"
     TYPE = "response"

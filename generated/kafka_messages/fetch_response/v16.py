@@ -48,14 +48,14 @@ pack_qqx = struct.Struct(">qqx").pack
 
 
 class EpochEndOffset(kipwire.FlexibleStruct):
-    """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used for
-    truncation (tagged, from version 12 on, KIP-595).
-
-    Attributes:
-        epoch (int32): Largest leader epoch on the leader not above the one the replica named; -1 if not set. Default:
-            -1.
-        end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
+    """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used
+    for truncation (tagged, from version 12 on, KIP-595).
     """
+
+    epoch: int
+    """Largest leader epoch on the leader not above the one the replica named; -1 if not set."""
+    end_offset: int
+    """Offset at which that epoch ends in the leader's log; -1 if not set."""
 
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
@@ -82,11 +82,12 @@ class EpochEndOffset(kipwire.FlexibleStruct):
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
     version 12 on; for ordinary clients KIP-951).
-
-    Attributes:
-        leader_id (int32): Node id of the current leader; -1 if not known. Default: -1.
-        leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
+
+    leader_id: int
+    """Node id of the current leader; -1 if not known."""
+    leader_epoch: int
+    """Latest known leader epoch; -1 if not known."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
@@ -113,13 +114,12 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
 class SnapshotId(kipwire.FlexibleStruct):
     """Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should load instead
     (tagged, from version 12 on, KIP-630).
-
-    Attributes:
-        end_offset (int64): Offset just after the last record covered by the snapshot; -1 if there is no snapshot to
-            load. Default: -1.
-        epoch (int32): Leader epoch of the last record covered by the snapshot; -1 if there is no snapshot to load.
-            Default: -1.
     """
+
+    end_offset: int
+    """Offset just after the last record covered by the snapshot; -1 if there is no snapshot to load."""
+    epoch: int
+    """Leader epoch of the last record covered by the snapshot; -1 if there is no snapshot to load."""
 
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
@@ -146,11 +146,12 @@ class SnapshotId(kipwire.FlexibleStruct):
 class AbortedTransaction(kipwire.FlexibleStruct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
-
-    Attributes:
-        producer_id (int64): Producer id of the aborted transaction.
-        first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
+
+    producer_id: int
+    """Producer id of the aborted transaction."""
+    first_offset: int
+    """Offset of the aborted transaction's first record in this partition."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -175,30 +176,36 @@ class AbortedTransaction(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Fetched data of the topic's partitions.
+    """Fetched data of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of reading this partition; 0 means no error.
-        high_watermark (int64): Current high watermark: the offset up to which, exclusively, records are replicated well
-            enough to be read.
-        last_stable_offset (int64): Offset below which every transaction has been decided, the limit for read-committed
-            consumers; -1 if not available. Default: -1.
-        log_start_offset (int64): First offset still available in the partition; -1 if not known (from version 5 on).
-            Default: -1.
-        diverging_epoch (EpochEndOffset, tag 0): Set when the fetching replica's log departs from the leader's: the
-            point up to which they may agree, to be used for truncation (tagged, from version 12 on, KIP-595).
-        current_leader (LeaderIdAndEpoch, tag 1): Leader of the partition as known to the answering node, so that the
-            client can redirect its fetch (tagged, from version 12 on; for ordinary clients KIP-951).
-        snapshot_id (SnapshotId, tag 2): Set when the wanted offset is no longer in the metadata log: the snapshot the
-            KRaft replica should load instead (tagged, from version 12 on, KIP-630).
-        aborted_transactions ([]AbortedTransaction, nullable): Aborted transactions that touch the returned records,
-            which a read-committed consumer must skip; may be null, as when reading uncommitted (KIP-98).
-        preferred_read_replica (int32): Broker the consumer should rather read this partition from; -1 to stay with the
-            current one (from version 11 on, KIP-392). Default: -1.
-        records (records, nullable): Record batches read, as stored in the log; may be null or end with an incomplete
-            batch. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of reading this partition; 0 means no error."""
+    high_watermark: int
+    """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
+    last_stable_offset: int
+    """Offset below which every transaction has been decided, the limit for read-committed consumers; -1 if not
+    available."""
+    log_start_offset: int
+    """First offset still available in the partition; -1 if not known (from version 5 on)."""
+    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
+    """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used
+    for truncation (tagged, from version 12 on, KIP-595)."""
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
+    version 12 on; for ordinary clients KIP-951)."""
+    snapshot_id = kipwire.LazyStruct(SnapshotId)
+    """Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should load instead
+    (tagged, from version 12 on, KIP-630)."""
+    aborted_transactions: list[AbortedTransaction] | None
+    """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
+    when reading uncommitted (KIP-98)."""
+    preferred_read_replica: int
+    """Broker the consumer should rather read this partition from; -1 to stay with the current one (from version 11 on,
+    KIP-392)."""
+    records: bytes | None
+    """Record batches read, as stored in the log; may be null or end with an incomplete batch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -336,18 +343,14 @@ class PartitionData(kipwire.FlexibleStruct):
             fields.append((2, b"".join(parts)))
         return fields
 
-    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    snapshot_id = kipwire.LazyStruct(SnapshotId)
-
 
 class FetchableTopicResponse(kipwire.FlexibleStruct):
-    """Fetched data grouped by topic.
+    """Fetched data grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic. From version 13 on in place of the name (KIP-516).
-        partitions ([]PartitionData): Fetched data of the topic's partitions.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic. From version 13 on in place of the name (KIP-516)."""
+    partitions: list[PartitionData]
+    """Fetched data of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -375,15 +378,18 @@ class FetchableTopicResponse(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the nodes named as current leaders, which spares the client a metadata request (tagged, from version 16
-    on, KIP-951).
-
-    Attributes:
-        node_id (int32): Node id the address belongs to.
-        host (string): Host name or address of the node.
-        port (int32): TCP port of the node.
-        rack (string, nullable): Rack the node is placed in; null if none is configured. Default: null.
+    """Addresses of the nodes named as current leaders, which spares the client a metadata request (tagged, from version
+    16 on, KIP-951).
     """
+
+    node_id: int
+    """Node id the address belongs to."""
+    host: str
+    """Host name or address of the node."""
+    port: int
+    """TCP port of the node."""
+    rack: str | None
+    """Rack the node is placed in; null if none is configured."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -437,20 +443,24 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class FetchResponse(kipwire.FlexibleMessage):
-    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
-    fetch session, partitions with nothing new are left out (KIP-227).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at
-            this level (from version 7 on).
-        session_id (int32): Fetch session to name in the next request; 0 if this fetch does not belong to a session
-            (from version 7 on, KIP-227).
-        responses ([]FetchableTopicResponse): Fetched data grouped by topic.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the nodes named as current leaders, which spares the client
-            a metadata request (tagged, from version 16 on, KIP-951).
+    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within
+    a fetch session, partitions with nothing new are left out (KIP-227).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at this level (from
+    version 7 on)."""
+    session_id: int
+    """Fetch session to name in the next request; 0 if this fetch does not belong to a session (from version 7 on,
+    KIP-227)."""
+    responses: list[FetchableTopicResponse]
+    """Fetched data grouped by topic."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the nodes named as current leaders, which spares the client a metadata request (tagged, from version
+    16 on, KIP-951)."""
 
     NAME = "FetchResponse"
     TYPE = "response"

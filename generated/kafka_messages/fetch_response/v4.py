@@ -28,11 +28,12 @@ pack_qq = struct.Struct(">qq").pack
 class AbortedTransaction(kipwire.Struct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
-
-    Attributes:
-        producer_id (int64): Producer id of the aborted transaction.
-        first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
+
+    producer_id: int
+    """Producer id of the aborted transaction."""
+    first_offset: int
+    """Offset of the aborted transaction's first record in this partition."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -54,20 +55,22 @@ class AbortedTransaction(kipwire.Struct):
 
 
 class PartitionData(kipwire.Struct):
-    """Fetched data of the topic's partitions.
+    """Fetched data of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of reading this partition; 0 means no error.
-        high_watermark (int64): Current high watermark: the offset up to which, exclusively, records are replicated well
-            enough to be read.
-        last_stable_offset (int64): Offset below which every transaction has been decided, the limit for read-committed
-            consumers; -1 if not available. Default: -1.
-        aborted_transactions ([]AbortedTransaction, nullable): Aborted transactions that touch the returned records,
-            which a read-committed consumer must skip; may be null, as when reading uncommitted (KIP-98).
-        records (records, nullable): Record batches read, as stored in the log; may be null or end with an incomplete
-            batch. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of reading this partition; 0 means no error."""
+    high_watermark: int
+    """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
+    last_stable_offset: int
+    """Offset below which every transaction has been decided, the limit for read-committed consumers; -1 if not
+    available."""
+    aborted_transactions: list[AbortedTransaction] | None
+    """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
+    when reading uncommitted (KIP-98)."""
+    records: bytes | None
+    """Record batches read, as stored in the log; may be null or end with an incomplete batch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -139,12 +142,12 @@ class PartitionData(kipwire.Struct):
 
 
 class FetchableTopicResponse(kipwire.Struct):
-    """Fetched data grouped by topic.
+    """Fetched data grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic. Up to version 12, from 13 on see TopicId.
-        partitions ([]PartitionData): Fetched data of the topic's partitions.
-    """
+    topic: str
+    """Name of the topic. Up to version 12, from 13 on see TopicId."""
+    partitions: list[PartitionData]
+    """Fetched data of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
@@ -177,14 +180,15 @@ class FetchableTopicResponse(kipwire.Struct):
 
 
 class FetchResponse(kipwire.Message):
-    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
-    fetch session, partitions with nothing new are left out (KIP-227).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0
-            if no quota was violated.
-        responses ([]FetchableTopicResponse): Fetched data grouped by topic.
+    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within
+    a fetch session, partitions with nothing new are left out (KIP-227).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota was
+    violated."""
+    responses: list[FetchableTopicResponse]
+    """Fetched data grouped by topic."""
 
     NAME = "FetchResponse"
     TYPE = "response"

@@ -29,11 +29,12 @@ pack_qq = struct.Struct(">qq").pack
 class AbortedTransaction(kipwire.Struct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
-
-    Attributes:
-        producer_id (int64): Producer id of the aborted transaction.
-        first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
+
+    producer_id: int
+    """Producer id of the aborted transaction."""
+    first_offset: int
+    """Offset of the aborted transaction's first record in this partition."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -55,22 +56,24 @@ class AbortedTransaction(kipwire.Struct):
 
 
 class PartitionData(kipwire.Struct):
-    """Fetched data of the topic's partitions.
+    """Fetched data of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of reading this partition; 0 means no error.
-        high_watermark (int64): Current high watermark: the offset up to which, exclusively, records are replicated well
-            enough to be read.
-        last_stable_offset (int64): Offset below which every transaction has been decided, the limit for read-committed
-            consumers; -1 if not available. Default: -1.
-        log_start_offset (int64): First offset still available in the partition; -1 if not known (from version 5 on).
-            Default: -1.
-        aborted_transactions ([]AbortedTransaction, nullable): Aborted transactions that touch the returned records,
-            which a read-committed consumer must skip; may be null, as when reading uncommitted (KIP-98).
-        records (records, nullable): Record batches read, as stored in the log; may be null or end with an incomplete
-            batch. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of reading this partition; 0 means no error."""
+    high_watermark: int
+    """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
+    last_stable_offset: int
+    """Offset below which every transaction has been decided, the limit for read-committed consumers; -1 if not
+    available."""
+    log_start_offset: int
+    """First offset still available in the partition; -1 if not known (from version 5 on)."""
+    aborted_transactions: list[AbortedTransaction] | None
+    """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
+    when reading uncommitted (KIP-98)."""
+    records: bytes | None
+    """Record batches read, as stored in the log; may be null or end with an incomplete batch."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -158,12 +161,12 @@ class PartitionData(kipwire.Struct):
 
 
 class FetchableTopicResponse(kipwire.Struct):
-    """Fetched data grouped by topic.
+    """Fetched data grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic. Up to version 12, from 13 on see TopicId.
-        partitions ([]PartitionData): Fetched data of the topic's partitions.
-    """
+    topic: str
+    """Name of the topic. Up to version 12, from 13 on see TopicId."""
+    partitions: list[PartitionData]
+    """Fetched data of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
@@ -196,18 +199,21 @@ class FetchableTopicResponse(kipwire.Struct):
 
 
 class FetchResponse(kipwire.Message):
-    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
-    fetch session, partitions with nothing new are left out (KIP-227).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at
-            this level (from version 7 on).
-        session_id (int32): Fetch session to name in the next request; 0 if this fetch does not belong to a session
-            (from version 7 on, KIP-227).
-        responses ([]FetchableTopicResponse): Fetched data grouped by topic.
+    """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within
+    a fetch session, partitions with nothing new are left out (KIP-227).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at this level (from
+    version 7 on)."""
+    session_id: int
+    """Fetch session to name in the next request; 0 if this fetch does not belong to a session (from version 7 on,
+    KIP-227)."""
+    responses: list[FetchableTopicResponse]
+    """Fetched data grouped by topic."""
 
     NAME = "FetchResponse"
     TYPE = "response"

@@ -32,12 +32,12 @@ pack_qx = struct.Struct(">qx").pack
 
 
 class SnapshotId(kipwire.FlexibleStruct):
-    """Identifies the snapshot by the end of the log it covers.
+    """Identifies the snapshot by the end of the log it covers."""
 
-    Attributes:
-        end_offset (int64): Offset up to which the snapshot covers the log, exclusive.
-        epoch (int32): Leader epoch of the last record the snapshot covers.
-    """
+    end_offset: int
+    """Offset up to which the snapshot covers the log, exclusive."""
+    epoch: int
+    """Leader epoch of the last record the snapshot covers."""
 
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
@@ -62,17 +62,19 @@ class SnapshotId(kipwire.FlexibleStruct):
 
 
 class PartitionSnapshot(kipwire.FlexibleStruct):
-    """Partitions of the topic whose snapshots are fetched.
+    """Partitions of the topic whose snapshots are fetched."""
 
-    Attributes:
-        partition (int32): Index of the partition; 0 for the metadata log.
-        current_leader_epoch (int32): Leader epoch the sender knows of; the receiver rejects the fetch if it does not
-            match its own.
-        snapshot_id (SnapshotId): Identifies the snapshot by the end of the log it covers.
-        position (int64): Byte position within the snapshot from which to read.
-        replica_directory_id (uuid, tag 0): Id of the log directory in which the fetching replica keeps this partition;
-            the zero UUID if not set (KIP-853).
-    """
+    partition: int
+    """Index of the partition; 0 for the metadata log."""
+    current_leader_epoch: int
+    """Leader epoch the sender knows of; the receiver rejects the fetch if it does not match its own."""
+    snapshot_id: SnapshotId
+    """Identifies the snapshot by the end of the log it covers."""
+    position: int
+    """Byte position within the snapshot from which to read."""
+    replica_directory_id: uuid.UUID
+    """Id of the log directory in which the fetching replica keeps this partition; the zero UUID if not set
+    (KIP-853)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -132,12 +134,12 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
 
 
 class TopicSnapshot(kipwire.FlexibleStruct):
-    """Topics of which snapshots are fetched; in practice only __cluster_metadata.
+    """Topics of which snapshots are fetched; in practice only __cluster_metadata."""
 
-    Attributes:
-        name (string): Name of the topic whose snapshot is fetched.
-        partitions ([]PartitionSnapshot): Partitions of the topic whose snapshots are fetched.
-    """
+    name: str
+    """Name of the topic whose snapshot is fetched."""
+    partitions: list[PartitionSnapshot]
+    """Partitions of the topic whose snapshots are fetched."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -173,17 +175,18 @@ class TopicSnapshot(kipwire.FlexibleStruct):
 
 
 class FetchSnapshotRequest(kipwire.FlexibleMessage):
-    """A KRaft replica (voter or observer) fetches a piece of a snapshot of the metadata log from the quorum leader when it
-    lags behind the start of the log. Introduced by KIP-630.
-
-    Attributes:
-        cluster_id (string, nullable, tag 0): Id of the cluster the sender belongs to, for the receiver to verify; null
-            if not given. Default: null.
-        replica_id (int32): Node id of the replica that fetches; -1 if the sender is not a replica. Default: -1.
-        max_bytes (int32): Most bytes of snapshot data to return over all partitions; by default the largest 32-bit
-            integer. Default: 2147483647.
-        topics ([]TopicSnapshot): Topics of which snapshots are fetched; in practice only __cluster_metadata.
+    """A KRaft replica (voter or observer) fetches a piece of a snapshot of the metadata log from the quorum leader when
+    it lags behind the start of the log. Introduced by KIP-630.
     """
+
+    cluster_id: str | None
+    """Id of the cluster the sender belongs to, for the receiver to verify; null if not given."""
+    replica_id: int
+    """Node id of the replica that fetches; -1 if the sender is not a replica."""
+    max_bytes: int
+    """Most bytes of snapshot data to return over all partitions; by default the largest 32-bit integer."""
+    topics: list[TopicSnapshot]
+    """Topics of which snapshots are fetched; in practice only __cluster_metadata."""
 
     NAME = "FetchSnapshotRequest"
     TYPE = "request"

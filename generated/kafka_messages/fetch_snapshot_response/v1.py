@@ -41,12 +41,12 @@ pack_qq = struct.Struct(">qq").pack
 
 
 class SnapshotId(kipwire.FlexibleStruct):
-    """Identifies the snapshot the bytes were read from.
+    """Identifies the snapshot the bytes were read from."""
 
-    Attributes:
-        end_offset (int64): Offset up to which the snapshot covers the log, exclusive.
-        epoch (int32): Leader epoch of the last record the snapshot covers.
-    """
+    end_offset: int
+    """Offset up to which the snapshot covers the log, exclusive."""
+    epoch: int
+    """Leader epoch of the last record the snapshot covers."""
 
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
@@ -71,12 +71,12 @@ class SnapshotId(kipwire.FlexibleStruct):
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
-    """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node.
+    """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node."""
 
-    Attributes:
-        leader_id (int32): Node id of the current leader; -1 if the leader is unknown.
-        leader_epoch (int32): Latest leader epoch the responding node knows of.
-    """
+    leader_id: int
+    """Node id of the current leader; -1 if the leader is unknown."""
+    leader_epoch: int
+    """Latest leader epoch the responding node knows of."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
@@ -101,19 +101,22 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
 
 
 class PartitionSnapshot(kipwire.FlexibleStruct):
-    """Snapshot piece for each partition of the topic.
+    """Snapshot piece for each partition of the topic."""
 
-    Attributes:
-        index (int32): Index of the partition; 0 for the metadata log.
-        error_code (int16): Error concerning this partition, e.g. snapshot not found or position out of range; 0 if no
-            error.
-        snapshot_id (SnapshotId): Identifies the snapshot the bytes were read from.
-        current_leader (LeaderIdAndEpoch, tag 0): Leader of the partition as the responding node knows it, to help a
-            sender that asked the wrong node.
-        size (int64): Total size of the snapshot in bytes.
-        position (int64): Byte position within the snapshot at which the returned bytes begin.
-        unaligned_records (records): Snapshot bytes from Position on; may begin or end in the middle of a record batch.
-    """
+    index: int
+    """Index of the partition; 0 for the metadata log."""
+    error_code: int
+    """Error concerning this partition, e.g. snapshot not found or position out of range; 0 if no error."""
+    snapshot_id: SnapshotId
+    """Identifies the snapshot the bytes were read from."""
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node."""
+    size: int
+    """Total size of the snapshot in bytes."""
+    position: int
+    """Byte position within the snapshot at which the returned bytes begin."""
+    unaligned_records: bytes
+    """Snapshot bytes from Position on; may begin or end in the middle of a record batch."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -195,16 +198,14 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-
 
 class TopicSnapshot(kipwire.FlexibleStruct):
-    """Snapshot pieces, grouped by topic.
+    """Snapshot pieces, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic the snapshots belong to.
-        partitions ([]PartitionSnapshot): Snapshot piece for each partition of the topic.
-    """
+    name: str
+    """Name of the topic the snapshots belong to."""
+    partitions: list[PartitionSnapshot]
+    """Snapshot piece for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -240,13 +241,14 @@ class TopicSnapshot(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders named in current_leader, so that the sender can connect to them (KIP-853).
+    """Addresses of the leaders named in current_leader, so that the sender can connect to them (KIP-853)."""
 
-    Attributes:
-        node_id (int32): Node id the address belongs to.
-        host (string): Host name or address of the node.
-        port (uint16): TCP port of the node.
-    """
+    node_id: int
+    """Node id the address belongs to."""
+    host: str
+    """Host name or address of the node."""
+    port: int
+    """TCP port of the node."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -284,16 +286,17 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class FetchSnapshotResponse(kipwire.FlexibleMessage):
-    """The quorum leader returns a piece of a metadata snapshot to the replica that asked for it (KIP-630).
+    """The quorum leader returns a piece of a metadata snapshot to the replica that asked for it (KIP-630)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the sender of the request should hold back because a quota was exceeded;
-            0 if no quota was violated.
-        error_code (int16): Error concerning the whole request; 0 if no error.
-        topics ([]TopicSnapshot): Snapshot pieces, grouped by topic.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the leaders named in current_leader, so that the sender can
-            connect to them (KIP-853).
-    """
+    throttle_time_ms: int
+    """Milliseconds the sender of the request should hold back because a quota was exceeded; 0 if no quota was
+    violated."""
+    error_code: int
+    """Error concerning the whole request; 0 if no error."""
+    topics: list[TopicSnapshot]
+    """Snapshot pieces, grouped by topic."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders named in current_leader, so that the sender can connect to them (KIP-853)."""
 
     NAME = "FetchSnapshotResponse"
     TYPE = "response"

@@ -16,13 +16,12 @@ __all__ = ["FindCoordinatorRequest"]
 
 
 class FindCoordinatorRequest(kipwire.Message):
-    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send it
-    before they talk to the coordinator. From version 4 on several keys fit in one request.
-
-    Attributes:
-        key (string): Group id or transactional id whose coordinator is sought. Only up to version 3; later see
-            CoordinatorKeys.
+    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send
+    it before they talk to the coordinator. From version 4 on several keys fit in one request.
     """
+
+    key: str
+    """Group id or transactional id whose coordinator is sought. Only up to version 3; later see CoordinatorKeys."""
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"

@@ -21,15 +21,14 @@ pack_bx = struct.Struct(">bx").pack
 
 
 class FindCoordinatorRequest(kipwire.FlexibleMessage):
-    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send it
-    before they talk to the coordinator. From version 4 on several keys fit in one request.
-
-    Attributes:
-        key (string): Group id or transactional id whose coordinator is sought. Only up to version 3; later see
-            CoordinatorKeys.
-        key_type (int8): Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows
-            only groups.
+    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send
+    it before they talk to the coordinator. From version 4 on several keys fit in one request.
     """
+
+    key: str
+    """Group id or transactional id whose coordinator is sought. Only up to version 3; later see CoordinatorKeys."""
+    key_type: int
+    """Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows only groups."""
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"

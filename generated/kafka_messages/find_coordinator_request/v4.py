@@ -22,15 +22,14 @@ unpack_bB = struct.Struct(">bB").unpack_from
 
 
 class FindCoordinatorRequest(kipwire.FlexibleMessage):
-    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send it
-    before they talk to the coordinator. From version 4 on several keys fit in one request.
-
-    Attributes:
-        key_type (int8): Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows
-            only groups.
-        coordinator_keys ([]string): All keys whose coordinators are sought, each of the kind given by key_type. Since
-            version 4.
+    """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send
+    it before they talk to the coordinator. From version 4 on several keys fit in one request.
     """
+
+    key_type: int
+    """Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows only groups."""
+    coordinator_keys: list[str]
+    """All keys whose coordinators are sought, each of the kind given by key_type. Since version 4."""
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"

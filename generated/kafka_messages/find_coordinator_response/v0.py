@@ -23,14 +23,16 @@ pack_hih = struct.Struct(">hih").pack
 class FindCoordinatorResponse(kipwire.Message):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
     version 4 on.
-
-    Attributes:
-        error_code (int16): Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per
-            key.
-        node_id (int32): Broker id of the coordinator. Only up to version 3.
-        host (string): Host name or address to reach the coordinator at. Only up to version 3.
-        port (int32): Port to reach the coordinator at. Only up to version 3.
     """
+
+    error_code: int
+    """Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key."""
+    node_id: int
+    """Broker id of the coordinator. Only up to version 3."""
+    host: str
+    """Host name or address to reach the coordinator at. Only up to version 3."""
+    port: int
+    """Port to reach the coordinator at. Only up to version 3."""
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"

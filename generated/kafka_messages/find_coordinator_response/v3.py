@@ -26,18 +26,21 @@ pack_ix = struct.Struct(">ix").pack
 class FindCoordinatorResponse(kipwire.FlexibleMessage):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
     version 4 on.
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per
-            key.
-        error_message (string, nullable): Human-readable explanation of the error code; null if there is none. Versions
-            1 to 3.
-        node_id (int32): Broker id of the coordinator. Only up to version 3.
-        host (string): Host name or address to reach the coordinator at. Only up to version 3.
-        port (int32): Port to reach the coordinator at. Only up to version 3.
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key."""
+    error_message: str | None
+    """Human-readable explanation of the error code; null if there is none. Versions 1 to 3."""
+    node_id: int
+    """Broker id of the coordinator. Only up to version 3."""
+    host: str
+    """Host name or address to reach the coordinator at. Only up to version 3."""
+    port: int
+    """Port to reach the coordinator at. Only up to version 3."""
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"

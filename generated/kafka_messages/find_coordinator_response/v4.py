@@ -25,16 +25,20 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class Coordinator(kipwire.FlexibleStruct):
-    """The lookup results, one per key of the request. Since version 4.
+    """The lookup results, one per key of the request. Since version 4."""
 
-    Attributes:
-        key (string): The key this result belongs to.
-        node_id (int32): Broker id of the key's coordinator.
-        host (string): Host name or address to reach this coordinator at.
-        port (int32): Port to reach this coordinator at.
-        error_code (int16): Outcome of the lookup of this key; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this key's error; null if there is none.
-    """
+    key: str
+    """The key this result belongs to."""
+    node_id: int
+    """Broker id of the key's coordinator."""
+    host: str
+    """Host name or address to reach this coordinator at."""
+    port: int
+    """Port to reach this coordinator at."""
+    error_code: int
+    """Outcome of the lookup of this key; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this key's error; null if there is none."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -113,12 +117,13 @@ class Coordinator(kipwire.FlexibleStruct):
 class FindCoordinatorResponse(kipwire.FlexibleMessage):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
     version 4 on.
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        coordinators ([]Coordinator): The lookup results, one per key of the request. Since version 4.
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    coordinators: list[Coordinator]
+    """The lookup results, one per key of the request. Since version 4."""
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"

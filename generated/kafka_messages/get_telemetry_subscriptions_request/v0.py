@@ -23,12 +23,12 @@ pack_16sx = struct.Struct(">16sx").pack
 
 
 class GetTelemetrySubscriptionsRequest(kipwire.FlexibleMessage):
-    """A client asks a broker which of its metrics the operator of the cluster wants to receive. Introduced by KIP-714.
-
-    Attributes:
-        client_instance_id (uuid): Unique id of this client instance; the zero UUID in the first request asks the broker
-            to assign one.
+    """A client asks a broker which of its metrics the operator of the cluster wants to receive. Introduced by
+    KIP-714.
     """
+
+    client_instance_id: uuid.UUID
+    """Unique id of this client instance; the zero UUID in the first request asks the broker to assign one."""
 
     NAME = "GetTelemetrySubscriptionsRequest"
     TYPE = "request"

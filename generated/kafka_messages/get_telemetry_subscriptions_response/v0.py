@@ -28,26 +28,28 @@ pack_iiB = struct.Struct(">iiB").pack
 
 
 class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
-    """Tells a client which metrics to push, how often and in which form (KIP-714).
+    """Tells a client which metrics to push, how often and in which form (KIP-714)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request; 0 if no error.
-        client_instance_id (uuid): Id the broker assigned to the client if the request held the zero UUID, to be kept
-            for the client's lifetime.
-        subscription_id (int32): Identifies the current set of subscriptions for this client; pushes have to repeat it
-            and it changes with the subscriptions.
-        accepted_compression_types ([]int8): Compression types the broker accepts for pushed metrics, in order of
-            preference: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
-        push_interval_ms (int32): Milliseconds between two pushes, by which the client is to send metrics or to ask
-            again for its subscription.
-        telemetry_max_bytes (int32): Most bytes of metrics data the broker accepts in one push.
-        delta_temporality (bool): Whether counters are to be sent as changes since the last push (true) or as running
-            totals (false).
-        requested_metrics ([]string): Name prefixes of the metrics to push; an empty list asks for none, a single empty
-            string for all.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request; 0 if no error."""
+    client_instance_id: uuid.UUID
+    """Id the broker assigned to the client if the request held the zero UUID, to be kept for the client's lifetime."""
+    subscription_id: int
+    """Identifies the current set of subscriptions for this client; pushes have to repeat it and it changes with the
+    subscriptions."""
+    accepted_compression_types: list[int]
+    """Compression types the broker accepts for pushed metrics, in order of preference: 0 none, 1 gzip, 2 snappy, 3 lz4,
+    4 zstd."""
+    push_interval_ms: int
+    """Milliseconds between two pushes, by which the client is to send metrics or to ask again for its subscription."""
+    telemetry_max_bytes: int
+    """Most bytes of metrics data the broker accepts in one push."""
+    delta_temporality: bool
+    """Whether counters are to be sent as changes since the last push (true) or as running totals (false)."""
+    requested_metrics: list[str]
+    """Name prefixes of the metrics to push; an empty list asks for none, a single empty string for all."""
 
     NAME = "GetTelemetrySubscriptionsResponse"
     TYPE = "response"

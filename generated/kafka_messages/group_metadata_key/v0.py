@@ -14,11 +14,10 @@ __all__ = ["GroupMetadataKey"]
 
 
 class GroupMetadataKey(kipwire.Message):
-    """Key of the __consumer_offsets record that holds the state of a classic-protocol group.
+    """Key of the __consumer_offsets record that holds the state of a classic-protocol group."""
 
-    Attributes:
-        group (string): Id of the group.
-    """
+    group: str
+    """Id of the group."""
 
     NAME = "GroupMetadataKey"
     TYPE = "coordinator-key"

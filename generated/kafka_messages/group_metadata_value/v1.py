@@ -22,20 +22,24 @@ pack_iii = struct.Struct(">iii").pack
 
 
 class MemberMetadata(kipwire.Struct):
-    """One member of a classic-protocol group with its timeouts, subscription and assignment.
+    """One member of a classic-protocol group with its timeouts, subscription and assignment."""
 
-    Attributes:
-        member_id (string): Member id that the coordinator assigned.
-        client_id (string): Client id the member states in its requests.
-        client_host (string): Network address the member connected from.
-        rebalance_timeout (int32): How long the coordinator waits for the member to rejoin in a rebalance, in
-            milliseconds; -1 if not recorded (from version 1 on). Default: -1.
-        session_timeout (int32): Time without a heartbeat after which the member counts as dead, in milliseconds.
-        subscription (bytes): Metadata the member sent for the chosen protocol, for consumers the serialized
-            subscription; opaque to the broker in general.
-        assignment (bytes): Assignment the group leader made for this member, serialized as the protocol type
-            prescribes.
-    """
+    member_id: str
+    """Member id that the coordinator assigned."""
+    client_id: str
+    """Client id the member states in its requests."""
+    client_host: str
+    """Network address the member connected from."""
+    rebalance_timeout: int
+    """How long the coordinator waits for the member to rejoin in a rebalance, in milliseconds; -1 if not recorded (from
+    version 1 on)."""
+    session_timeout: int
+    """Time without a heartbeat after which the member counts as dead, in milliseconds."""
+    subscription: bytes
+    """Metadata the member sent for the chosen protocol, for consumers the serialized subscription; opaque to the broker
+    in general."""
+    assignment: bytes
+    """Assignment the group leader made for this member, serialized as the protocol type prescribes."""
 
     FIELDS = (
         kipwire.Field("member_id", "memberId", "string", default=""),
@@ -124,17 +128,21 @@ class MemberMetadata(kipwire.Struct):
 
 
 class GroupMetadataValue(kipwire.Message):
-    """Value of the __consumer_offsets record that holds the state of a classic-protocol group: its generation, leader and
-    members with their assignments.
-
-    Attributes:
-        protocol_type (string): Class of protocol the group uses, such as "consumer" or "connect".
-        generation (int32): Number of the group's generation, raised by each completed rebalance.
-        protocol (string, nullable): Protocol chosen for the generation, for consumers the name of the partition
-            assignor; null if none is chosen, as in an empty group.
-        leader (string, nullable): Member id of the group leader, which computes the assignment; null if there is none.
-        members ([]MemberMetadata): Members of the group in this generation.
+    """Value of the __consumer_offsets record that holds the state of a classic-protocol group: its generation, leader
+    and members with their assignments.
     """
+
+    protocol_type: str
+    """Class of protocol the group uses, such as "consumer" or "connect"."""
+    generation: int
+    """Number of the group's generation, raised by each completed rebalance."""
+    protocol: str | None
+    """Protocol chosen for the generation, for consumers the name of the partition assignor; null if none is chosen, as
+    in an empty group."""
+    leader: str | None
+    """Member id of the group leader, which computes the assignment; null if there is none."""
+    members: list[MemberMetadata]
+    """Members of the group in this generation."""
 
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"

@@ -23,12 +23,14 @@ pack_ih = struct.Struct(">ih").pack
 class HeartbeatRequest(kipwire.Message):
     """Sent periodically by members of a classic-protocol group to the group coordinator, to prove they are alive and to
     learn of rebalances.
-
-    Attributes:
-        group_id (string): Group the member belongs to.
-        generation_id (int32): Generation of the group the member takes part in, as received when it joined.
-        member_id (string): Member id that the coordinator assigned when the member joined.
     """
+
+    group_id: str
+    """Group the member belongs to."""
+    generation_id: int
+    """Generation of the group the member takes part in, as received when it joined."""
+    member_id: str
+    """Member id that the coordinator assigned when the member joined."""
 
     NAME = "HeartbeatRequest"
     TYPE = "request"

@@ -23,14 +23,16 @@ pack_ih = struct.Struct(">ih").pack
 class HeartbeatRequest(kipwire.Message):
     """Sent periodically by members of a classic-protocol group to the group coordinator, to prove they are alive and to
     learn of rebalances.
-
-    Attributes:
-        group_id (string): Group the member belongs to.
-        generation_id (int32): Generation of the group the member takes part in, as received when it joined.
-        member_id (string): Member id that the coordinator assigned when the member joined.
-        group_instance_id (string, nullable): Configured instance id of a static member; null for a dynamic one (from
-            version 3 on, KIP-345). Default: null.
     """
+
+    group_id: str
+    """Group the member belongs to."""
+    generation_id: int
+    """Generation of the group the member takes part in, as received when it joined."""
+    member_id: str
+    """Member id that the coordinator assigned when the member joined."""
+    group_instance_id: str | None
+    """Configured instance id of a static member; null for a dynamic one (from version 3 on, KIP-345)."""
 
     NAME = "HeartbeatRequest"
     TYPE = "request"

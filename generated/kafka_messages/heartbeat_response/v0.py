@@ -18,11 +18,11 @@ __all__ = ["HeartbeatResponse"]
 class HeartbeatResponse(kipwire.Message):
     """The group coordinator's answer to Heartbeat; its error code also says when the member has to rejoin because of a
     rebalance.
-
-    Attributes:
-        error_code (int16): State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks
-            the member to rejoin the group.
     """
+
+    error_code: int
+    """State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the member to rejoin
+    the group."""
 
     NAME = "HeartbeatResponse"
     TYPE = "response"

@@ -22,13 +22,14 @@ pack_ih = struct.Struct(">ih").pack
 class HeartbeatResponse(kipwire.Message):
     """The group coordinator's answer to Heartbeat; its error code also says when the member has to rejoin because of a
     rebalance.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        error_code (int16): State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks
-            the member to rejoin the group.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    error_code: int
+    """State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the member to rejoin
+    the group."""
 
     NAME = "HeartbeatResponse"
     TYPE = "response"

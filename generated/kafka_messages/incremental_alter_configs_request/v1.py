@@ -25,15 +25,15 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class AlterableConfig(kipwire.FlexibleStruct):
-    """The changes to make to this resource's settings.
+    """The changes to make to this resource's settings."""
 
-    Attributes:
-        name (string): Name of the setting to change.
-        config_operation (int8): What to do with the setting: 0 set, 1 delete (back to its default), 2 append to a list,
-            3 subtract from a list.
-        value (string, nullable): New value as text, or the list elements to append or subtract; null when the setting
-            is deleted.
-    """
+    name: str
+    """Name of the setting to change."""
+    config_operation: int
+    """What to do with the setting: 0 set, 1 delete (back to its default), 2 append to a list, 3 subtract from a
+    list."""
+    value: str | None
+    """New value as text, or the list elements to append or subtract; null when the setting is deleted."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -84,14 +84,14 @@ class AlterableConfig(kipwire.FlexibleStruct):
 
 
 class AlterConfigsResource(kipwire.FlexibleStruct):
-    """The resources to reconfigure.
+    """The resources to reconfigure."""
 
-    Attributes:
-        resource_type (int8): Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
-        resource_name (string): Name of the resource; with the broker type, an id in digits or an empty string for the
-            default of all brokers.
-        configs ([]AlterableConfig): The changes to make to this resource's settings.
-    """
+    resource_type: int
+    """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource; with the broker type, an id in digits or an empty string for the default of all brokers."""
+    configs: list[AlterableConfig]
+    """The changes to make to this resource's settings."""
 
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
@@ -134,11 +134,12 @@ class AlterConfigsResource(kipwire.FlexibleStruct):
 class IncrementalAlterConfigsRequest(kipwire.FlexibleMessage):
     """A client changes single settings of resources and leaves all others as they are (KIP-339). It supersedes
     AlterConfigs, which replaced a resource's whole dynamic configuration.
-
-    Attributes:
-        resources ([]AlterConfigsResource): The resources to reconfigure.
-        validate_only (bool): True to only check whether the changes would be accepted, without making them.
     """
+
+    resources: list[AlterConfigsResource]
+    """The resources to reconfigure."""
+    validate_only: bool
+    """True to only check whether the changes would be accepted, without making them."""
 
     NAME = "IncrementalAlterConfigsRequest"
     TYPE = "request"

@@ -25,14 +25,16 @@ pack_bh = struct.Struct(">bh").pack
 
 
 class AlterConfigsResourceResponse(kipwire.Struct):
-    """One outcome per resource of the request.
+    """One outcome per resource of the request."""
 
-    Attributes:
-        error_code (int16): Whether the changes to this resource were accepted; 0 means no error.
-        error_message (string, nullable): Explanation of this resource's error; null if there is none.
-        resource_type (int8): Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
-        resource_name (string): Name of the resource, as it was given in the request.
-    """
+    error_code: int
+    """Whether the changes to this resource were accepted; 0 means no error."""
+    error_message: str | None
+    """Explanation of this resource's error; null if there is none."""
+    resource_type: int
+    """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    resource_name: str
+    """Name of the resource, as it was given in the request."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -84,13 +86,12 @@ class AlterConfigsResourceResponse(kipwire.Struct):
 
 
 class IncrementalAlterConfigsResponse(kipwire.Message):
-    """The outcome of an IncrementalAlterConfigs request for each resource (KIP-339).
+    """The outcome of an IncrementalAlterConfigs request for each resource (KIP-339)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-        responses ([]AlterConfigsResourceResponse): One outcome per resource of the request.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
+    responses: list[AlterConfigsResourceResponse]
+    """One outcome per resource of the request."""
 
     NAME = "IncrementalAlterConfigsResponse"
     TYPE = "response"

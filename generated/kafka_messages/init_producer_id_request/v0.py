@@ -16,15 +16,15 @@ __all__ = ["InitProducerIdRequest"]
 
 
 class InitProducerIdRequest(kipwire.Message):
-    """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the transaction
-    coordinator also fences older instances. Introduced by KIP-98.
-
-    Attributes:
-        transactional_id (string, nullable): Transactional id of the producer; null for a producer that is only
-            idempotent.
-        transaction_timeout_ms (int32): Milliseconds after which the coordinator aborts an unfinished transaction of
-            this producer; only relevant with a transactional_id.
+    """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the
+    transaction coordinator also fences older instances. Introduced by KIP-98.
     """
+
+    transactional_id: str | None
+    """Transactional id of the producer; null for a producer that is only idempotent."""
+    transaction_timeout_ms: int
+    """Milliseconds after which the coordinator aborts an unfinished transaction of this producer; only relevant with a
+    transactional_id."""
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"

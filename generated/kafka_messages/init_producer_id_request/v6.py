@@ -22,23 +22,24 @@ pack_iqhBBx = struct.Struct(">iqhBBx").pack
 
 
 class InitProducerIdRequest(kipwire.FlexibleMessage):
-    """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the transaction
-    coordinator also fences older instances. Introduced by KIP-98.
-
-    Attributes:
-        transactional_id (string, nullable): Transactional id of the producer; null for a producer that is only
-            idempotent.
-        transaction_timeout_ms (int32): Milliseconds after which the coordinator aborts an unfinished transaction of
-            this producer; only relevant with a transactional_id.
-        producer_id (int64): Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has
-            none. Default: -1.
-        producer_epoch (int16): Epoch that belongs to producer_id, checked against the coordinator's (KIP-360); -1 if
-            there is none. Default: -1.
-        enable2_pc (bool): Whether the producer takes part in a two-phase commit run by an outside coordinator
-            (KIP-939).
-        keep_prepared_txn (bool): Whether a transaction still open under this transactional id is kept to be completed
-            later instead of aborted (KIP-939).
+    """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the
+    transaction coordinator also fences older instances. Introduced by KIP-98.
     """
+
+    transactional_id: str | None
+    """Transactional id of the producer; null for a producer that is only idempotent."""
+    transaction_timeout_ms: int
+    """Milliseconds after which the coordinator aborts an unfinished transaction of this producer; only relevant with a
+    transactional_id."""
+    producer_id: int
+    """Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has none."""
+    producer_epoch: int
+    """Epoch that belongs to producer_id, checked against the coordinator's (KIP-360); -1 if there is none."""
+    enable2_pc: bool
+    """Whether the producer takes part in a two-phase commit run by an outside coordinator (KIP-939)."""
+    keep_prepared_txn: bool
+    """Whether a transaction still open under this transactional id is kept to be completed later instead of aborted
+    (KIP-939)."""
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"

@@ -20,15 +20,16 @@ pack_ihqh = struct.Struct(">ihqh").pack
 
 
 class InitProducerIdResponse(kipwire.Message):
-    """Hands a producer the id and epoch it stamps its record batches with (KIP-98).
+    """Hands a producer the id and epoch it stamps its record batches with (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request, e.g. that the producer was fenced; 0 if no error.
-        producer_id (int64): Producer id to use from now on; -1 if the request failed. Default: -1.
-        producer_epoch (int16): Epoch to use together with producer_id; older epochs are fenced off.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request, e.g. that the producer was fenced; 0 if no error."""
+    producer_id: int
+    """Producer id to use from now on; -1 if the request failed."""
+    producer_epoch: int
+    """Epoch to use together with producer_id; older epochs are fenced off."""
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"

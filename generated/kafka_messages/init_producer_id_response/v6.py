@@ -21,19 +21,20 @@ pack_ihqhqhx = struct.Struct(">ihqhqhx").pack
 
 
 class InitProducerIdResponse(kipwire.FlexibleMessage):
-    """Hands a producer the id and epoch it stamps its record batches with (KIP-98).
+    """Hands a producer the id and epoch it stamps its record batches with (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request, e.g. that the producer was fenced; 0 if no error.
-        producer_id (int64): Producer id to use from now on; -1 if the request failed. Default: -1.
-        producer_epoch (int16): Epoch to use together with producer_id; older epochs are fenced off.
-        ongoing_txn_producer_id (int64): Producer id of the open transaction that was kept (KIP-939); -1 if there is
-            none. Default: -1.
-        ongoing_txn_producer_epoch (int16): Producer epoch of the open transaction that was kept (KIP-939); -1 if there
-            is none. Default: -1.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request, e.g. that the producer was fenced; 0 if no error."""
+    producer_id: int
+    """Producer id to use from now on; -1 if the request failed."""
+    producer_epoch: int
+    """Epoch to use together with producer_id; older epochs are fenced off."""
+    ongoing_txn_producer_id: int
+    """Producer id of the open transaction that was kept (KIP-939); -1 if there is none."""
+    ongoing_txn_producer_epoch: int
+    """Producer epoch of the open transaction that was kept (KIP-939); -1 if there is none."""
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"

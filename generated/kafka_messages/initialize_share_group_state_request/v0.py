@@ -27,15 +27,15 @@ pack_iiqx = struct.Struct(">iiqx").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Partitions of this topic to initialize.
+    """Partitions of this topic to initialize."""
 
-    Attributes:
-        partition (int32): Index of the partition.
-        state_epoch (int32): Epoch of the share partition's state, raised with each new initialization so that outdated
-            state is recognized.
-        start_offset (int64): Offset at which the share group begins in this partition; -1 if no start offset is being
-            set.
-    """
+    partition: int
+    """Index of the partition."""
+    state_epoch: int
+    """Epoch of the share partition's state, raised with each new initialization so that outdated state is
+    recognized."""
+    start_offset: int
+    """Offset at which the share group begins in this partition; -1 if no start offset is being set."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -62,12 +62,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class InitializeStateData(kipwire.FlexibleStruct):
-    """Topics for which state is to be initialized.
+    """Topics for which state is to be initialized."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionData): Partitions of this topic to initialize.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionData]
+    """Partitions of this topic to initialize."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -97,11 +97,12 @@ class InitializeStateData(kipwire.FlexibleStruct):
 class InitializeShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by a group coordinator to a share coordinator to set up, or reset, the persisted delivery state of share
     partitions (KIP-932).
-
-    Attributes:
-        group_id (string): The share group whose state is to be initialized.
-        topics ([]InitializeStateData): Topics for which state is to be initialized.
     """
+
+    group_id: str
+    """The share group whose state is to be initialized."""
+    topics: list[InitializeStateData]
+    """Topics for which state is to be initialized."""
 
     NAME = "InitializeShareGroupStateRequest"
     TYPE = "request"

@@ -23,13 +23,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class JoinGroupRequestProtocol(kipwire.Struct):
-    """Protocols the member supports, most preferred first; for consumers these are the assignors.
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
 
-    Attributes:
-        name (string): Name of the protocol, such as range or cooperative-sticky.
-        metadata (bytes): Member data specific to the protocol, opaque to the broker; for consumers a
-            ConsumerProtocolSubscription.
-    """
+    name: str
+    """Name of the protocol, such as range or cooperative-sticky."""
+    metadata: bytes
+    """Member data specific to the protocol, opaque to the broker; for consumers a ConsumerProtocolSubscription."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -68,18 +67,20 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
 
 class JoinGroupRequest(kipwire.Message):
-    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a rebalance.
-
-    Attributes:
-        group_id (string): Id of the group to join (group.id of the client).
-        session_timeout_ms (int32): Milliseconds without a heartbeat after which the coordinator declares the member
-            dead.
-        member_id (string): Id the coordinator gave the member before; empty when joining for the first time.
-        protocol_type (string): Kind of group, "consumer" for consumers or "connect" for Connect workers; all members
-            must agree on it.
-        protocols ([]JoinGroupRequestProtocol): Protocols the member supports, most preferred first; for consumers these
-            are the assignors.
+    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a
+    rebalance.
     """
+
+    group_id: str
+    """Id of the group to join (group.id of the client)."""
+    session_timeout_ms: int
+    """Milliseconds without a heartbeat after which the coordinator declares the member dead."""
+    member_id: str
+    """Id the coordinator gave the member before; empty when joining for the first time."""
+    protocol_type: str
+    """Kind of group, "consumer" for consumers or "connect" for Connect workers; all members must agree on it."""
+    protocols: list[JoinGroupRequestProtocol]
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
 
     NAME = "JoinGroupRequest"
     TYPE = "request"

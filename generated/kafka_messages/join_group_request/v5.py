@@ -23,13 +23,12 @@ pack_iih = struct.Struct(">iih").pack
 
 
 class JoinGroupRequestProtocol(kipwire.Struct):
-    """Protocols the member supports, most preferred first; for consumers these are the assignors.
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
 
-    Attributes:
-        name (string): Name of the protocol, such as range or cooperative-sticky.
-        metadata (bytes): Member data specific to the protocol, opaque to the broker; for consumers a
-            ConsumerProtocolSubscription.
-    """
+    name: str
+    """Name of the protocol, such as range or cooperative-sticky."""
+    metadata: bytes
+    """Member data specific to the protocol, opaque to the broker; for consumers a ConsumerProtocolSubscription."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -68,22 +67,25 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
 
 class JoinGroupRequest(kipwire.Message):
-    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a rebalance.
-
-    Attributes:
-        group_id (string): Id of the group to join (group.id of the client).
-        session_timeout_ms (int32): Milliseconds without a heartbeat after which the coordinator declares the member
-            dead.
-        rebalance_timeout_ms (int32): Milliseconds members get to rejoin in a rebalance (KIP-62). Since version 1; in
-            version 0, where it is -1, the session timeout serves for this too. Default: -1.
-        member_id (string): Id the coordinator gave the member before; empty when joining for the first time.
-        group_instance_id (string, nullable): Name fixed by configuration for a static member (KIP-345), or null for a
-            dynamic one. Since version 5. Default: null.
-        protocol_type (string): Kind of group, "consumer" for consumers or "connect" for Connect workers; all members
-            must agree on it.
-        protocols ([]JoinGroupRequestProtocol): Protocols the member supports, most preferred first; for consumers these
-            are the assignors.
+    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a
+    rebalance.
     """
+
+    group_id: str
+    """Id of the group to join (group.id of the client)."""
+    session_timeout_ms: int
+    """Milliseconds without a heartbeat after which the coordinator declares the member dead."""
+    rebalance_timeout_ms: int
+    """Milliseconds members get to rejoin in a rebalance (KIP-62). Since version 1; in version 0, where it is -1, the
+    session timeout serves for this too."""
+    member_id: str
+    """Id the coordinator gave the member before; empty when joining for the first time."""
+    group_instance_id: str | None
+    """Name fixed by configuration for a static member (KIP-345), or null for a dynamic one. Since version 5."""
+    protocol_type: str
+    """Kind of group, "consumer" for consumers or "connect" for Connect workers; all members must agree on it."""
+    protocols: list[JoinGroupRequestProtocol]
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
 
     NAME = "JoinGroupRequest"
     TYPE = "request"

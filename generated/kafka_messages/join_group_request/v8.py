@@ -24,13 +24,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class JoinGroupRequestProtocol(kipwire.FlexibleStruct):
-    """Protocols the member supports, most preferred first; for consumers these are the assignors.
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
 
-    Attributes:
-        name (string): Name of the protocol, such as range or cooperative-sticky.
-        metadata (bytes): Member data specific to the protocol, opaque to the broker; for consumers a
-            ConsumerProtocolSubscription.
-    """
+    name: str
+    """Name of the protocol, such as range or cooperative-sticky."""
+    metadata: bytes
+    """Member data specific to the protocol, opaque to the broker; for consumers a ConsumerProtocolSubscription."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -77,24 +76,27 @@ class JoinGroupRequestProtocol(kipwire.FlexibleStruct):
 
 
 class JoinGroupRequest(kipwire.FlexibleMessage):
-    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a rebalance.
-
-    Attributes:
-        group_id (string): Id of the group to join (group.id of the client).
-        session_timeout_ms (int32): Milliseconds without a heartbeat after which the coordinator declares the member
-            dead.
-        rebalance_timeout_ms (int32): Milliseconds members get to rejoin in a rebalance (KIP-62). Since version 1; in
-            version 0, where it is -1, the session timeout serves for this too. Default: -1.
-        member_id (string): Id the coordinator gave the member before; empty when joining for the first time.
-        group_instance_id (string, nullable): Name fixed by configuration for a static member (KIP-345), or null for a
-            dynamic one. Since version 5. Default: null.
-        protocol_type (string): Kind of group, "consumer" for consumers or "connect" for Connect workers; all members
-            must agree on it.
-        protocols ([]JoinGroupRequestProtocol): Protocols the member supports, most preferred first; for consumers these
-            are the assignors.
-        reason (string, nullable): Why the member joins or rejoins, in words for the broker's log (KIP-800); null if not
-            given. Since version 8. Default: null.
+    """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a
+    rebalance.
     """
+
+    group_id: str
+    """Id of the group to join (group.id of the client)."""
+    session_timeout_ms: int
+    """Milliseconds without a heartbeat after which the coordinator declares the member dead."""
+    rebalance_timeout_ms: int
+    """Milliseconds members get to rejoin in a rebalance (KIP-62). Since version 1; in version 0, where it is -1, the
+    session timeout serves for this too."""
+    member_id: str
+    """Id the coordinator gave the member before; empty when joining for the first time."""
+    group_instance_id: str | None
+    """Name fixed by configuration for a static member (KIP-345), or null for a dynamic one. Since version 5."""
+    protocol_type: str
+    """Kind of group, "consumer" for consumers or "connect" for Connect workers; all members must agree on it."""
+    protocols: list[JoinGroupRequestProtocol]
+    """Protocols the member supports, most preferred first; for consumers these are the assignors."""
+    reason: str | None
+    """Why the member joins or rejoins, in words for the broker's log (KIP-800); null if not given. Since version 8."""
 
     NAME = "JoinGroupRequest"
     TYPE = "request"

@@ -23,13 +23,12 @@ pack_hih = struct.Struct(">hih").pack
 
 
 class JoinGroupResponseMember(kipwire.Struct):
-    """All members of the generation for the group leader; empty for everybody else.
+    """All members of the generation for the group leader; empty for everybody else."""
 
-    Attributes:
-        member_id (string): Id of the listed member.
-        metadata (bytes): Data the listed member sent for the selected protocol; for consumers a
-            ConsumerProtocolSubscription.
-    """
+    member_id: str
+    """Id of the listed member."""
+    metadata: bytes
+    """Data the listed member sent for the selected protocol; for consumers a ConsumerProtocolSubscription."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -68,21 +67,23 @@ class JoinGroupResponseMember(kipwire.Struct):
 
 
 class JoinGroupResponse(kipwire.Message):
-    """The group coordinator's answer once the joining phase of a classic group's rebalance is over; the member picked as
-    leader also learns about all members so that it can work out the assignment.
-
-    Attributes:
-        error_code (int16): Outcome of the join as a whole; 0 means no error. A first join without a member id is
-            answered by MEMBER_ID_REQUIRED from version 4 on (KIP-394).
-        generation_id (int32): Number of the group generation the join led to; -1 if none, as in case of an error.
-            Default: -1.
-        protocol_name (string): Protocol the coordinator selected among those all members support; may be null from
-            version 7 on.
-        leader (string): Member id of the member chosen as group leader.
-        member_id (string): Id of the receiving member as assigned by the coordinator.
-        members ([]JoinGroupResponseMember): All members of the generation for the group leader; empty for everybody
-            else.
+    """The group coordinator's answer once the joining phase of a classic group's rebalance is over; the member picked
+    as leader also learns about all members so that it can work out the assignment.
     """
+
+    error_code: int
+    """Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by
+    MEMBER_ID_REQUIRED from version 4 on (KIP-394)."""
+    generation_id: int
+    """Number of the group generation the join led to; -1 if none, as in case of an error."""
+    protocol_name: str
+    """Protocol the coordinator selected among those all members support; may be null from version 7 on."""
+    leader: str
+    """Member id of the member chosen as group leader."""
+    member_id: str
+    """Id of the receiving member as assigned by the coordinator."""
+    members: list[JoinGroupResponseMember]
+    """All members of the generation for the group leader; empty for everybody else."""
 
     NAME = "JoinGroupResponse"
     TYPE = "response"

@@ -24,15 +24,14 @@ pack_ihi = struct.Struct(">ihi").pack
 
 
 class JoinGroupResponseMember(kipwire.FlexibleStruct):
-    """All members of the generation for the group leader; empty for everybody else.
+    """All members of the generation for the group leader; empty for everybody else."""
 
-    Attributes:
-        member_id (string): Id of the listed member.
-        group_instance_id (string, nullable): Static name of the listed member (KIP-345), or null if it is a dynamic
-            one. Since version 5. Default: null.
-        metadata (bytes): Data the listed member sent for the selected protocol; for consumers a
-            ConsumerProtocolSubscription.
-    """
+    member_id: str
+    """Id of the listed member."""
+    group_instance_id: str | None
+    """Static name of the listed member (KIP-345), or null if it is a dynamic one. Since version 5."""
+    metadata: bytes
+    """Data the listed member sent for the selected protocol; for consumers a ConsumerProtocolSubscription."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -97,23 +96,26 @@ class JoinGroupResponseMember(kipwire.FlexibleStruct):
 
 
 class JoinGroupResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer once the joining phase of a classic group's rebalance is over; the member picked as
-    leader also learns about all members so that it can work out the assignment.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated. Since version 2.
-        error_code (int16): Outcome of the join as a whole; 0 means no error. A first join without a member id is
-            answered by MEMBER_ID_REQUIRED from version 4 on (KIP-394).
-        generation_id (int32): Number of the group generation the join led to; -1 if none, as in case of an error.
-            Default: -1.
-        protocol_name (string): Protocol the coordinator selected among those all members support; may be null from
-            version 7 on.
-        leader (string): Member id of the member chosen as group leader.
-        member_id (string): Id of the receiving member as assigned by the coordinator.
-        members ([]JoinGroupResponseMember): All members of the generation for the group leader; empty for everybody
-            else.
+    """The group coordinator's answer once the joining phase of a classic group's rebalance is over; the member picked
+    as leader also learns about all members so that it can work out the assignment.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated.
+    Since version 2."""
+    error_code: int
+    """Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by
+    MEMBER_ID_REQUIRED from version 4 on (KIP-394)."""
+    generation_id: int
+    """Number of the group generation the join led to; -1 if none, as in case of an error."""
+    protocol_name: str
+    """Protocol the coordinator selected among those all members support; may be null from version 7 on."""
+    leader: str
+    """Member id of the member chosen as group leader."""
+    member_id: str
+    """Id of the receiving member as assigned by the coordinator."""
+    members: list[JoinGroupResponseMember]
+    """All members of the generation for the group leader; empty for everybody else."""
 
     NAME = "JoinGroupResponse"
     TYPE = "response"

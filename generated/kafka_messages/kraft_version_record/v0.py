@@ -19,14 +19,15 @@ pack_hhx = struct.Struct(">hhx").pack
 
 
 class KRaftVersionRecord(kipwire.FlexibleMessage):
-    """Control record in the KRaft metadata log and its snapshots that states the Raft protocol feature level in force, the
-    finalized kraft.version (KIP-853).
-
-    Attributes:
-        version (int16): Version of this control record's own format.
-        kraft_version (int16): The finalized kraft.version: 0 means a static voter set from the configuration, 1 allows
-            voters to be changed dynamically.
+    """Control record in the KRaft metadata log and its snapshots that states the Raft protocol feature level in force,
+    the finalized kraft.version (KIP-853).
     """
+
+    version: int
+    """Version of this control record's own format."""
+    kraft_version: int
+    """The finalized kraft.version: 0 means a static voter set from the configuration, 1 allows voters to be changed
+    dynamically."""
 
     NAME = "KRaftVersionRecord"
     TYPE = "data"

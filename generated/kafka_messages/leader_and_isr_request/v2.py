@@ -30,18 +30,24 @@ pack_iiq = struct.Struct(">iiq").pack
 
 
 class LeaderAndIsrPartitionState(kipwire.Struct):
-    """State that the broker is to put a partition into.
+    """State that the broker is to put a partition into."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        controller_epoch (int32): Epoch of the controller that last changed this state.
-        leader (int32): Broker that is to lead the partition.
-        leader_epoch (int32): Number of this leadership.
-        isr ([]int32): Brokers whose replicas are in sync.
-        partition_epoch (int32): Version of the partition's state, which was that of its node in ZooKeeper.
-        replicas ([]int32): Brokers that hold a replica.
-        is_new (bool): True if the broker cannot have a log of this replica yet. Since version 1.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    controller_epoch: int
+    """Epoch of the controller that last changed this state."""
+    leader: int
+    """Broker that is to lead the partition."""
+    leader_epoch: int
+    """Number of this leadership."""
+    isr: list[int]
+    """Brokers whose replicas are in sync."""
+    partition_epoch: int
+    """Version of the partition's state, which was that of its node in ZooKeeper."""
+    replicas: list[int]
+    """Brokers that hold a replica."""
+    is_new: bool
+    """True if the broker cannot have a log of this replica yet. Since version 1."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -103,12 +109,12 @@ class LeaderAndIsrPartitionState(kipwire.Struct):
 
 
 class LeaderAndIsrTopicState(kipwire.Struct):
-    """The partitions, grouped by topic. Since version 2.
+    """The partitions, grouped by topic. Since version 2."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partition_states ([]LeaderAndIsrPartitionState): The partitions of the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partition_states: list[LeaderAndIsrPartitionState]
+    """The partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -143,13 +149,14 @@ class LeaderAndIsrTopicState(kipwire.Struct):
 
 
 class LeaderAndIsrLiveLeader(kipwire.Struct):
-    """Brokers that lead the partitions, with the addresses to fetch from.
+    """Brokers that lead the partitions, with the addresses to fetch from."""
 
-    Attributes:
-        broker_id (int32): Id of the leading broker.
-        host_name (string): Its host name or address.
-        port (int32): Its TCP port.
-    """
+    broker_id: int
+    """Id of the leading broker."""
+    host_name: str
+    """Its host name or address."""
+    port: int
+    """Its TCP port."""
 
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
@@ -183,17 +190,21 @@ class LeaderAndIsrLiveLeader(kipwire.Struct):
 
 
 class LeaderAndIsrRequest(kipwire.Message):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it which partitions to lead or follow
-    and with which in-sync replicas. KRaft brokers learn this from the metadata log.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        broker_epoch (int64): Epoch of the broker that this goes to, by which it refuses what was meant for its earlier
-            incarnation; -1 if unknown. Since version 2 (KIP-380). Default: -1.
-        topic_states ([]LeaderAndIsrTopicState): The partitions, grouped by topic. Since version 2.
-        live_leaders ([]LeaderAndIsrLiveLeader): Brokers that lead the partitions, with the addresses to fetch from.
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it which partitions to lead or
+    follow and with which in-sync replicas. KRaft brokers learn this from the metadata log.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    broker_epoch: int
+    """Epoch of the broker that this goes to, by which it refuses what was meant for its earlier incarnation; -1 if
+    unknown. Since version 2 (KIP-380)."""
+    topic_states: list[LeaderAndIsrTopicState]
+    """The partitions, grouped by topic. Since version 2."""
+    live_leaders: list[LeaderAndIsrLiveLeader]
+    """Brokers that lead the partitions, with the addresses to fetch from."""
 
     NAME = "LeaderAndIsrRequest"
     TYPE = "request"

@@ -25,13 +25,14 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
-    """Outcome of one partition.
+    """Outcome of one partition."""
 
-    Attributes:
-        topic_name (string): Name of the topic. Up to version 4; later ones group by topic.
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    topic_name: str
+    """Name of the topic. Up to version 4; later ones group by topic."""
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", ignorable=True, entity_type="topicName"),
@@ -70,12 +71,12 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
 class LeaderAndIsrResponse(kipwire.FlexibleMessage):
     """A broker's answer to LeaderAndIsr, by which the controller of a ZooKeeper-based cluster handed out partition
     leadership up to Kafka 3.9.
-
-    Attributes:
-        error_code (int16): Outcome of the whole request, such as a stale controller epoch; 0 means no error.
-        partition_errors ([]LeaderAndIsrPartitionError): Outcome of each partition. Up to version 4; from 5 on see
-            Topics.
     """
+
+    error_code: int
+    """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
+    partition_errors: list[LeaderAndIsrPartitionError]
+    """Outcome of each partition. Up to version 4; from 5 on see Topics."""
 
     NAME = "LeaderAndIsrResponse"
     TYPE = "response"

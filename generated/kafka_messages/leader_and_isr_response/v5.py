@@ -28,12 +28,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
-    """Outcome of one partition.
+    """Outcome of one partition."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -58,12 +58,12 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
 
 
 class LeaderAndIsrTopicError(kipwire.FlexibleStruct):
-    """Outcome of each partition, grouped by topic. Since version 5.
+    """Outcome of each partition, grouped by topic. Since version 5."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic (KIP-516).
-        partition_errors ([]LeaderAndIsrPartitionError): The partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516)."""
+    partition_errors: list[LeaderAndIsrPartitionError]
+    """The partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -97,11 +97,12 @@ class LeaderAndIsrTopicError(kipwire.FlexibleStruct):
 class LeaderAndIsrResponse(kipwire.FlexibleMessage):
     """A broker's answer to LeaderAndIsr, by which the controller of a ZooKeeper-based cluster handed out partition
     leadership up to Kafka 3.9.
-
-    Attributes:
-        error_code (int16): Outcome of the whole request, such as a stale controller epoch; 0 means no error.
-        topics ([]LeaderAndIsrTopicError): Outcome of each partition, grouped by topic. Since version 5.
     """
+
+    error_code: int
+    """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
+    topics: list[LeaderAndIsrTopicError]
+    """Outcome of each partition, grouped by topic. Since version 5."""
 
     NAME = "LeaderAndIsrResponse"
     TYPE = "response"

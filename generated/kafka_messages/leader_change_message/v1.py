@@ -25,13 +25,12 @@ pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class Voter(kipwire.FlexibleStruct):
-    """One voter of the quorum.
+    """One voter of the quorum."""
 
-    Attributes:
-        voter_id (int32): Node id of the voter.
-        voter_directory_id (uuid): Id of the log directory in which the voter keeps the metadata log (KIP-853); not
-            known in version 0.
-    """
+    voter_id: int
+    """Node id of the voter."""
+    voter_directory_id: uuid.UUID
+    """Id of the log directory in which the voter keeps the metadata log (KIP-853); not known in version 0."""
 
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
@@ -59,13 +58,16 @@ class Voter(kipwire.FlexibleStruct):
 class LeaderChangeMessage(kipwire.FlexibleMessage):
     """Control record a newly elected KRaft leader writes to the metadata log at the start of its epoch, recording who
     elected it (KIP-595).
-
-    Attributes:
-        version (int16): Version of this message's format.
-        leader_id (int32): Node id of the newly elected leader.
-        voters ([]Voter): Voters of the quorum at the time of the election.
-        granting_voters ([]Voter): Voters that gave the leader their vote, itself included.
     """
+
+    version: int
+    """Version of this message's format."""
+    leader_id: int
+    """Node id of the newly elected leader."""
+    voters: list[Voter]
+    """Voters of the quorum at the time of the election."""
+    granting_voters: list[Voter]
+    """Voters that gave the leader their vote, itself included."""
 
     NAME = "LeaderChangeMessage"
     TYPE = "data"

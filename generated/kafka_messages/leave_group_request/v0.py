@@ -16,13 +16,14 @@ __all__ = ["LeaveGroupRequest"]
 
 
 class LeaveGroupRequest(kipwire.Message):
-    """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for their
-    sessions to time out. From version 3 on several members can be removed at once (KIP-345).
-
-    Attributes:
-        group_id (string): The group that is left.
-        member_id (string): Id of the leaving member. Only up to version 2; later see Members.
+    """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for
+    their sessions to time out. From version 3 on several members can be removed at once (KIP-345).
     """
+
+    group_id: str
+    """The group that is left."""
+    member_id: str
+    """Id of the leaving member. Only up to version 2; later see Members."""
 
     NAME = "LeaveGroupRequest"
     TYPE = "request"

@@ -18,13 +18,12 @@ __all__ = ["MemberIdentity", "LeaveGroupRequest"]
 
 
 class MemberIdentity(kipwire.FlexibleStruct):
-    """The members that leave or are to be removed. Since version 3.
+    """The members that leave or are to be removed. Since version 3."""
 
-    Attributes:
-        member_id (string): Id of the leaving member; may be empty if a static member is named by its instance id alone.
-        group_instance_id (string, nullable): Instance id of a static member (KIP-345); null for a dynamic member.
-            Default: null.
-    """
+    member_id: str
+    """Id of the leaving member; may be empty if a static member is named by its instance id alone."""
+    group_instance_id: str | None
+    """Instance id of a static member (KIP-345); null for a dynamic member."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -72,13 +71,14 @@ class MemberIdentity(kipwire.FlexibleStruct):
 
 
 class LeaveGroupRequest(kipwire.FlexibleMessage):
-    """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for their
-    sessions to time out. From version 3 on several members can be removed at once (KIP-345).
-
-    Attributes:
-        group_id (string): The group that is left.
-        members ([]MemberIdentity): The members that leave or are to be removed. Since version 3.
+    """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for
+    their sessions to time out. From version 3 on several members can be removed at once (KIP-345).
     """
+
+    group_id: str
+    """The group that is left."""
+    members: list[MemberIdentity]
+    """The members that leave or are to be removed. Since version 3."""
 
     NAME = "LeaveGroupRequest"
     TYPE = "request"

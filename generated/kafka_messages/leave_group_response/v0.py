@@ -16,11 +16,10 @@ __all__ = ["LeaveGroupResponse"]
 
 
 class LeaveGroupResponse(kipwire.Message):
-    """The group coordinator's answer to members leaving a classic group.
+    """The group coordinator's answer to members leaving a classic group."""
 
-    Attributes:
-        error_code (int16): Outcome of the request as a whole; 0 means no error.
-    """
+    error_code: int
+    """Outcome of the request as a whole; 0 means no error."""
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"

@@ -20,13 +20,13 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class LeaveGroupResponse(kipwire.Message):
-    """The group coordinator's answer to members leaving a classic group.
+    """The group coordinator's answer to members leaving a classic group."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the request as a whole; 0 means no error.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the request as a whole; 0 means no error."""
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"

@@ -25,13 +25,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class MemberResponse(kipwire.FlexibleStruct):
-    """Outcomes for the single members. Since version 3.
+    """Outcomes for the single members. Since version 3."""
 
-    Attributes:
-        member_id (string): Id of the member, as in the request.
-        group_instance_id (string, nullable): Instance id of the member, as in the request; null for a dynamic member.
-        error_code (int16): Outcome for this member; 0 means no error.
-    """
+    member_id: str
+    """Id of the member, as in the request."""
+    group_instance_id: str | None
+    """Instance id of the member, as in the request; null for a dynamic member."""
+    error_code: int
+    """Outcome for this member; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -84,14 +85,15 @@ class MemberResponse(kipwire.FlexibleStruct):
 
 
 class LeaveGroupResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to members leaving a classic group.
+    """The group coordinator's answer to members leaving a classic group."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the request as a whole; 0 means no error.
-        members ([]MemberResponse): Outcomes for the single members. Since version 3.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the request as a whole; 0 means no error."""
+    members: list[MemberResponse]
+    """Outcomes for the single members. Since version 3."""
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"

@@ -16,12 +16,14 @@ __all__ = ["LegacyOffsetCommitKey"]
 class LegacyOffsetCommitKey(kipwire.Message):
     """Key of the oldest kind of committed offset record in __consumer_offsets, kept so that such records can still be
     read.
-
-    Attributes:
-        group (string): Id of the group that committed.
-        topic (string): Name of the topic.
-        partition (int32): Number of the partition within the topic.
     """
+
+    group: str
+    """Id of the group that committed."""
+    topic: str
+    """Name of the topic."""
+    partition: int
+    """Number of the partition within the topic."""
 
     NAME = "LegacyOffsetCommitKey"
     TYPE = "coordinator-key"

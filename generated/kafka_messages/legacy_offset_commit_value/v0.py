@@ -21,12 +21,14 @@ pack_qh = struct.Struct(">qh").pack
 class LegacyOffsetCommitValue(kipwire.Message):
     """Value of the oldest kind of committed offset record in __consumer_offsets, kept so that such records can still be
     read.
-
-    Attributes:
-        offset (int64): The committed position: by convention the next offset the group will read.
-        metadata (string): Free text the application stored beside the offset.
-        commit_timestamp (int64): When the offset was committed, in epoch-based milliseconds.
     """
+
+    offset: int
+    """The committed position: by convention the next offset the group will read."""
+    metadata: str
+    """Free text the application stored beside the offset."""
+    commit_timestamp: int
+    """When the offset was committed, in epoch-based milliseconds."""
 
     NAME = "LegacyOffsetCommitValue"
     TYPE = "coordinator-value"

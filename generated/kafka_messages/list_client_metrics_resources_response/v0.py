@@ -23,11 +23,10 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ClientMetricsResource(kipwire.FlexibleStruct):
-    """The resources found.
+    """The resources found."""
 
-    Attributes:
-        name (string): Name of the resource.
-    """
+    name: str
+    """Name of the resource."""
 
     FIELDS = (kipwire.Field("name", "Name", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -55,15 +54,17 @@ class ClientMetricsResource(kipwire.FlexibleStruct):
 
 
 class ListClientMetricsResourcesResponse(kipwire.FlexibleMessage):
-    """The name of ListConfigResources version 0 from Kafka 3.7 to 4.0: the same bytes, other names of fields. The client
-    metrics resources that there are (KIP-1000).
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        client_metrics_resources ([]ClientMetricsResource): The resources found.
+    """The name of ListConfigResources version 0 from Kafka 3.7 to 4.0: the same bytes, other names of fields. The
+    client metrics resources that there are (KIP-1000).
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    client_metrics_resources: list[ClientMetricsResource]
+    """The resources found."""
 
     NAME = "ListClientMetricsResourcesResponse"
     TYPE = "response"

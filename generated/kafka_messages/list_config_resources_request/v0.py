@@ -16,8 +16,8 @@ __all__ = ["ListConfigResourcesRequest"]
 
 
 class ListConfigResourcesRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 lists
-    client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
+    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0
+    lists client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
     """
 
     NAME = "ListConfigResourcesRequest"

@@ -18,13 +18,13 @@ __all__ = ["ListConfigResourcesRequest"]
 
 
 class ListConfigResourcesRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 lists
-    client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
-
-    Attributes:
-        resource_types ([]int8): Types to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty
-            asks for all supported types. Since version 1.
+    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0
+    lists client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
     """
+
+    resource_types: list[int]
+    """Types to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty asks for all supported
+    types. Since version 1."""
 
     NAME = "ListConfigResourcesRequest"
     TYPE = "request"

@@ -23,11 +23,10 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ConfigResource(kipwire.FlexibleStruct):
-    """The resources found.
+    """The resources found."""
 
-    Attributes:
-        resource_name (string): Name of the resource.
-    """
+    resource_name: str
+    """Name of the resource."""
 
     FIELDS = (kipwire.Field("resource_name", "ResourceName", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -55,14 +54,15 @@ class ConfigResource(kipwire.FlexibleStruct):
 
 
 class ListConfigResourcesResponse(kipwire.FlexibleMessage):
-    """A broker's list of configuration resources of the types asked for.
+    """A broker's list of configuration resources of the types asked for."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        config_resources ([]ConfigResource): The resources found.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    config_resources: list[ConfigResource]
+    """The resources found."""
 
     NAME = "ListConfigResourcesResponse"
     TYPE = "response"

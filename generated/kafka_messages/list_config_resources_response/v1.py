@@ -25,13 +25,13 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ConfigResource(kipwire.FlexibleStruct):
-    """The resources found.
+    """The resources found."""
 
-    Attributes:
-        resource_name (string): Name of the resource.
-        resource_type (int8): Type of the resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. In
-            version 0 always client metrics, the default 16. Default: 16.
-    """
+    resource_name: str
+    """Name of the resource."""
+    resource_type: int
+    """Type of the resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. In version 0 always client
+    metrics, the default 16."""
 
     FIELDS = (
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
@@ -66,14 +66,15 @@ class ConfigResource(kipwire.FlexibleStruct):
 
 
 class ListConfigResourcesResponse(kipwire.FlexibleMessage):
-    """A broker's list of configuration resources of the types asked for.
+    """A broker's list of configuration resources of the types asked for."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        config_resources ([]ConfigResource): The resources found.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    config_resources: list[ConfigResource]
+    """The resources found."""
 
     NAME = "ListConfigResourcesResponse"
     TYPE = "response"

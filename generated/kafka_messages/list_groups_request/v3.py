@@ -16,7 +16,9 @@ __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker."""
+    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every
+    broker.
+    """
 
     NAME = "ListGroupsRequest"
     TYPE = "request"

@@ -18,12 +18,13 @@ __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker.
-
-    Attributes:
-        states_filter ([]string): Names of the group states wanted, such as Stable or Empty; an empty list = all states.
-            Since version 4 (KIP-518).
+    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every
+    broker.
     """
+
+    states_filter: list[str]
+    """Names of the group states wanted, such as Stable or Empty; an empty list = all states. Since version 4
+    (KIP-518)."""
 
     NAME = "ListGroupsRequest"
     TYPE = "request"

@@ -18,14 +18,16 @@ __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker.
-
-    Attributes:
-        states_filter ([]string): Names of the group states wanted, such as Stable or Empty; an empty list = all states.
-            Since version 4 (KIP-518).
-        types_filter ([]string): Names of the group types wanted, such as classic or consumer; an empty list = all
-            types. Since version 5 (KIP-848).
+    """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every
+    broker.
     """
+
+    states_filter: list[str]
+    """Names of the group states wanted, such as Stable or Empty; an empty list = all states. Since version 4
+    (KIP-518)."""
+    types_filter: list[str]
+    """Names of the group types wanted, such as classic or consumer; an empty list = all types. Since version 5
+    (KIP-848)."""
 
     NAME = "ListGroupsRequest"
     TYPE = "request"

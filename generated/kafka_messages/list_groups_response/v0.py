@@ -22,13 +22,13 @@ unpack_hi = struct.Struct(">hi").unpack_from
 
 
 class ListedGroup(kipwire.Struct):
-    """The groups found, each with its main traits.
+    """The groups found, each with its main traits."""
 
-    Attributes:
-        group_id (string): Id of the group.
-        protocol_type (string): Kind of protocol the members speak, such as consumer or connect; may be empty, for
-            example for a group that only stores offsets.
-    """
+    group_id: str
+    """Id of the group."""
+    protocol_type: str
+    """Kind of protocol the members speak, such as consumer or connect; may be empty, for example for a group that only
+    stores offsets."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -69,11 +69,12 @@ class ListedGroup(kipwire.Struct):
 class ListGroupsResponse(kipwire.Message):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the
     request.
-
-    Attributes:
-        error_code (int16): Outcome of the whole listing; 0 = no error.
-        groups ([]ListedGroup): The groups found, each with its main traits.
     """
+
+    error_code: int
+    """Outcome of the whole listing; 0 = no error."""
+    groups: list[ListedGroup]
+    """The groups found, each with its main traits."""
 
     NAME = "ListGroupsResponse"
     TYPE = "response"

@@ -23,13 +23,13 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class ListedGroup(kipwire.FlexibleStruct):
-    """The groups found, each with its main traits.
+    """The groups found, each with its main traits."""
 
-    Attributes:
-        group_id (string): Id of the group.
-        protocol_type (string): Kind of protocol the members speak, such as consumer or connect; may be empty, for
-            example for a group that only stores offsets.
-    """
+    group_id: str
+    """Id of the group."""
+    protocol_type: str
+    """Kind of protocol the members speak, such as consumer or connect; may be empty, for example for a group that only
+    stores offsets."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -73,13 +73,15 @@ class ListedGroup(kipwire.FlexibleStruct):
 class ListGroupsResponse(kipwire.FlexibleMessage):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the
     request.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated. Since version 1.
-        error_code (int16): Outcome of the whole listing; 0 = no error.
-        groups ([]ListedGroup): The groups found, each with its main traits.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated.
+    Since version 1."""
+    error_code: int
+    """Outcome of the whole listing; 0 = no error."""
+    groups: list[ListedGroup]
+    """The groups found, each with its main traits."""
 
     NAME = "ListGroupsResponse"
     TYPE = "response"

@@ -24,14 +24,14 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class ListOffsetsPartition(kipwire.Struct):
-    """The partitions of the topic to look up, each with its own timestamp.
+    """The partitions of the topic to look up, each with its own timestamp."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        timestamp (int64): Epoch-based time in ms for which the first offset at or after it is wanted, or a special
-            value: -1 latest, -2 earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest
-            tiered (9), -6 earliest pending upload (11).
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    timestamp: int
+    """Epoch-based time in ms for which the first offset at or after it is wanted, or a special value: -1 latest, -2
+    earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest tiered (9), -6 earliest pending
+    upload (11)."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -53,12 +53,12 @@ class ListOffsetsPartition(kipwire.Struct):
 
 
 class ListOffsetsTopic(kipwire.Struct):
-    """The topics to look up.
+    """The topics to look up."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ListOffsetsPartition]
+    """The partitions of the topic to look up, each with its own timestamp."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -91,13 +91,14 @@ class ListOffsetsTopic(kipwire.Struct):
 
 
 class ListOffsetsRequest(kipwire.Message):
-    """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or the
-    end of the log; sent by consumers, admin clients and replicas.
-
-    Attributes:
-        replica_id (int32): Broker id if a replica is asking; -1 for ordinary clients.
-        topics ([]ListOffsetsTopic): The topics to look up.
+    """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or
+    the end of the log; sent by consumers, admin clients and replicas.
     """
+
+    replica_id: int
+    """Broker id if a replica is asking; -1 for ordinary clients."""
+    topics: list[ListOffsetsTopic]
+    """The topics to look up."""
 
     NAME = "ListOffsetsRequest"
     TYPE = "request"

@@ -27,16 +27,17 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ListOffsetsPartition(kipwire.FlexibleStruct):
-    """The partitions of the topic to look up, each with its own timestamp.
+    """The partitions of the topic to look up, each with its own timestamp."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        current_leader_epoch (int32): Leader epoch the client knows; the broker refuses if its own is older or newer.
-            Since version 4 (KIP-320); -1 = do not check. Default: -1.
-        timestamp (int64): Epoch-based time in ms for which the first offset at or after it is wanted, or a special
-            value: -1 latest, -2 earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest
-            tiered (9), -6 earliest pending upload (11).
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    current_leader_epoch: int
+    """Leader epoch the client knows; the broker refuses if its own is older or newer. Since version 4 (KIP-320); -1 =
+    do not check."""
+    timestamp: int
+    """Epoch-based time in ms for which the first offset at or after it is wanted, or a special value: -1 latest, -2
+    earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest tiered (9), -6 earliest pending
+    upload (11)."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -63,12 +64,12 @@ class ListOffsetsPartition(kipwire.FlexibleStruct):
 
 
 class ListOffsetsTopic(kipwire.FlexibleStruct):
-    """The topics to look up.
+    """The topics to look up."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ListOffsetsPartition]
+    """The partitions of the topic to look up, each with its own timestamp."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -104,17 +105,19 @@ class ListOffsetsTopic(kipwire.FlexibleStruct):
 
 
 class ListOffsetsRequest(kipwire.FlexibleMessage):
-    """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or the
-    end of the log; sent by consumers, admin clients and replicas.
-
-    Attributes:
-        replica_id (int32): Broker id if a replica is asking; -1 for ordinary clients.
-        isolation_level (int8): What counts as the end of the log: 0 read uncommitted = high watermark, 1 read committed
-            = last stable offset. Since version 2 (KIP-98).
-        topics ([]ListOffsetsTopic): The topics to look up.
-        timeout_ms (int32): Milliseconds the broker may take for lookups that have to read tiered storage. Since version
-            10 (KIP-1075).
+    """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or
+    the end of the log; sent by consumers, admin clients and replicas.
     """
+
+    replica_id: int
+    """Broker id if a replica is asking; -1 for ordinary clients."""
+    isolation_level: int
+    """What counts as the end of the log: 0 read uncommitted = high watermark, 1 read committed = last stable offset.
+    Since version 2 (KIP-98)."""
+    topics: list[ListOffsetsTopic]
+    """The topics to look up."""
+    timeout_ms: int
+    """Milliseconds the broker may take for lookups that have to read tiered storage. Since version 10 (KIP-1075)."""
 
     NAME = "ListOffsetsRequest"
     TYPE = "request"

@@ -23,14 +23,15 @@ pack_ihi = struct.Struct(">ihi").pack
 
 
 class ListOffsetsPartitionResponse(kipwire.Struct):
-    """Result per partition of the topic.
+    """Result per partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of the lookup in this partition; 0 = no error.
-        old_style_offsets ([]int64): Start offsets of log segments last written up to the time asked for, the highest
-            first; for the latest the end of the log comes before them. Only in version 0.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of the lookup in this partition; 0 = no error."""
+    old_style_offsets: list[int]
+    """Start offsets of log segments last written up to the time asked for, the highest first; for the latest the end of
+    the log comes before them. Only in version 0."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -65,12 +66,12 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
 
 class ListOffsetsTopicResponse(kipwire.Struct):
-    """The topics looked up.
+    """The topics looked up."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ListOffsetsPartitionResponse]
+    """Result per partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -105,11 +106,10 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
 
 class ListOffsetsResponse(kipwire.Message):
-    """Offsets a partition leader found for the timestamps or special positions asked for.
+    """Offsets a partition leader found for the timestamps or special positions asked for."""
 
-    Attributes:
-        topics ([]ListOffsetsTopicResponse): The topics looked up.
-    """
+    topics: list[ListOffsetsTopicResponse]
+    """The topics looked up."""
 
     NAME = "ListOffsetsResponse"
     TYPE = "response"

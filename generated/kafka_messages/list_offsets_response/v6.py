@@ -25,17 +25,20 @@ pack_ihqqix = struct.Struct(">ihqqix").pack
 
 
 class ListOffsetsPartitionResponse(kipwire.FlexibleStruct):
-    """Result per partition of the topic.
+    """Result per partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of the lookup in this partition; 0 = no error.
-        timestamp (int64): Timestamp of the record found, in epoch-based milliseconds; -1 = unknown, for instance when
-            the start or end of the log was asked for. Default: -1.
-        offset (int64): The offset found; -1 = no record fits the timestamp asked for. Default: -1.
-        leader_epoch (int32): Leader epoch that belongs to the returned offset, usable for later truncation checks.
-            Since version 4 (KIP-320); -1 = unknown. Default: -1.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of the lookup in this partition; 0 = no error."""
+    timestamp: int
+    """Timestamp of the record found, in epoch-based milliseconds; -1 = unknown, for instance when the start or end of
+    the log was asked for."""
+    offset: int
+    """The offset found; -1 = no record fits the timestamp asked for."""
+    leader_epoch: int
+    """Leader epoch that belongs to the returned offset, usable for later truncation checks. Since version 4 (KIP-320);
+    -1 = unknown."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -76,12 +79,12 @@ class ListOffsetsPartitionResponse(kipwire.FlexibleStruct):
 
 
 class ListOffsetsTopicResponse(kipwire.FlexibleStruct):
-    """The topics looked up.
+    """The topics looked up."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[ListOffsetsPartitionResponse]
+    """Result per partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -119,13 +122,13 @@ class ListOffsetsTopicResponse(kipwire.FlexibleStruct):
 
 
 class ListOffsetsResponse(kipwire.FlexibleMessage):
-    """Offsets a partition leader found for the timestamps or special positions asked for.
+    """Offsets a partition leader found for the timestamps or special positions asked for."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated. Since version 2.
-        topics ([]ListOffsetsTopicResponse): The topics looked up.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated.
+    Since version 2."""
+    topics: list[ListOffsetsTopicResponse]
+    """The topics looked up."""
 
     NAME = "ListOffsetsResponse"
     TYPE = "response"

@@ -23,12 +23,12 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class ListPartitionReassignmentsTopics(kipwire.FlexibleStruct):
-    """Partitions to look at, grouped by topic; null asks for all ongoing reassignments.
+    """Partitions to look at, grouped by topic; null asks for all ongoing reassignments."""
 
-    Attributes:
-        name (string): Name of a topic to look at.
-        partition_indexes ([]int32): Indexes of the partitions of this topic to look at.
-    """
+    name: str
+    """Name of a topic to look at."""
+    partition_indexes: list[int]
+    """Indexes of the partitions of this topic to look at."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -74,13 +74,12 @@ class ListPartitionReassignmentsTopics(kipwire.FlexibleStruct):
 
 
 class ListPartitionReassignmentsRequest(kipwire.FlexibleMessage):
-    """An admin client asks for the partition reassignments now in progress. Introduced by KIP-455.
+    """An admin client asks for the partition reassignments now in progress. Introduced by KIP-455."""
 
-    Attributes:
-        timeout_ms (int32): Milliseconds the client gives the request to complete, 60000 by default. Default: 60000.
-        topics ([]ListPartitionReassignmentsTopics, nullable): Partitions to look at, grouped by topic; null asks for
-            all ongoing reassignments. Default: null.
-    """
+    timeout_ms: int
+    """Milliseconds the client gives the request to complete, 60000 by default."""
+    topics: list[ListPartitionReassignmentsTopics] | None
+    """Partitions to look at, grouped by topic; null asks for all ongoing reassignments."""
 
     NAME = "ListPartitionReassignmentsRequest"
     TYPE = "request"

@@ -25,14 +25,16 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class OngoingPartitionReassignment(kipwire.FlexibleStruct):
-    """Partitions of the topic that are being reassigned.
+    """Partitions of the topic that are being reassigned."""
 
-    Attributes:
-        partition_index (int32): Index of the partition within its topic.
-        replicas ([]int32): Brokers that hold the partition at present, those being added or removed included.
-        adding_replicas ([]int32): Brokers that are being added as replicas.
-        removing_replicas ([]int32): Brokers whose replicas will go when the reassignment completes.
-    """
+    partition_index: int
+    """Index of the partition within its topic."""
+    replicas: list[int]
+    """Brokers that hold the partition at present, those being added or removed included."""
+    adding_replicas: list[int]
+    """Brokers that are being added as replicas."""
+    removing_replicas: list[int]
+    """Brokers whose replicas will go when the reassignment completes."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -102,12 +104,12 @@ class OngoingPartitionReassignment(kipwire.FlexibleStruct):
 
 
 class OngoingTopicReassignment(kipwire.FlexibleStruct):
-    """Ongoing reassignments, grouped by topic; partitions that are not being moved are left out.
+    """Ongoing reassignments, grouped by topic; partitions that are not being moved are left out."""
 
-    Attributes:
-        name (string): Name of the topic whose partitions are being reassigned.
-        partitions ([]OngoingPartitionReassignment): Partitions of the topic that are being reassigned.
-    """
+    name: str
+    """Name of the topic whose partitions are being reassigned."""
+    partitions: list[OngoingPartitionReassignment]
+    """Partitions of the topic that are being reassigned."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -145,16 +147,16 @@ class OngoingTopicReassignment(kipwire.FlexibleStruct):
 
 
 class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
-    """Lists the ongoing reassignments among the partitions asked about (KIP-455).
+    """Lists the ongoing reassignments among the partitions asked about (KIP-455)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the whole request; 0 if no error.
-        error_message (string, nullable): Readable explanation of the error; null if there is none.
-        topics ([]OngoingTopicReassignment): Ongoing reassignments, grouped by topic; partitions that are not being
-            moved are left out.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the whole request; 0 if no error."""
+    error_message: str | None
+    """Readable explanation of the error; null if there is none."""
+    topics: list[OngoingTopicReassignment]
+    """Ongoing reassignments, grouped by topic; partitions that are not being moved are left out."""
 
     NAME = "ListPartitionReassignmentsResponse"
     TYPE = "response"

@@ -21,12 +21,12 @@ __all__ = ["ListTransactionsRequest"]
 class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
-
-    Attributes:
-        state_filters ([]string): Names of the transaction states to include, such as Ongoing or CompleteAbort; empty =
-            all states.
-        producer_id_filters ([]int64): Producer ids whose transactions are to be included; empty = any producer.
     """
+
+    state_filters: list[str]
+    """Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states."""
+    producer_id_filters: list[int]
+    """Producer ids whose transactions are to be included; empty = any producer."""
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"

@@ -26,14 +26,15 @@ pack_qx = struct.Struct(">qx").pack
 class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
-
-    Attributes:
-        state_filters ([]string): Names of the transaction states to include, such as Ongoing or CompleteAbort; empty =
-            all states.
-        producer_id_filters ([]int64): Producer ids whose transactions are to be included; empty = any producer.
-        duration_filter (int64): Only list transactions that have been running for longer than this many milliseconds
-            (KIP-994); -1 (default) = no limit. From version 1 on. Default: -1.
     """
+
+    state_filters: list[str]
+    """Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states."""
+    producer_id_filters: list[int]
+    """Producer ids whose transactions are to be included; empty = any producer."""
+    duration_filter: int
+    """Only list transactions that have been running for longer than this many milliseconds (KIP-994); -1 (default) = no
+    limit. From version 1 on."""
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"

@@ -25,16 +25,18 @@ unpack_qB = struct.Struct(">qB").unpack_from
 class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
-
-    Attributes:
-        state_filters ([]string): Names of the transaction states to include, such as Ongoing or CompleteAbort; empty =
-            all states.
-        producer_id_filters ([]int64): Producer ids whose transactions are to be included; empty = any producer.
-        duration_filter (int64): Only list transactions that have been running for longer than this many milliseconds
-            (KIP-994); -1 (default) = no limit. From version 1 on. Default: -1.
-        transactional_id_pattern (string, nullable): Regular expression that the transactional ids must match
-            (KIP-1152); null (default) or empty = any. From version 2 on. Default: null.
     """
+
+    state_filters: list[str]
+    """Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states."""
+    producer_id_filters: list[int]
+    """Producer ids whose transactions are to be included; empty = any producer."""
+    duration_filter: int
+    """Only list transactions that have been running for longer than this many milliseconds (KIP-994); -1 (default) = no
+    limit. From version 1 on."""
+    transactional_id_pattern: str | None
+    """Regular expression that the transactional ids must match (KIP-1152); null (default) or empty = any. From version
+    2 on."""
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"

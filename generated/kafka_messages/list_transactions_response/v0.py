@@ -25,14 +25,15 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class TransactionState(kipwire.FlexibleStruct):
-    """The transactions that passed the filters and that the caller may see.
+    """The transactions that passed the filters and that the caller may see."""
 
-    Attributes:
-        transactional_id (string): Transactional id of the transaction.
-        producer_id (int64): Producer id currently assigned to the transactional id.
-        transaction_state (string): Name of the current state, such as Empty, Ongoing, PrepareCommit, PrepareAbort,
-            CompleteCommit or CompleteAbort.
-    """
+    transactional_id: str
+    """Transactional id of the transaction."""
+    producer_id: int
+    """Producer id currently assigned to the transactional id."""
+    transaction_state: str
+    """Name of the current state, such as Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or
+    CompleteAbort."""
 
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
@@ -77,17 +78,18 @@ class TransactionState(kipwire.FlexibleStruct):
 
 
 class ListTransactionsResponse(kipwire.FlexibleMessage):
-    """A transaction coordinator's answer to ListTransactionsRequest: those of its transactions that match the filters.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Error of the request as a whole, for instance that the coordinator is still loading; 0 = no
-            error.
-        unknown_state_filters ([]string): State names from the request that this coordinator does not know; empty = it
-            knew them all.
-        transaction_states ([]TransactionState): The transactions that passed the filters and that the caller may see.
+    """A transaction coordinator's answer to ListTransactionsRequest: those of its transactions that match the
+    filters.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Error of the request as a whole, for instance that the coordinator is still loading; 0 = no error."""
+    unknown_state_filters: list[str]
+    """State names from the request that this coordinator does not know; empty = it knew them all."""
+    transaction_states: list[TransactionState]
+    """The transactions that passed the filters and that the caller may see."""
 
     NAME = "ListTransactionsResponse"
     TYPE = "response"

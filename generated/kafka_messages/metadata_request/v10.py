@@ -28,14 +28,15 @@ pack_BBBx = struct.Struct(">BBBx").pack
 
 
 class MetadataRequestTopic(kipwire.FlexibleStruct):
-    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list asks
-    for all.
-
-    Attributes:
-        topic_id (uuid): Id of the topic, for a lookup by id with a null Name (in practice from version 12 on, KIP-516);
-            the zero UUID to look up by name.
-        name (string, nullable): Name of the topic; may be null from version 10 on if topic_id is given.
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all.
     """
+
+    topic_id: uuid.UUID
+    """Id of the topic, for a lookup by id with a null Name (in practice from version 12 on, KIP-516); the zero UUID to
+    look up by name."""
+    name: str | None
+    """Name of the topic; may be null from version 10 on if topic_id is given."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -75,19 +76,20 @@ class MetadataRequestTopic(kipwire.FlexibleStruct):
 
 
 class MetadataRequest(kipwire.FlexibleMessage):
-    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know
-    where to produce to and fetch from.
-
-    Attributes:
-        topics ([]MetadataRequestTopic, nullable): Topics to describe. From version 1 on null asks for all and an empty
-            list for none; in version 0 an empty list asks for all.
-        allow_auto_topic_creation (bool): Whether the broker may create missing topics if it is configured to; before
-            version 4 always allowed. Default: True.
-        include_cluster_authorized_operations (bool): Whether to report the caller's authorized operations on the
-            cluster (KIP-430); from version 11 on the DescribeCluster API does this.
-        include_topic_authorized_operations (bool): Whether to report the caller's authorized operations on each topic
-            (KIP-430).
+    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to
+    know where to produce to and fetch from.
     """
+
+    topics: list[MetadataRequestTopic] | None
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all."""
+    allow_auto_topic_creation: bool
+    """Whether the broker may create missing topics if it is configured to; before version 4 always allowed."""
+    include_cluster_authorized_operations: bool
+    """Whether to report the caller's authorized operations on the cluster (KIP-430); from version 11 on the
+    DescribeCluster API does this."""
+    include_topic_authorized_operations: bool
+    """Whether to report the caller's authorized operations on each topic (KIP-430)."""
 
     NAME = "MetadataRequest"
     TYPE = "request"

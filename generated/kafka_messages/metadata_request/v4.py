@@ -18,12 +18,12 @@ __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 
 class MetadataRequestTopic(kipwire.Struct):
-    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list asks
-    for all.
-
-    Attributes:
-        name (string): Name of the topic; may be null from version 10 on if TopicId is given.
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all.
     """
+
+    name: str
+    """Name of the topic; may be null from version 10 on if TopicId is given."""
 
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -48,15 +48,15 @@ class MetadataRequestTopic(kipwire.Struct):
 
 
 class MetadataRequest(kipwire.Message):
-    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know
-    where to produce to and fetch from.
-
-    Attributes:
-        topics ([]MetadataRequestTopic, nullable): Topics to describe. From version 1 on null asks for all and an empty
-            list for none; in version 0 an empty list asks for all.
-        allow_auto_topic_creation (bool): Whether the broker may create missing topics if it is configured to; before
-            version 4 always allowed. Default: True.
+    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to
+    know where to produce to and fetch from.
     """
+
+    topics: list[MetadataRequestTopic] | None
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all."""
+    allow_auto_topic_creation: bool
+    """Whether the broker may create missing topics if it is configured to; before version 4 always allowed."""
 
     NAME = "MetadataRequest"
     TYPE = "request"

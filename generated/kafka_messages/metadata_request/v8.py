@@ -23,12 +23,12 @@ pack_BBB = struct.Struct(">BBB").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
-    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list asks
-    for all.
-
-    Attributes:
-        name (string): Name of the topic; may be null from version 10 on if TopicId is given.
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all.
     """
+
+    name: str
+    """Name of the topic; may be null from version 10 on if TopicId is given."""
 
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -53,19 +53,20 @@ class MetadataRequestTopic(kipwire.Struct):
 
 
 class MetadataRequest(kipwire.Message):
-    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know
-    where to produce to and fetch from.
-
-    Attributes:
-        topics ([]MetadataRequestTopic, nullable): Topics to describe. From version 1 on null asks for all and an empty
-            list for none; in version 0 an empty list asks for all.
-        allow_auto_topic_creation (bool): Whether the broker may create missing topics if it is configured to; before
-            version 4 always allowed. Default: True.
-        include_cluster_authorized_operations (bool): Whether to report the caller's authorized operations on the
-            cluster (KIP-430); from version 11 on the DescribeCluster API does this.
-        include_topic_authorized_operations (bool): Whether to report the caller's authorized operations on each topic
-            (KIP-430).
+    """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to
+    know where to produce to and fetch from.
     """
+
+    topics: list[MetadataRequestTopic] | None
+    """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list
+    asks for all."""
+    allow_auto_topic_creation: bool
+    """Whether the broker may create missing topics if it is configured to; before version 4 always allowed."""
+    include_cluster_authorized_operations: bool
+    """Whether to report the caller's authorized operations on the cluster (KIP-430); from version 11 on the
+    DescribeCluster API does this."""
+    include_topic_authorized_operations: bool
+    """Whether to report the caller's authorized operations on each topic (KIP-430)."""
 
     NAME = "MetadataRequest"
     TYPE = "request"

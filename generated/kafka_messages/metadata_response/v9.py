@@ -29,14 +29,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class MetadataResponseBroker(kipwire.FlexibleStruct):
-    """Live brokers with their addresses on the listener the request came in on.
+    """Live brokers with their addresses on the listener the request came in on."""
 
-    Attributes:
-        node_id (int32): Node id of the broker.
-        host (string): Host name or address the broker advertises to clients.
-        port (int32): TCP port the broker advertises to clients.
-        rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
-    """
+    node_id: int
+    """Node id of the broker."""
+    host: str
+    """Host name or address the broker advertises to clients."""
+    port: int
+    """TCP port the broker advertises to clients."""
+    rack: str | None
+    """Rack the broker is configured to be in; null if none is set."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -90,18 +92,22 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
 
 
 class MetadataResponsePartition(kipwire.FlexibleStruct):
-    """Partitions of the topic.
+    """Partitions of the topic."""
 
-    Attributes:
-        error_code (int16): Error concerning this partition, e.g. leader not available; 0 if no error.
-        partition_index (int32): Index of the partition within its topic, starting at 0.
-        leader_id (int32): Broker that leads the partition and serves its writes; -1 if there is no leader.
-        leader_epoch (int32): Number of the current leadership, by which clients spot stale metadata (KIP-320); -1 if
-            unknown. Default: -1.
-        replica_nodes ([]int32): Brokers that hold a replica of the partition, the preferred leader first.
-        isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
-        offline_replicas ([]int32): Brokers whose replica of this partition is offline, e.g. on a failed disk (KIP-112).
-    """
+    error_code: int
+    """Error concerning this partition, e.g. leader not available; 0 if no error."""
+    partition_index: int
+    """Index of the partition within its topic, starting at 0."""
+    leader_id: int
+    """Broker that leads the partition and serves its writes; -1 if there is no leader."""
+    leader_epoch: int
+    """Number of the current leadership, by which clients spot stale metadata (KIP-320); -1 if unknown."""
+    replica_nodes: list[int]
+    """Brokers that hold a replica of the partition, the preferred leader first."""
+    isr_nodes: list[int]
+    """Brokers whose replicas are in sync with the leader."""
+    offline_replicas: list[int]
+    """Brokers whose replica of this partition is offline, e.g. on a failed disk (KIP-112)."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -176,16 +182,19 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
 
 
 class MetadataResponseTopic(kipwire.FlexibleStruct):
-    """One entry per topic.
+    """One entry per topic."""
 
-    Attributes:
-        error_code (int16): Error concerning this topic, e.g. unknown or not authorized; 0 if no error.
-        name (string): Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it.
-        is_internal (bool): Whether Kafka uses the topic for itself, e.g. __consumer_offsets.
-        partitions ([]MetadataResponsePartition): Partitions of the topic.
-        topic_authorized_operations (int32): Bit field of the ACL operations on the topic the caller may perform (bit n
-            = operation code n); -2147483648 if not asked for. Default: -2147483648.
-    """
+    error_code: int
+    """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
+    name: str
+    """Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it."""
+    is_internal: bool
+    """Whether Kafka uses the topic for itself, e.g. __consumer_offsets."""
+    partitions: list[MetadataResponsePartition]
+    """Partitions of the topic."""
+    topic_authorized_operations: int
+    """Bit field of the ACL operations on the topic the caller may perform (bit n = operation code n); -2147483648 if
+    not asked for."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -241,19 +250,23 @@ class MetadataResponseTopic(kipwire.FlexibleStruct):
 
 
 class MetadataResponse(kipwire.FlexibleMessage):
-    """A broker's view of the cluster: the live brokers and the partitions, leaders and replicas of the topics asked for.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        brokers ([]MetadataResponseBroker): Live brokers with their addresses on the listener the request came in on.
-        cluster_id (string, nullable): Id of the cluster; null if the broker does not know it. Default: null.
-        controller_id (int32): Broker to send controller requests to; -1 if unknown. In KRaft clusters some live broker
-            that forwards them. Default: -1.
-        topics ([]MetadataResponseTopic): One entry per topic.
-        cluster_authorized_operations (int32): Bit field of the ACL operations on the cluster the caller may perform;
-            -2147483648 if not asked for. From version 11 on see DescribeCluster. Default: -2147483648.
+    """A broker's view of the cluster: the live brokers and the partitions, leaders and replicas of the topics asked
+    for.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    brokers: list[MetadataResponseBroker]
+    """Live brokers with their addresses on the listener the request came in on."""
+    cluster_id: str | None
+    """Id of the cluster; null if the broker does not know it."""
+    controller_id: int
+    """Broker to send controller requests to; -1 if unknown. In KRaft clusters some live broker that forwards them."""
+    topics: list[MetadataResponseTopic]
+    """One entry per topic."""
+    cluster_authorized_operations: int
+    """Bit field of the ACL operations on the cluster the caller may perform; -2147483648 if not asked for. From version
+    11 on see DescribeCluster."""
 
     NAME = "MetadataResponse"
     TYPE = "response"

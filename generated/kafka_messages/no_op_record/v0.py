@@ -14,8 +14,8 @@ __all__ = ["NoOpRecord"]
 
 
 class NoOpRecord(kipwire.FlexibleMessage):
-    """Empty record of the KRaft metadata log that the active controller writes at intervals so that the log's offset keeps
-    advancing and lag can be seen. Introduced by KIP-835.
+    """Empty record of the KRaft metadata log that the active controller writes at intervals so that the log's offset
+    keeps advancing and lag can be seen. Introduced by KIP-835.
     """
 
     NAME = "NoOpRecord"

@@ -14,14 +14,16 @@ __all__ = ["OffsetCommitKey"]
 
 
 class OffsetCommitKey(kipwire.Message):
-    """Key of an offset committed by a group for a partition, stored in the __consumer_offsets topic; a null value deletes
-    the offset.
-
-    Attributes:
-        group (string): Id of the group that committed the offset.
-        topic (string): Name of the topic the offset is in.
-        partition (int32): Index of the partition the offset is in.
+    """Key of an offset committed by a group for a partition, stored in the __consumer_offsets topic; a null value
+    deletes the offset.
     """
+
+    group: str
+    """Id of the group that committed the offset."""
+    topic: str
+    """Name of the topic the offset is in."""
+    partition: int
+    """Index of the partition the offset is in."""
 
     NAME = "OffsetCommitKey"
     TYPE = "coordinator-key"

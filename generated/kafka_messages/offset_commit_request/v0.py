@@ -23,14 +23,14 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class OffsetCommitRequestPartition(kipwire.Struct):
-    """The positions to store, one per partition.
+    """The positions to store, one per partition."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        committed_offset (int64): The position to store: by convention the offset of the next record the group will
-            read.
-        committed_metadata (string, nullable): Free text the application wants kept beside the offset; null = none.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    committed_offset: int
+    """The position to store: by convention the offset of the next record the group will read."""
+    committed_metadata: str | None
+    """Free text the application wants kept beside the offset; null = none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -70,12 +70,12 @@ class OffsetCommitRequestPartition(kipwire.Struct):
 
 
 class OffsetCommitRequestTopic(kipwire.Struct):
-    """The topics to commit for.
+    """The topics to commit for."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partitions ([]OffsetCommitRequestPartition): The positions to store, one per partition.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partitions: list[OffsetCommitRequestPartition]
+    """The positions to store, one per partition."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -110,12 +110,14 @@ class OffsetCommitRequestTopic(kipwire.Struct):
 
 
 class OffsetCommitRequest(kipwire.Message):
-    """Sent by a consumer or an admin client to the group coordinator to store how far a group has read in each partition.
-
-    Attributes:
-        group_id (string): Id of the group whose positions are stored.
-        topics ([]OffsetCommitRequestTopic): The topics to commit for.
+    """Sent by a consumer or an admin client to the group coordinator to store how far a group has read in each
+    partition.
     """
+
+    group_id: str
+    """Id of the group whose positions are stored."""
+    topics: list[OffsetCommitRequestTopic]
+    """The topics to commit for."""
 
     NAME = "OffsetCommitRequest"
     TYPE = "request"

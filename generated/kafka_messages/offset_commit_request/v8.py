@@ -25,16 +25,17 @@ pack_iqi = struct.Struct(">iqi").pack
 
 
 class OffsetCommitRequestPartition(kipwire.FlexibleStruct):
-    """The positions to store, one per partition.
+    """The positions to store, one per partition."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        committed_offset (int64): The position to store: by convention the offset of the next record the group will
-            read.
-        committed_leader_epoch (int32): Leader epoch of the last record consumed, kept to detect log truncation later.
-            Since version 6 (KIP-320); -1 = unknown. Default: -1.
-        committed_metadata (string, nullable): Free text the application wants kept beside the offset; null = none.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    committed_offset: int
+    """The position to store: by convention the offset of the next record the group will read."""
+    committed_leader_epoch: int
+    """Leader epoch of the last record consumed, kept to detect log truncation later. Since version 6 (KIP-320); -1 =
+    unknown."""
+    committed_metadata: str | None
+    """Free text the application wants kept beside the offset; null = none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -84,12 +85,12 @@ class OffsetCommitRequestPartition(kipwire.FlexibleStruct):
 
 
 class OffsetCommitRequestTopic(kipwire.FlexibleStruct):
-    """The topics to commit for.
+    """The topics to commit for."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partitions ([]OffsetCommitRequestPartition): The positions to store, one per partition.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partitions: list[OffsetCommitRequestPartition]
+    """The positions to store, one per partition."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -127,17 +128,21 @@ class OffsetCommitRequestTopic(kipwire.FlexibleStruct):
 
 
 class OffsetCommitRequest(kipwire.FlexibleMessage):
-    """Sent by a consumer or an admin client to the group coordinator to store how far a group has read in each partition.
-
-    Attributes:
-        group_id (string): Id of the group whose positions are stored.
-        generation_id_or_member_epoch (int32): Generation of the classic group, or (from version 9, KIP-848) the member
-            epoch under the new protocol; -1 = commit from outside group membership. Default: -1.
-        member_id (string): Id of the committing group member; empty = commit from outside group membership.
-        group_instance_id (string, nullable): Configured instance id of a static member. Since version 7 (KIP-345); null
-            = dynamic member. Default: null.
-        topics ([]OffsetCommitRequestTopic): The topics to commit for.
+    """Sent by a consumer or an admin client to the group coordinator to store how far a group has read in each
+    partition.
     """
+
+    group_id: str
+    """Id of the group whose positions are stored."""
+    generation_id_or_member_epoch: int
+    """Generation of the classic group, or (from version 9, KIP-848) the member epoch under the new protocol; -1 =
+    commit from outside group membership."""
+    member_id: str
+    """Id of the committing group member; empty = commit from outside group membership."""
+    group_instance_id: str | None
+    """Configured instance id of a static member. Since version 7 (KIP-345); null = dynamic member."""
+    topics: list[OffsetCommitRequestTopic]
+    """The topics to commit for."""
 
     NAME = "OffsetCommitRequest"
     TYPE = "request"

@@ -23,13 +23,13 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class OffsetCommitResponsePartition(kipwire.Struct):
-    """Outcome per partition of the topic.
+    """Outcome per partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of the commit for this partition; 0 = no error. Problems with the group or member
-            are repeated in every partition.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of the commit for this partition; 0 = no error. Problems with the group or member are repeated in every
+    partition."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -51,12 +51,12 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
 
 class OffsetCommitResponseTopic(kipwire.Struct):
-    """The topics of the commit.
+    """The topics of the commit."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partitions: list[OffsetCommitResponsePartition]
+    """Outcome per partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -91,11 +91,10 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
 
 class OffsetCommitResponse(kipwire.Message):
-    """Tells for each partition whether the group coordinator stored the committed offset.
+    """Tells for each partition whether the group coordinator stored the committed offset."""
 
-    Attributes:
-        topics ([]OffsetCommitResponseTopic): The topics of the commit.
-    """
+    topics: list[OffsetCommitResponseTopic]
+    """The topics of the commit."""
 
     NAME = "OffsetCommitResponse"
     TYPE = "response"

@@ -25,13 +25,13 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
-    """Outcome per partition of the topic.
+    """Outcome per partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of the commit for this partition; 0 = no error. Problems with the group or member
-            are repeated in every partition.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of the commit for this partition; 0 = no error. Problems with the group or member are repeated in every
+    partition."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -56,12 +56,12 @@ class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
 
 
 class OffsetCommitResponseTopic(kipwire.FlexibleStruct):
-    """The topics of the commit.
+    """The topics of the commit."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partitions: list[OffsetCommitResponsePartition]
+    """Outcome per partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -99,13 +99,13 @@ class OffsetCommitResponseTopic(kipwire.FlexibleStruct):
 
 
 class OffsetCommitResponse(kipwire.FlexibleMessage):
-    """Tells for each partition whether the group coordinator stored the committed offset.
+    """Tells for each partition whether the group coordinator stored the committed offset."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated. Since version 3.
-        topics ([]OffsetCommitResponseTopic): The topics of the commit.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated.
+    Since version 3."""
+    topics: list[OffsetCommitResponseTopic]
+    """The topics of the commit."""
 
     NAME = "OffsetCommitResponse"
     TYPE = "response"

@@ -21,15 +21,19 @@ pack_qq = struct.Struct(">qq").pack
 
 
 class OffsetCommitValue(kipwire.Message):
-    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an OffsetCommitKey.
-
-    Attributes:
-        offset (int64): Offset the group committed: the next record it is to consume.
-        metadata (string): Free text the client attached to the commit; may be empty.
-        commit_timestamp (int64): When the offset was committed, in milliseconds since the Unix epoch.
-        expire_timestamp (int64): When the offset is to expire, in milliseconds since the Unix epoch; -1 if not set
-            explicitly. Only in version 1. Default: -1.
+    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an
+    OffsetCommitKey.
     """
+
+    offset: int
+    """Offset the group committed: the next record it is to consume."""
+    metadata: str
+    """Free text the client attached to the commit; may be empty."""
+    commit_timestamp: int
+    """When the offset was committed, in milliseconds since the Unix epoch."""
+    expire_timestamp: int
+    """When the offset is to expire, in milliseconds since the Unix epoch; -1 if not set explicitly. Only in version
+    1."""
 
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"

@@ -19,15 +19,18 @@ pack_qih = struct.Struct(">qih").pack
 
 
 class OffsetCommitValue(kipwire.Message):
-    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an OffsetCommitKey.
-
-    Attributes:
-        offset (int64): Offset the group committed: the next record it is to consume.
-        leader_epoch (int32): Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if
-            unknown. Default: -1.
-        metadata (string): Free text the client attached to the commit; may be empty.
-        commit_timestamp (int64): When the offset was committed, in milliseconds since the Unix epoch.
+    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an
+    OffsetCommitKey.
     """
+
+    offset: int
+    """Offset the group committed: the next record it is to consume."""
+    leader_epoch: int
+    """Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if unknown."""
+    metadata: str
+    """Free text the client attached to the commit; may be empty."""
+    commit_timestamp: int
+    """When the offset was committed, in milliseconds since the Unix epoch."""
 
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"

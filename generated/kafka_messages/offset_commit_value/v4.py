@@ -25,17 +25,21 @@ pack_qx = struct.Struct(">qx").pack
 
 
 class OffsetCommitValue(kipwire.FlexibleMessage):
-    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an OffsetCommitKey.
-
-    Attributes:
-        offset (int64): Offset the group committed: the next record it is to consume.
-        leader_epoch (int32): Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if
-            unknown. Default: -1.
-        metadata (string): Free text the client attached to the commit; may be empty.
-        commit_timestamp (int64): When the offset was committed, in milliseconds since the Unix epoch.
-        topic_id (uuid, tag 0): Unique id of the topic (KIP-516), by which a topic created again under the same name can
-            be distinguished; the zero UUID if unknown.
+    """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an
+    OffsetCommitKey.
     """
+
+    offset: int
+    """Offset the group committed: the next record it is to consume."""
+    leader_epoch: int
+    """Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if unknown."""
+    metadata: str
+    """Free text the client attached to the commit; may be empty."""
+    commit_timestamp: int
+    """When the offset was committed, in milliseconds since the Unix epoch."""
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516), by which a topic created again under the same name can be distinguished; the
+    zero UUID if unknown."""
 
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"

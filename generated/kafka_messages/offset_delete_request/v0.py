@@ -18,11 +18,10 @@ __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDe
 
 
 class OffsetDeleteRequestPartition(kipwire.Struct):
-    """Partitions of the topic concerned.
+    """Partitions of the topic concerned."""
 
-    Attributes:
-        partition_index (int32): Number of a partition whose committed offset shall be removed.
-    """
+    partition_index: int
+    """Number of a partition whose committed offset shall be removed."""
 
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -40,12 +39,12 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
 
 
 class OffsetDeleteRequestTopic(kipwire.Struct):
-    """Topics with partitions whose committed offsets shall go.
+    """Topics with partitions whose committed offsets shall go."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]OffsetDeleteRequestPartition): Partitions of the topic concerned.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[OffsetDeleteRequestPartition]
+    """Partitions of the topic concerned."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -82,11 +81,12 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
 class OffsetDeleteRequest(kipwire.Message):
     """Sent by an admin client to the group coordinator to remove a group's committed offsets for certain partitions
     (KIP-496).
-
-    Attributes:
-        group_id (string): Id of the group whose offsets shall be removed.
-        topics ([]OffsetDeleteRequestTopic): Topics with partitions whose committed offsets shall go.
     """
+
+    group_id: str
+    """Id of the group whose offsets shall be removed."""
+    topics: list[OffsetDeleteRequestTopic]
+    """Topics with partitions whose committed offsets shall go."""
 
     NAME = "OffsetDeleteRequest"
     TYPE = "request"

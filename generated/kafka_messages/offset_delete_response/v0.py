@@ -25,13 +25,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class OffsetDeleteResponsePartition(kipwire.Struct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Outcome for this partition, for example that the group is still subscribed to the topic; 0
-            means no error.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome for this partition, for example that the group is still subscribed to the topic; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -53,12 +52,12 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
 
 class OffsetDeleteResponseTopic(kipwire.Struct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]OffsetDeleteResponsePartition): Results for the single partitions of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[OffsetDeleteResponsePartition]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -93,14 +92,14 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
 
 
 class OffsetDeleteResponse(kipwire.Message):
-    """Reports which committed offsets of a group the coordinator removed (KIP-496).
+    """Reports which committed offsets of a group the coordinator removed (KIP-496)."""
 
-    Attributes:
-        error_code (int16): Outcome concerning the group as a whole, such as an unknown group; 0 means no error.
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        topics ([]OffsetDeleteResponseTopic): Results grouped by topic.
-    """
+    error_code: int
+    """Outcome concerning the group as a whole, such as an unknown group; 0 means no error."""
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    topics: list[OffsetDeleteResponseTopic]
+    """Results grouped by topic."""
 
     NAME = "OffsetDeleteResponse"
     TYPE = "response"

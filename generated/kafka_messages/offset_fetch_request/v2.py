@@ -18,12 +18,14 @@ __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
 
 class OffsetFetchRequestTopic(kipwire.Struct):
-    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version 7.
-
-    Attributes:
-        name (string): Name of the topic.
-        partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
+    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version
+    7.
     """
+
+    name: str
+    """Name of the topic."""
+    partition_indexes: list[int]
+    """Indexes of the partitions whose offsets are wanted."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -64,14 +66,15 @@ class OffsetFetchRequestTopic(kipwire.Struct):
 
 
 class OffsetFetchRequest(kipwire.Message):
-    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
-    clients to inspect. From version 8 on it can ask for several groups at once.
-
-    Attributes:
-        group_id (string): The group whose offsets are wanted. Only up to version 7; later see Groups.
-        topics ([]OffsetFetchRequestTopic, nullable): Topics whose offsets are wanted; null (from version 2) asks for
-            all the group has committed. Only up to version 7.
+    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume,
+    admin clients to inspect. From version 8 on it can ask for several groups at once.
     """
+
+    group_id: str
+    """The group whose offsets are wanted. Only up to version 7; later see Groups."""
+    topics: list[OffsetFetchRequestTopic] | None
+    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version
+    7."""
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"

@@ -24,12 +24,14 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class OffsetFetchRequestTopic(kipwire.FlexibleStruct):
-    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version 7.
-
-    Attributes:
-        name (string): Name of the topic.
-        partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
+    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version
+    7.
     """
+
+    name: str
+    """Name of the topic."""
+    partition_indexes: list[int]
+    """Indexes of the partitions whose offsets are wanted."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -75,16 +77,18 @@ class OffsetFetchRequestTopic(kipwire.FlexibleStruct):
 
 
 class OffsetFetchRequest(kipwire.FlexibleMessage):
-    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
-    clients to inspect. From version 8 on it can ask for several groups at once.
-
-    Attributes:
-        group_id (string): The group whose offsets are wanted. Only up to version 7; later see Groups.
-        topics ([]OffsetFetchRequestTopic, nullable): Topics whose offsets are wanted; null (from version 2) asks for
-            all the group has committed. Only up to version 7.
-        require_stable (bool): Whether to report an error for a partition that has a pending transactional offset commit
-            instead of its older offset (KIP-447). Since version 7.
+    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume,
+    admin clients to inspect. From version 8 on it can ask for several groups at once.
     """
+
+    group_id: str
+    """The group whose offsets are wanted. Only up to version 7; later see Groups."""
+    topics: list[OffsetFetchRequestTopic] | None
+    """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version
+    7."""
+    require_stable: bool
+    """Whether to report an error for a partition that has a pending transactional offset commit instead of its older
+    offset (KIP-447). Since version 7."""
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"

@@ -25,12 +25,12 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class OffsetFetchRequestTopics(kipwire.FlexibleStruct):
-    """Topics whose offsets are wanted; null asks for all the group has committed.
+    """Topics whose offsets are wanted; null asks for all the group has committed."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partition_indexes: list[int]
+    """Indexes of the partitions whose offsets are wanted."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -76,17 +76,17 @@ class OffsetFetchRequestTopics(kipwire.FlexibleStruct):
 
 
 class OffsetFetchRequestGroup(kipwire.FlexibleStruct):
-    """The groups whose offsets are wanted. Since version 8.
+    """The groups whose offsets are wanted. Since version 8."""
 
-    Attributes:
-        group_id (string): Id of the group.
-        member_id (string, nullable): Id of the asking member, so that the coordinator can check its membership in a
-            KIP-848 group; null if the caller is no member. Since version 9. Default: null.
-        member_epoch (int32): Epoch of the asking member in a KIP-848 group; -1 if none applies. Since version 9.
-            Default: -1.
-        topics ([]OffsetFetchRequestTopics, nullable): Topics whose offsets are wanted; null asks for all the group has
-            committed.
-    """
+    group_id: str
+    """Id of the group."""
+    member_id: str | None
+    """Id of the asking member, so that the coordinator can check its membership in a KIP-848 group; null if the caller
+    is no member. Since version 9."""
+    member_epoch: int
+    """Epoch of the asking member in a KIP-848 group; -1 if none applies. Since version 9."""
+    topics: list[OffsetFetchRequestTopics] | None
+    """Topics whose offsets are wanted; null asks for all the group has committed."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -156,14 +156,15 @@ class OffsetFetchRequestGroup(kipwire.FlexibleStruct):
 
 
 class OffsetFetchRequest(kipwire.FlexibleMessage):
-    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
-    clients to inspect. From version 8 on it can ask for several groups at once.
-
-    Attributes:
-        groups ([]OffsetFetchRequestGroup): The groups whose offsets are wanted. Since version 8.
-        require_stable (bool): Whether to report an error for a partition that has a pending transactional offset commit
-            instead of its older offset (KIP-447). Since version 7.
+    """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume,
+    admin clients to inspect. From version 8 on it can ask for several groups at once.
     """
+
+    groups: list[OffsetFetchRequestGroup]
+    """The groups whose offsets are wanted. Since version 8."""
+    require_stable: bool
+    """Whether to report an error for a partition that has a pending transactional offset commit instead of its older
+    offset (KIP-447). Since version 7."""
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"

@@ -23,15 +23,16 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class OffsetFetchResponsePartition(kipwire.Struct):
-    """Committed offsets for the single partitions of this topic.
+    """Committed offsets for the single partitions of this topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        committed_offset (int64): Offset the group committed, which is the next one to consume; -1 if there is none.
-        metadata (string, nullable): Text the committer stored along with the offset, empty if none; may be null on the
-            wire.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    partition_index: int
+    """Index of the partition."""
+    committed_offset: int
+    """Offset the group committed, which is the next one to consume; -1 if there is none."""
+    metadata: str | None
+    """Text the committer stored along with the offset, empty if none; may be null on the wire."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -76,12 +77,12 @@ class OffsetFetchResponsePartition(kipwire.Struct):
 
 
 class OffsetFetchResponseTopic(kipwire.Struct):
-    """Committed offsets of the group, by topic. Only up to version 7; later see Groups.
+    """Committed offsets of the group, by topic. Only up to version 7; later see Groups."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]OffsetFetchResponsePartition): Committed offsets for the single partitions of this topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[OffsetFetchResponsePartition]
+    """Committed offsets for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -116,14 +117,14 @@ class OffsetFetchResponseTopic(kipwire.Struct):
 
 
 class OffsetFetchResponse(kipwire.Message):
-    """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
-
-    Attributes:
-        topics ([]OffsetFetchResponseTopic): Committed offsets of the group, by topic. Only up to version 7; later see
-            Groups.
-        error_code (int16): Outcome of the request as a whole; 0 means no error. Versions 2 to 7; later there is a code
-            per group.
+    """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8
+    on.
     """
+
+    topics: list[OffsetFetchResponseTopic]
+    """Committed offsets of the group, by topic. Only up to version 7; later see Groups."""
+    error_code: int
+    """Outcome of the request as a whole; 0 means no error. Versions 2 to 7; later there is a code per group."""
 
     NAME = "OffsetFetchResponse"
     TYPE = "response"

@@ -32,17 +32,18 @@ pack_iqi = struct.Struct(">iqi").pack
 
 
 class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
-    """Committed offsets for the single partitions of this topic.
+    """Committed offsets for the single partitions of this topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        committed_offset (int64): Offset the group committed, which is the next one to consume; -1 if there is none.
-        committed_leader_epoch (int32): Leader epoch of the last consumed record, as committed, for detecting log
-            truncation; -1 if unknown. Default: -1.
-        metadata (string, nullable): Text the committer stored along with the offset, empty if none; may be null on the
-            wire.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    partition_index: int
+    """Index of the partition."""
+    committed_offset: int
+    """Offset the group committed, which is the next one to consume; -1 if there is none."""
+    committed_leader_epoch: int
+    """Leader epoch of the last consumed record, as committed, for detecting log truncation; -1 if unknown."""
+    metadata: str | None
+    """Text the committer stored along with the offset, empty if none; may be null on the wire."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -98,12 +99,12 @@ class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
 
 
 class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
-    """Committed offsets of this group, by topic.
+    """Committed offsets of this group, by topic."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
-        partitions ([]OffsetFetchResponsePartitions): Committed offsets for the single partitions of this topic.
-    """
+    name: str
+    """Name of the topic. Up to version 9; from 10 on see TopicId."""
+    partitions: list[OffsetFetchResponsePartitions]
+    """Committed offsets for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -141,13 +142,14 @@ class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
 
 
 class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
-    """Results, one for each group asked for. Since version 8.
+    """Results, one for each group asked for. Since version 8."""
 
-    Attributes:
-        group_id (string): Id of the group.
-        topics ([]OffsetFetchResponseTopics): Committed offsets of this group, by topic.
-        error_code (int16): Outcome for the group as a whole; 0 means no error.
-    """
+    group_id: str
+    """Id of the group."""
+    topics: list[OffsetFetchResponseTopics]
+    """Committed offsets of this group, by topic."""
+    error_code: int
+    """Outcome for the group as a whole; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -190,13 +192,15 @@ class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
 
 
 class OffsetFetchResponse(kipwire.FlexibleMessage):
-    """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
-
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        groups ([]OffsetFetchResponseGroup): Results, one for each group asked for. Since version 8.
+    """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8
+    on.
     """
+
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    groups: list[OffsetFetchResponseGroup]
+    """Results, one for each group asked for. Since version 8."""
 
     NAME = "OffsetFetchResponse"
     TYPE = "response"

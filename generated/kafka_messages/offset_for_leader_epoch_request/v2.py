@@ -23,14 +23,14 @@ pack_iii = struct.Struct(">iii").pack
 
 
 class OffsetForLeaderPartition(kipwire.Struct):
-    """Partitions of this topic to look up.
+    """Partitions of this topic to look up."""
 
-    Attributes:
-        partition (int32): Index of the partition.
-        current_leader_epoch (int32): Leader epoch the asker believes is current, by which the broker fences outdated
-            requests; -1 skips the check. Default: -1.
-        leader_epoch (int32): The epoch whose end offset is wanted.
-    """
+    partition: int
+    """Index of the partition."""
+    current_leader_epoch: int
+    """Leader epoch the asker believes is current, by which the broker fences outdated requests; -1 skips the check."""
+    leader_epoch: int
+    """The epoch whose end offset is wanted."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -54,12 +54,12 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
 
 class OffsetForLeaderTopic(kipwire.Struct):
-    """Topics to look up.
+    """Topics to look up."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[OffsetForLeaderPartition]
+    """Partitions of this topic to look up."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -92,12 +92,12 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
 
 class OffsetForLeaderEpochRequest(kipwire.Message):
-    """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging records
-    (KIP-101) and consumers can detect that the log was truncated (KIP-320).
-
-    Attributes:
-        topics ([]OffsetForLeaderTopic): Topics to look up.
+    """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging
+    records (KIP-101) and consumers can detect that the log was truncated (KIP-320).
     """
+
+    topics: list[OffsetForLeaderTopic]
+    """Topics to look up."""
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"

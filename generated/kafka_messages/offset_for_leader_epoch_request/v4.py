@@ -25,14 +25,14 @@ pack_iiix = struct.Struct(">iiix").pack
 
 
 class OffsetForLeaderPartition(kipwire.FlexibleStruct):
-    """Partitions of this topic to look up.
+    """Partitions of this topic to look up."""
 
-    Attributes:
-        partition (int32): Index of the partition.
-        current_leader_epoch (int32): Leader epoch the asker believes is current, by which the broker fences outdated
-            requests; -1 skips the check. Default: -1.
-        leader_epoch (int32): The epoch whose end offset is wanted.
-    """
+    partition: int
+    """Index of the partition."""
+    current_leader_epoch: int
+    """Leader epoch the asker believes is current, by which the broker fences outdated requests; -1 skips the check."""
+    leader_epoch: int
+    """The epoch whose end offset is wanted."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -59,12 +59,12 @@ class OffsetForLeaderPartition(kipwire.FlexibleStruct):
 
 
 class OffsetForLeaderTopic(kipwire.FlexibleStruct):
-    """Topics to look up.
+    """Topics to look up."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[OffsetForLeaderPartition]
+    """Partitions of this topic to look up."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -100,14 +100,15 @@ class OffsetForLeaderTopic(kipwire.FlexibleStruct):
 
 
 class OffsetForLeaderEpochRequest(kipwire.FlexibleMessage):
-    """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging records
-    (KIP-101) and consumers can detect that the log was truncated (KIP-320).
-
-    Attributes:
-        replica_id (int32): Broker id of the asking follower, or -1 for a consumer. The default -2 is used where the
-            request does not say, as before version 3. Default: -2.
-        topics ([]OffsetForLeaderTopic): Topics to look up.
+    """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging
+    records (KIP-101) and consumers can detect that the log was truncated (KIP-320).
     """
+
+    replica_id: int
+    """Broker id of the asking follower, or -1 for a consumer. The default -2 is used where the request does not say, as
+    before version 3."""
+    topics: list[OffsetForLeaderTopic]
+    """Topics to look up."""
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"

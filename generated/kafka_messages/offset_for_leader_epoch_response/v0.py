@@ -23,13 +23,14 @@ pack_hiq = struct.Struct(">hiq").pack
 
 
 class EpochEndOffset(kipwire.Struct):
-    """Results for the single partitions of this topic.
+    """Results for the single partitions of this topic."""
 
-    Attributes:
-        error_code (int16): Outcome for this partition; 0 means no error.
-        partition (int32): Index of the partition.
-        end_offset (int64): Offset just past the last record of that epoch; -1 if it is not known. Default: -1.
-    """
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
+    partition: int
+    """Index of the partition."""
+    end_offset: int
+    """Offset just past the last record of that epoch; -1 if it is not known."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -53,12 +54,12 @@ class EpochEndOffset(kipwire.Struct):
 
 
 class OffsetForLeaderTopicResult(kipwire.Struct):
-    """Results, grouped by topic.
+    """Results, grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]EpochEndOffset): Results for the single partitions of this topic.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[EpochEndOffset]
+    """Results for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -91,11 +92,10 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
 
 
 class OffsetForLeaderEpochResponse(kipwire.Message):
-    """The leader's answer with the end offsets of the leader epochs asked about, per partition.
+    """The leader's answer with the end offsets of the leader epochs asked about, per partition."""
 
-    Attributes:
-        topics ([]OffsetForLeaderTopicResult): Results, grouped by topic.
-    """
+    topics: list[OffsetForLeaderTopicResult]
+    """Results, grouped by topic."""
 
     NAME = "OffsetForLeaderEpochResponse"
     TYPE = "response"

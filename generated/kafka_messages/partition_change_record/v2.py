@@ -22,32 +22,36 @@ pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class PartitionChangeRecord(kipwire.FlexibleMessage):
-    """Metadata log record with a change to an existing partition, such as a new leader, ISR or replica set (KIP-631). Only
-    what changes is set; all else keeps its value from earlier records.
-
-    Attributes:
-        partition_id (int32): Number of the partition within its topic; -1 (default) = not set. Default: -1.
-        topic_id (uuid): Id of the topic that the partition belongs to.
-        isr ([]int32, nullable, tag 0): New set of in-sync replicas, as broker ids; null (default) = unchanged. Default:
-            null.
-        leader (int32, tag 1): Broker id of the new leader; -1 = there is none now, -2 (default) = unchanged. Default:
-            -2.
-        replicas ([]int32, nullable, tag 2): New list of replicas, as broker ids, with the preferred leader first; null
-            (default) = unchanged. Default: null.
-        removing_replicas ([]int32, nullable, tag 3): Brokers whose replicas an ongoing reassignment is removing; empty
-            = none now, null (default) = unchanged. Default: null.
-        adding_replicas ([]int32, nullable, tag 4): Brokers on which an ongoing reassignment is adding replicas; empty =
-            none now, null (default) = unchanged. Default: null.
-        leader_recovery_state (int8, tag 5): Whether the leader still recovers from an unclean election (KIP-704): 0
-            recovered, 1 recovering, -1 (default) = unchanged. Default: -1.
-        directories ([]uuid, nullable, tag 8): Ids of the log directories of the replicas, in the order of the replica
-            list (KIP-858); null (default) = unchanged. From version 1 on. Default: null.
-        eligible_leader_replicas ([]int32, nullable, tag 6): New set of eligible leader replicas, which hold all
-            committed data though out of the ISR (KIP-966); null (default) = unchanged. From version 2 on. Default:
-            null.
-        last_known_elr ([]int32, nullable, tag 7): New set of former eligible leaders kept for an unclean recovery
-            (KIP-966); null (default) = unchanged. From version 2 on. Default: null.
+    """Metadata log record with a change to an existing partition, such as a new leader, ISR or replica set (KIP-631).
+    Only what changes is set; all else keeps its value from earlier records.
     """
+
+    partition_id: int
+    """Number of the partition within its topic; -1 (default) = not set."""
+    topic_id: uuid.UUID
+    """Id of the topic that the partition belongs to."""
+    isr: list[int] | None
+    """New set of in-sync replicas, as broker ids; null (default) = unchanged."""
+    leader: int
+    """Broker id of the new leader; -1 = there is none now, -2 (default) = unchanged."""
+    replicas: list[int] | None
+    """New list of replicas, as broker ids, with the preferred leader first; null (default) = unchanged."""
+    removing_replicas: list[int] | None
+    """Brokers whose replicas an ongoing reassignment is removing; empty = none now, null (default) = unchanged."""
+    adding_replicas: list[int] | None
+    """Brokers on which an ongoing reassignment is adding replicas; empty = none now, null (default) = unchanged."""
+    leader_recovery_state: int
+    """Whether the leader still recovers from an unclean election (KIP-704): 0 recovered, 1 recovering, -1 (default) =
+    unchanged."""
+    directories: list[uuid.UUID] | None
+    """Ids of the log directories of the replicas, in the order of the replica list (KIP-858); null (default) =
+    unchanged. From version 1 on."""
+    eligible_leader_replicas: list[int] | None
+    """New set of eligible leader replicas, which hold all committed data though out of the ISR (KIP-966); null
+    (default) = unchanged. From version 2 on."""
+    last_known_elr: list[int] | None
+    """New set of former eligible leaders kept for an unclean recovery (KIP-966); null (default) = unchanged. From
+    version 2 on."""
 
     NAME = "PartitionChangeRecord"
     TYPE = "metadata"

@@ -25,23 +25,30 @@ pack_iiix = struct.Struct(">iiix").pack
 
 
 class PartitionRecord(kipwire.FlexibleMessage):
-    """Metadata log record with the complete state of a partition, written when it is created and in snapshots (KIP-631).
-
-    Attributes:
-        partition_id (int32): Number of the partition within its topic; -1 (default) = not set. Default: -1.
-        topic_id (uuid): Id of the topic that the partition belongs to.
-        replicas ([]int32): Broker ids of the partition's replicas, with the preferred leader first.
-        isr ([]int32): Broker ids of the replicas that are in sync with the leader.
-        removing_replicas ([]int32): Brokers whose replicas an ongoing reassignment is removing; empty = none.
-        adding_replicas ([]int32): Brokers on which an ongoing reassignment is adding replicas; empty = none.
-        leader (int32): Broker id of the leader; -1 (default) = there is none. Default: -1.
-        leader_recovery_state (int8, tag 0): Whether the leader still recovers from an unclean election (KIP-704): 0
-            (default) recovered, 1 recovering.
-        leader_epoch (int32): Epoch of the leadership, which grows with every change of leader; -1 (default) = not set.
-            Default: -1.
-        partition_epoch (int32): Version of the partition's state, which grows with every change to it; -1 (default) =
-            not set. Default: -1.
+    """Metadata log record with the complete state of a partition, written when it is created and in snapshots
+    (KIP-631).
     """
+
+    partition_id: int
+    """Number of the partition within its topic; -1 (default) = not set."""
+    topic_id: uuid.UUID
+    """Id of the topic that the partition belongs to."""
+    replicas: list[int]
+    """Broker ids of the partition's replicas, with the preferred leader first."""
+    isr: list[int]
+    """Broker ids of the replicas that are in sync with the leader."""
+    removing_replicas: list[int]
+    """Brokers whose replicas an ongoing reassignment is removing; empty = none."""
+    adding_replicas: list[int]
+    """Brokers on which an ongoing reassignment is adding replicas; empty = none."""
+    leader: int
+    """Broker id of the leader; -1 (default) = there is none."""
+    leader_recovery_state: int
+    """Whether the leader still recovers from an unclean election (KIP-704): 0 (default) recovered, 1 recovering."""
+    leader_epoch: int
+    """Epoch of the leadership, which grows with every change of leader; -1 (default) = not set."""
+    partition_epoch: int
+    """Version of the partition's state, which grows with every change to it; -1 (default) = not set."""
 
     NAME = "PartitionRecord"
     TYPE = "metadata"

@@ -25,29 +25,39 @@ pack_iii = struct.Struct(">iii").pack
 
 
 class PartitionRecord(kipwire.FlexibleMessage):
-    """Metadata log record with the complete state of a partition, written when it is created and in snapshots (KIP-631).
-
-    Attributes:
-        partition_id (int32): Number of the partition within its topic; -1 (default) = not set. Default: -1.
-        topic_id (uuid): Id of the topic that the partition belongs to.
-        replicas ([]int32): Broker ids of the partition's replicas, with the preferred leader first.
-        isr ([]int32): Broker ids of the replicas that are in sync with the leader.
-        removing_replicas ([]int32): Brokers whose replicas an ongoing reassignment is removing; empty = none.
-        adding_replicas ([]int32): Brokers on which an ongoing reassignment is adding replicas; empty = none.
-        leader (int32): Broker id of the leader; -1 (default) = there is none. Default: -1.
-        leader_recovery_state (int8, tag 0): Whether the leader still recovers from an unclean election (KIP-704): 0
-            (default) recovered, 1 recovering.
-        leader_epoch (int32): Epoch of the leadership, which grows with every change of leader; -1 (default) = not set.
-            Default: -1.
-        partition_epoch (int32): Version of the partition's state, which grows with every change to it; -1 (default) =
-            not set. Default: -1.
-        directories ([]uuid): Ids of the log directories of the replicas, in the order of Replicas; reserved ids mark an
-            unassigned or lost directory (KIP-858). From version 1 on.
-        eligible_leader_replicas ([]int32, nullable, tag 1): Replicas out of the ISR that still hold all committed data
-            and may be elected leader (KIP-966); null (default) = none. From version 2 on. Default: null.
-        last_known_elr ([]int32, nullable, tag 2): Former eligible leaders kept for an unclean recovery when no better
-            replica is left (KIP-966); null (default) = none. From version 2 on. Default: null.
+    """Metadata log record with the complete state of a partition, written when it is created and in snapshots
+    (KIP-631).
     """
+
+    partition_id: int
+    """Number of the partition within its topic; -1 (default) = not set."""
+    topic_id: uuid.UUID
+    """Id of the topic that the partition belongs to."""
+    replicas: list[int]
+    """Broker ids of the partition's replicas, with the preferred leader first."""
+    isr: list[int]
+    """Broker ids of the replicas that are in sync with the leader."""
+    removing_replicas: list[int]
+    """Brokers whose replicas an ongoing reassignment is removing; empty = none."""
+    adding_replicas: list[int]
+    """Brokers on which an ongoing reassignment is adding replicas; empty = none."""
+    leader: int
+    """Broker id of the leader; -1 (default) = there is none."""
+    leader_recovery_state: int
+    """Whether the leader still recovers from an unclean election (KIP-704): 0 (default) recovered, 1 recovering."""
+    leader_epoch: int
+    """Epoch of the leadership, which grows with every change of leader; -1 (default) = not set."""
+    partition_epoch: int
+    """Version of the partition's state, which grows with every change to it; -1 (default) = not set."""
+    directories: list[uuid.UUID]
+    """Ids of the log directories of the replicas, in the order of Replicas; reserved ids mark an unassigned or lost
+    directory (KIP-858). From version 1 on."""
+    eligible_leader_replicas: list[int] | None
+    """Replicas out of the ISR that still hold all committed data and may be elected leader (KIP-966); null (default) =
+    none. From version 2 on."""
+    last_known_elr: list[int] | None
+    """Former eligible leaders kept for an unclean recovery when no better replica is left (KIP-966); null (default) =
+    none. From version 2 on."""
 
     NAME = "PartitionRecord"
     TYPE = "metadata"

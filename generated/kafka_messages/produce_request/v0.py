@@ -24,13 +24,13 @@ pack_hi = struct.Struct(">hi").pack
 
 
 class PartitionProduceData(kipwire.Struct):
-    """The records for each partition of this topic.
+    """The records for each partition of this topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        records (records, nullable): The record batch to append to the partition, encoded in Kafka's record batch format
-            (magic 2); nullable on the wire. Default: null.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    records: bytes | None
+    """The record batch to append to the partition, encoded in Kafka's record batch format (magic 2); nullable on the
+    wire."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -66,12 +66,12 @@ class PartitionProduceData(kipwire.Struct):
 
 
 class TopicProduceData(kipwire.Struct):
-    """The records to append, grouped by topic.
+    """The records to append, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 12; from 13 on see TopicId.
-        partition_data ([]PartitionProduceData): The records for each partition of this topic.
-    """
+    name: str
+    """Name of the topic. Up to version 12; from 13 on see TopicId."""
+    partition_data: list[PartitionProduceData]
+    """The records for each partition of this topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
@@ -104,15 +104,15 @@ class TopicProduceData(kipwire.Struct):
 
 
 class ProduceRequest(kipwire.Message):
-    """A producer sends record batches to the broker that leads the partitions, to have them appended to their logs.
+    """A producer sends record batches to the broker that leads the partitions, to have them appended to their logs."""
 
-    Attributes:
-        acks (int16): Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which
-            case the broker sends no response.
-        timeout_ms (int32): Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers
-            with a timeout.
-        topic_data ([]TopicProduceData): The records to append, grouped by topic.
-    """
+    acks: int
+    """Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which case the broker
+    sends no response."""
+    timeout_ms: int
+    """Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers with a timeout."""
+    topic_data: list[TopicProduceData]
+    """The records to append, grouped by topic."""
 
     NAME = "ProduceRequest"
     TYPE = "request"

@@ -29,13 +29,13 @@ pack_hi = struct.Struct(">hi").pack
 
 
 class PartitionProduceData(kipwire.FlexibleStruct):
-    """The records for each partition of this topic.
+    """The records for each partition of this topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        records (records, nullable): The record batch to append to the partition, encoded in Kafka's record batch format
-            (magic 2); nullable on the wire. Default: null.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    records: bytes | None
+    """The record batch to append to the partition, encoded in Kafka's record batch format (magic 2); nullable on the
+    wire."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -79,12 +79,12 @@ class PartitionProduceData(kipwire.FlexibleStruct):
 
 
 class TopicProduceData(kipwire.FlexibleStruct):
-    """The records to append, grouped by topic.
+    """The records to append, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic, in place of its name. Since version 13 (KIP-516).
-        partition_data ([]PartitionProduceData): The records for each partition of this topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic, in place of its name. Since version 13 (KIP-516)."""
+    partition_data: list[PartitionProduceData]
+    """The records for each partition of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
@@ -114,17 +114,17 @@ class TopicProduceData(kipwire.FlexibleStruct):
 
 
 class ProduceRequest(kipwire.FlexibleMessage):
-    """A producer sends record batches to the broker that leads the partitions, to have them appended to their logs.
+    """A producer sends record batches to the broker that leads the partitions, to have them appended to their logs."""
 
-    Attributes:
-        transactional_id (string, nullable): Transactional id of the producer if the records are part of a transaction
-            (KIP-98); null otherwise. Default: null.
-        acks (int16): Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which
-            case the broker sends no response.
-        timeout_ms (int32): Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers
-            with a timeout.
-        topic_data ([]TopicProduceData): The records to append, grouped by topic.
-    """
+    transactional_id: str | None
+    """Transactional id of the producer if the records are part of a transaction (KIP-98); null otherwise."""
+    acks: int
+    """Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which case the broker
+    sends no response."""
+    timeout_ms: int
+    """Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers with a timeout."""
+    topic_data: list[TopicProduceData]
+    """The records to append, grouped by topic."""
 
     NAME = "ProduceRequest"
     TYPE = "request"

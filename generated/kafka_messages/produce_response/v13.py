@@ -39,13 +39,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
-    """The individual records that caused the batch to be rejected (KIP-467). Since version 8.
+    """The individual records that caused the batch to be rejected (KIP-467). Since version 8."""
 
-    Attributes:
-        batch_index (int32): Position of the offending record within the batch.
-        batch_index_error_message (string, nullable): What is wrong with that record; null if there is no text. Default:
-            null.
-    """
+    batch_index: int
+    """Position of the offending record within the batch."""
+    batch_index_error_message: str | None
+    """What is wrong with that record; null if there is no text."""
 
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
@@ -86,11 +85,12 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
     version 10.
-
-    Attributes:
-        leader_id (int32): Node id of the current leader; -1 if unknown. Default: -1.
-        leader_epoch (int32): Latest leader epoch the broker knows for the partition; -1 if unknown. Default: -1.
     """
+
+    leader_id: int
+    """Node id of the current leader; -1 if unknown."""
+    leader_epoch: int
+    """Latest leader epoch the broker knows for the partition; -1 if unknown."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
@@ -115,23 +115,26 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
 
 
 class PartitionProduceResponse(kipwire.FlexibleStruct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the records were appended to this partition as demanded; 0 means no error.
-        base_offset (int64): Offset given to the first of the appended records; -1 if nothing was appended.
-        log_append_time_ms (int64): Broker time stamped on the records, in milliseconds since the Unix epoch, if the
-            topic uses log append time; -1 if the producer's timestamps were kept. Default: -1.
-        log_start_offset (int64): First offset the partition's log still holds; -1 if unknown. Since version 5. Default:
-            -1.
-        record_errors ([]BatchIndexAndErrorMessage): The individual records that caused the batch to be rejected
-            (KIP-467). Since version 8.
-        error_message (string, nullable): Summary of why the batch was rejected; null if there is no error or no text.
-            Since version 8 (KIP-467). Default: null.
-        current_leader (LeaderIdAndEpoch, tag 0): Who leads the partition now, given when the request reached a broker
-            that does not (KIP-951). Tagged field since version 10.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the records were appended to this partition as demanded; 0 means no error."""
+    base_offset: int
+    """Offset given to the first of the appended records; -1 if nothing was appended."""
+    log_append_time_ms: int
+    """Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log append time; -1
+    if the producer's timestamps were kept."""
+    log_start_offset: int
+    """First offset the partition's log still holds; -1 if unknown. Since version 5."""
+    record_errors: list[BatchIndexAndErrorMessage]
+    """The individual records that caused the batch to be rejected (KIP-467). Since version 8."""
+    error_message: str | None
+    """Summary of why the batch was rejected; null if there is no error or no text. Since version 8 (KIP-467)."""
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
+    version 10."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -222,16 +225,14 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-
 
 class TopicProduceResponse(kipwire.FlexibleStruct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic, in place of its name. Since version 13 (KIP-516).
-        partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic, in place of its name. Since version 13 (KIP-516)."""
+    partition_responses: list[PartitionProduceResponse]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
@@ -265,13 +266,16 @@ class TopicProduceResponse(kipwire.FlexibleStruct):
 class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the brokers named as current leaders, sparing the client a metadata request (KIP-951). Tagged field
     since version 10.
-
-    Attributes:
-        node_id (int32): Id of the broker whose address follows.
-        host (string): Host name or address of that broker.
-        port (int32): TCP port of that broker.
-        rack (string, nullable): Rack of that broker; null if none is configured. Default: null.
     """
+
+    node_id: int
+    """Id of the broker whose address follows."""
+    host: str
+    """Host name or address of that broker."""
+    port: int
+    """TCP port of that broker."""
+    rack: str | None
+    """Rack of that broker; null if none is configured."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -325,16 +329,17 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class ProduceResponse(kipwire.FlexibleMessage):
-    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
-    appended. It is not sent at all if the request had acks 0.
-
-    Attributes:
-        responses ([]TopicProduceResponse): The outcomes, grouped by topic.
-        throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
-            was violated.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the brokers named as current leaders, sparing the client a
-            metadata request (KIP-951). Tagged field since version 10.
+    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records
+    were appended. It is not sent at all if the request had acks 0.
     """
+
+    responses: list[TopicProduceResponse]
+    """The outcomes, grouped by topic."""
+    throttle_time_ms: int
+    """Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the brokers named as current leaders, sparing the client a metadata request (KIP-951). Tagged field
+    since version 10."""
 
     NAME = "ProduceResponse"
     TYPE = "response"

@@ -23,17 +23,19 @@ pack_ihqqq = struct.Struct(">ihqqq").pack
 
 
 class PartitionProduceResponse(kipwire.Struct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the records were appended to this partition as demanded; 0 means no error.
-        base_offset (int64): Offset given to the first of the appended records; -1 if nothing was appended.
-        log_append_time_ms (int64): Broker time stamped on the records, in milliseconds since the Unix epoch, if the
-            topic uses log append time; -1 if the producer's timestamps were kept. Default: -1.
-        log_start_offset (int64): First offset the partition's log still holds; -1 if unknown. Since version 5. Default:
-            -1.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the records were appended to this partition as demanded; 0 means no error."""
+    base_offset: int
+    """Offset given to the first of the appended records; -1 if nothing was appended."""
+    log_append_time_ms: int
+    """Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log append time; -1
+    if the producer's timestamps were kept."""
+    log_start_offset: int
+    """First offset the partition's log still holds; -1 if unknown. Since version 5."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -73,12 +75,12 @@ class PartitionProduceResponse(kipwire.Struct):
 
 
 class TopicProduceResponse(kipwire.Struct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 12; from 13 on see TopicId.
-        partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
-    """
+    name: str
+    """Name of the topic. Up to version 12; from 13 on see TopicId."""
+    partition_responses: list[PartitionProduceResponse]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
@@ -113,14 +115,14 @@ class TopicProduceResponse(kipwire.Struct):
 
 
 class ProduceResponse(kipwire.Message):
-    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
-    appended. It is not sent at all if the request had acks 0.
-
-    Attributes:
-        responses ([]TopicProduceResponse): The outcomes, grouped by topic.
-        throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
-            was violated.
+    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records
+    were appended. It is not sent at all if the request had acks 0.
     """
+
+    responses: list[TopicProduceResponse]
+    """The outcomes, grouped by topic."""
+    throttle_time_ms: int
+    """Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated."""
 
     NAME = "ProduceResponse"
     TYPE = "response"

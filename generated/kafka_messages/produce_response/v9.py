@@ -26,13 +26,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
-    """The individual records that caused the batch to be rejected (KIP-467). Since version 8.
+    """The individual records that caused the batch to be rejected (KIP-467). Since version 8."""
 
-    Attributes:
-        batch_index (int32): Position of the offending record within the batch.
-        batch_index_error_message (string, nullable): What is wrong with that record; null if there is no text. Default:
-            null.
-    """
+    batch_index: int
+    """Position of the offending record within the batch."""
+    batch_index_error_message: str | None
+    """What is wrong with that record; null if there is no text."""
 
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
@@ -71,21 +70,23 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
 
 
 class PartitionProduceResponse(kipwire.FlexibleStruct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the records were appended to this partition as demanded; 0 means no error.
-        base_offset (int64): Offset given to the first of the appended records; -1 if nothing was appended.
-        log_append_time_ms (int64): Broker time stamped on the records, in milliseconds since the Unix epoch, if the
-            topic uses log append time; -1 if the producer's timestamps were kept. Default: -1.
-        log_start_offset (int64): First offset the partition's log still holds; -1 if unknown. Since version 5. Default:
-            -1.
-        record_errors ([]BatchIndexAndErrorMessage): The individual records that caused the batch to be rejected
-            (KIP-467). Since version 8.
-        error_message (string, nullable): Summary of why the batch was rejected; null if there is no error or no text.
-            Since version 8 (KIP-467). Default: null.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the records were appended to this partition as demanded; 0 means no error."""
+    base_offset: int
+    """Offset given to the first of the appended records; -1 if nothing was appended."""
+    log_append_time_ms: int
+    """Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log append time; -1
+    if the producer's timestamps were kept."""
+    log_start_offset: int
+    """First offset the partition's log still holds; -1 if unknown. Since version 5."""
+    record_errors: list[BatchIndexAndErrorMessage]
+    """The individual records that caused the batch to be rejected (KIP-467). Since version 8."""
+    error_message: str | None
+    """Summary of why the batch was rejected; null if there is no error or no text. Since version 8 (KIP-467)."""
 
     OTHER_TAGS = frozenset({0})
     FIELDS = (
@@ -159,12 +160,12 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
 
 
 class TopicProduceResponse(kipwire.FlexibleStruct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 12; from 13 on see TopicId.
-        partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
-    """
+    name: str
+    """Name of the topic. Up to version 12; from 13 on see TopicId."""
+    partition_responses: list[PartitionProduceResponse]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
@@ -202,14 +203,14 @@ class TopicProduceResponse(kipwire.FlexibleStruct):
 
 
 class ProduceResponse(kipwire.FlexibleMessage):
-    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
-    appended. It is not sent at all if the request had acks 0.
-
-    Attributes:
-        responses ([]TopicProduceResponse): The outcomes, grouped by topic.
-        throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
-            was violated.
+    """The leader's answer to a Produce request: for each partition an error or the place in the log where the records
+    were appended. It is not sent at all if the request had acks 0.
     """
+
+    responses: list[TopicProduceResponse]
+    """The outcomes, grouped by topic."""
+    throttle_time_ms: int
+    """Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated."""
 
     NAME = "ProduceResponse"
     TYPE = "response"

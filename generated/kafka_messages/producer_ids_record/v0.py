@@ -21,13 +21,14 @@ pack_iqqx = struct.Struct(">iqqx").pack
 class ProducerIdsRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log by which the controller notes that a block of producer ids was handed to a
     broker (KIP-730).
-
-    Attributes:
-        broker_id (int32): Broker that received the block of producer ids.
-        broker_epoch (int64): Epoch under which that broker was registered when it asked for the block; -1 if not set.
-            Default: -1.
-        next_producer_id (int64): First producer id still unassigned, at which the next block will start.
     """
+
+    broker_id: int
+    """Broker that received the block of producer ids."""
+    broker_epoch: int
+    """Epoch under which that broker was registered when it asked for the block; -1 if not set."""
+    next_producer_id: int
+    """First producer id still unassigned, at which the next block will start."""
 
     NAME = "ProducerIdsRecord"
     TYPE = "metadata"

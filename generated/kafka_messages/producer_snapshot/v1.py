@@ -22,21 +22,26 @@ pack_qhiqiqiq = struct.Struct(">qhiqiqiq").pack
 
 
 class ProducerEntry(kipwire.Struct):
-    """One entry per producer that is active on the partition.
+    """One entry per producer that is active on the partition."""
 
-    Attributes:
-        producer_id (int64): Id of the producer the entry is about.
-        epoch (int16): Latest epoch of the producer id seen on this partition; writes with an older one are fenced.
-        last_sequence (int32): Sequence number of the last record the producer wrote; -1 if there is none.
-        last_offset (int64): Offset of the last record the producer wrote; -1 if there is none.
-        offset_delta (int32): Difference between the last and the first offset of the producer's latest batch.
-        timestamp (int64): Timestamp of the producer's latest write, in milliseconds since the Unix epoch, from which
-            its expiry is reckoned.
-        coordinator_epoch (int32): Epoch of the transaction coordinator that wrote the latest commit or abort marker for
-            the producer; -1 if there is none.
-        current_txn_first_offset (int64): Offset at which the producer's open transaction began on this partition; -1 if
-            no transaction is open.
-    """
+    producer_id: int
+    """Id of the producer the entry is about."""
+    epoch: int
+    """Latest epoch of the producer id seen on this partition; writes with an older one are fenced."""
+    last_sequence: int
+    """Sequence number of the last record the producer wrote; -1 if there is none."""
+    last_offset: int
+    """Offset of the last record the producer wrote; -1 if there is none."""
+    offset_delta: int
+    """Difference between the last and the first offset of the producer's latest batch."""
+    timestamp: int
+    """Timestamp of the producer's latest write, in milliseconds since the Unix epoch, from which its expiry is
+    reckoned."""
+    coordinator_epoch: int
+    """Epoch of the transaction coordinator that wrote the latest commit or abort marker for the producer; -1 if there
+    is none."""
+    current_txn_first_offset: int
+    """Offset at which the producer's open transaction began on this partition; -1 if no transaction is open."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
@@ -101,13 +106,14 @@ class ProducerEntry(kipwire.Struct):
 
 
 class ProducerSnapshot(kipwire.Message):
-    """Content of the producer snapshot files that a broker keeps next to a partition's log segments. From them the state
-    of idempotent and transactional producers is restored without reading the whole log (KIP-98).
-
-    Attributes:
-        crc (uint32): CRC-32C checksum of the data that follows it in the file, to detect damage.
-        producer_entries ([]ProducerEntry): One entry per producer that is active on the partition.
+    """Content of the producer snapshot files that a broker keeps next to a partition's log segments. From them the
+    state of idempotent and transactional producers is restored without reading the whole log (KIP-98).
     """
+
+    crc: int
+    """CRC-32C checksum of the data that follows it in the file, to detect damage."""
+    producer_entries: list[ProducerEntry]
+    """One entry per producer that is active on the partition."""
 
     NAME = "ProducerSnapshot"
     TYPE = "data"

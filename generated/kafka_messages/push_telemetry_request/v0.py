@@ -26,17 +26,18 @@ pack_16siBb = struct.Struct(">16siBb").pack
 class PushTelemetryRequest(kipwire.FlexibleMessage):
     """A client sends the metrics it was asked for to a broker, which hands them to its telemetry plugin. Introduced by
     KIP-714.
-
-    Attributes:
-        client_instance_id (uuid): Id of the client instance, as assigned in GetTelemetrySubscriptions.
-        subscription_id (int32): Subscription under which the metrics were collected; the broker rejects a push whose id
-            is no longer current.
-        terminating (bool): Whether the client is shutting down and this is its last push, which may come before the
-            interval is over.
-        compression_type (int8): How Metrics is compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
-        metrics (bytes): Metrics in the protobuf format of OpenTelemetry (OTLP MetricsData), compressed as
-            compression_type says.
     """
+
+    client_instance_id: uuid.UUID
+    """Id of the client instance, as assigned in GetTelemetrySubscriptions."""
+    subscription_id: int
+    """Subscription under which the metrics were collected; the broker rejects a push whose id is no longer current."""
+    terminating: bool
+    """Whether the client is shutting down and this is its last push, which may come before the interval is over."""
+    compression_type: int
+    """How Metrics is compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
+    metrics: bytes
+    """Metrics in the protobuf format of OpenTelemetry (OTLP MetricsData), compressed as compression_type says."""
 
     NAME = "PushTelemetryRequest"
     TYPE = "request"

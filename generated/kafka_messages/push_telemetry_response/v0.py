@@ -21,13 +21,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class PushTelemetryResponse(kipwire.FlexibleMessage):
-    """Tells a client whether the metrics it pushed were accepted (KIP-714).
+    """Tells a client whether the metrics it pushed were accepted (KIP-714)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if no quota
-            was violated.
-        error_code (int16): Outcome of the push, e.g. unknown subscription or too large; 0 if no error.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
+    error_code: int
+    """Outcome of the push, e.g. unknown subscription or too large; 0 if no error."""
 
     NAME = "PushTelemetryResponse"
     TYPE = "response"

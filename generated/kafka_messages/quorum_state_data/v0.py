@@ -25,10 +25,10 @@ pack_ix = struct.Struct(">ix").pack
 class Voter(kipwire.FlexibleStruct):
     """The voters of the quorum known to the node; nullable. Only version 0, as from KIP-853 on the voter set is kept in
     the log itself.
-
-    Attributes:
-        voter_id (int32): Node id of the voter.
     """
+
+    voter_id: int
+    """Node id of the voter."""
 
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -49,19 +49,23 @@ class Voter(kipwire.FlexibleStruct):
 
 
 class QuorumStateData(kipwire.FlexibleMessage):
-    """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it does
-    not vote twice in an epoch (KIP-595).
-
-    Attributes:
-        cluster_id (string): Id of the cluster the state belongs to. Only version 0.
-        leader_id (int32): Node id of the leader of the current epoch; -1 (the default) if none is known. Default: -1.
-        leader_epoch (int32): Latest quorum epoch the node has seen; -1 (the default) if not set. Default: -1.
-        voted_id (int32): Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has
-            not voted. Default: -1.
-        applied_offset (int64): Log offset up to which this state was meant to have been applied. Only version 0.
-        current_voters ([]Voter, nullable): The voters of the quorum known to the node; nullable. Only version 0, as
-            from KIP-853 on the voter set is kept in the log itself.
+    """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it
+    does not vote twice in an epoch (KIP-595).
     """
+
+    cluster_id: str
+    """Id of the cluster the state belongs to. Only version 0."""
+    leader_id: int
+    """Node id of the leader of the current epoch; -1 (the default) if none is known."""
+    leader_epoch: int
+    """Latest quorum epoch the node has seen; -1 (the default) if not set."""
+    voted_id: int
+    """Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has not voted."""
+    applied_offset: int
+    """Log offset up to which this state was meant to have been applied. Only version 0."""
+    current_voters: list[Voter] | None
+    """The voters of the quorum known to the node; nullable. Only version 0, as from KIP-853 on the voter set is kept in
+    the log itself."""
 
     NAME = "QuorumStateData"
     TYPE = "data"

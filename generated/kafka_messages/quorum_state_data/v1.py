@@ -21,17 +21,19 @@ pack_iii16sx = struct.Struct(">iii16sx").pack
 
 
 class QuorumStateData(kipwire.FlexibleMessage):
-    """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it does
-    not vote twice in an epoch (KIP-595).
-
-    Attributes:
-        leader_id (int32): Node id of the leader of the current epoch; -1 (the default) if none is known. Default: -1.
-        leader_epoch (int32): Latest quorum epoch the node has seen; -1 (the default) if not set. Default: -1.
-        voted_id (int32): Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has
-            not voted. Default: -1.
-        voted_directory_id (uuid): Metadata log directory id of the candidate voted for; all zeros if not known or no
-            vote was cast. Since version 1 (KIP-853).
+    """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it
+    does not vote twice in an epoch (KIP-595).
     """
+
+    leader_id: int
+    """Node id of the leader of the current epoch; -1 (the default) if none is known."""
+    leader_epoch: int
+    """Latest quorum epoch the node has seen; -1 (the default) if not set."""
+    voted_id: int
+    """Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has not voted."""
+    voted_directory_id: uuid.UUID
+    """Metadata log directory id of the candidate voted for; all zeros if not known or no vote was cast. Since version 1
+    (KIP-853)."""
 
     NAME = "QuorumStateData"
     TYPE = "data"

@@ -27,12 +27,12 @@ pack_iix = struct.Struct(">iix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Partitions of the topic whose state is read.
+    """Partitions of the topic whose state is read."""
 
-    Attributes:
-        partition (int32): Index of the partition within its topic.
-        leader_epoch (int32): Leader epoch of the reading leader, by which the coordinator fences former leaders.
-    """
+    partition: int
+    """Index of the partition within its topic."""
+    leader_epoch: int
+    """Leader epoch of the reading leader, by which the coordinator fences former leaders."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,12 +57,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class ReadStateData(kipwire.FlexibleStruct):
-    """Partitions to read, grouped by topic.
+    """Partitions to read, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic (KIP-516).
-        partitions ([]PartitionData): Partitions of the topic whose state is read.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516)."""
+    partitions: list[PartitionData]
+    """Partitions of the topic whose state is read."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -90,13 +90,14 @@ class ReadStateData(kipwire.FlexibleStruct):
 
 
 class ReadShareGroupStateRequest(kipwire.FlexibleMessage):
-    """A share-partition leader reads the saved delivery state of its share-partitions from the share coordinator when it
-    begins to serve them. Part of share groups (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group whose state is read.
-        topics ([]ReadStateData): Partitions to read, grouped by topic.
+    """A share-partition leader reads the saved delivery state of its share-partitions from the share coordinator when
+    it begins to serve them. Part of share groups (KIP-932).
     """
+
+    group_id: str
+    """Id of the share group whose state is read."""
+    topics: list[ReadStateData]
+    """Partitions to read, grouped by topic."""
 
     NAME = "ReadShareGroupStateRequest"
     TYPE = "request"

@@ -31,14 +31,16 @@ pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.FlexibleStruct):
-    """Delivery state of ranges of records from start_offset on.
+    """Delivery state of ranges of records from start_offset on."""
 
-    Attributes:
-        first_offset (int64): Offset of the first record in the range.
-        last_offset (int64): Offset of the last record in the range, inclusive.
-        delivery_state (int8): State of all records in the range: 0 available, 2 acknowledged, 4 archived.
-        delivery_count (int16): How often delivery of the records in the range has been attempted.
-    """
+    first_offset: int
+    """Offset of the first record in the range."""
+    last_offset: int
+    """Offset of the last record in the range, inclusive."""
+    delivery_state: int
+    """State of all records in the range: 0 available, 2 acknowledged, 4 archived."""
+    delivery_count: int
+    """How often delivery of the records in the range has been attempted."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -69,18 +71,20 @@ class StateBatch(kipwire.FlexibleStruct):
 
 
 class PartitionResult(kipwire.FlexibleStruct):
-    """State of each partition of the topic.
+    """State of each partition of the topic."""
 
-    Attributes:
-        partition (int32): Index of the partition within its topic.
-        error_code (int16): Whether the state of this partition could be read; 0 if no error.
-        error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
-            Default: null.
-        state_epoch (int32): Epoch of the share-partition's state, raised when the state is initialized again, e.g. by
-            an offset reset.
-        start_offset (int64): Offset of the first record still open for delivery (SPSO); -1 if not initialized yet.
-        state_batches ([]StateBatch): Delivery state of ranges of records from start_offset on.
-    """
+    partition: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the state of this partition could be read; 0 if no error."""
+    error_message: str | None
+    """Readable explanation of this partition's error; null if there is none."""
+    state_epoch: int
+    """Epoch of the share-partition's state, raised when the state is initialized again, e.g. by an offset reset."""
+    start_offset: int
+    """Offset of the first record still open for delivery (SPSO); -1 if not initialized yet."""
+    state_batches: list[StateBatch]
+    """Delivery state of ranges of records from start_offset on."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -141,12 +145,12 @@ class PartitionResult(kipwire.FlexibleStruct):
 
 
 class ReadStateResult(kipwire.FlexibleStruct):
-    """State per partition, grouped by topic.
+    """State per partition, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic (KIP-516).
-        partitions ([]PartitionResult): State of each partition of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516)."""
+    partitions: list[PartitionResult]
+    """State of each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -174,11 +178,10 @@ class ReadStateResult(kipwire.FlexibleStruct):
 
 
 class ReadShareGroupStateResponse(kipwire.FlexibleMessage):
-    """The share coordinator returns the saved delivery state of share-partitions (KIP-932).
+    """The share coordinator returns the saved delivery state of share-partitions (KIP-932)."""
 
-    Attributes:
-        results ([]ReadStateResult): State per partition, grouped by topic.
-    """
+    results: list[ReadStateResult]
+    """State per partition, grouped by topic."""
 
     NAME = "ReadShareGroupStateResponse"
     TYPE = "response"

@@ -27,12 +27,12 @@ pack_iix = struct.Struct(">iix").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The partitions of the topic whose state summary is wanted.
+    """The partitions of the topic whose state summary is wanted."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        leader_epoch (int32): Leader epoch of the share-partition as known to the sender.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    leader_epoch: int
+    """Leader epoch of the share-partition as known to the sender."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,12 +57,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class ReadStateSummaryData(kipwire.FlexibleStruct):
-    """The topics of the share-partitions to be read.
+    """The topics of the share-partitions to be read."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic (KIP-516).
-        partitions ([]PartitionData): The partitions of the topic whose state summary is wanted.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partitions: list[PartitionData]
+    """The partitions of the topic whose state summary is wanted."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -92,11 +92,12 @@ class ReadStateSummaryData(kipwire.FlexibleStruct):
 class ReadShareGroupStateSummaryRequest(kipwire.FlexibleMessage):
     """Asks the share coordinator for the summary of persisted share-partition states, without the batches of in-flight
     records; sent by group coordinators, for instance to report start offsets (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group whose state is read.
-        topics ([]ReadStateSummaryData): The topics of the share-partitions to be read.
     """
+
+    group_id: str
+    """Id of the share group whose state is read."""
+    topics: list[ReadStateSummaryData]
+    """The topics of the share-partitions to be read."""
 
     NAME = "ReadShareGroupStateSummaryRequest"
     TYPE = "request"

@@ -29,20 +29,24 @@ pack_iiqix = struct.Struct(">iiqix").pack
 
 
 class PartitionResult(kipwire.FlexibleStruct):
-    """One summary per partition asked for.
+    """One summary per partition asked for."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        error_code (int16): Error of reading this share-partition; 0 = no error.
-        error_message (string, nullable): Explanation of this share-partition's error for humans; null (default) = none.
-            Default: null.
-        state_epoch (int32): Epoch of the stored share-partition state, raised when it is initialized or reset.
-        leader_epoch (int32): Leader epoch of the share-partition as stored with its state.
-        start_offset (int64): Offset at which the share-partition begins, that is, of the first record not yet dealt
-            with; -1 = not initialized.
-        delivery_complete_count (int32): Number of records at or above the start offset whose delivery is finished; used
-            to compute lag (KIP-1226); -1 (default) = unknown. From version 1 on. Default: -1.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Error of reading this share-partition; 0 = no error."""
+    error_message: str | None
+    """Explanation of this share-partition's error for humans; null (default) = none."""
+    state_epoch: int
+    """Epoch of the stored share-partition state, raised when it is initialized or reset."""
+    leader_epoch: int
+    """Leader epoch of the share-partition as stored with its state."""
+    start_offset: int
+    """Offset at which the share-partition begins, that is, of the first record not yet dealt with; -1 = not
+    initialized."""
+    delivery_complete_count: int
+    """Number of records at or above the start offset whose delivery is finished; used to compute lag (KIP-1226); -1
+    (default) = unknown. From version 1 on."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -106,12 +110,12 @@ class PartitionResult(kipwire.FlexibleStruct):
 
 
 class ReadStateSummaryResult(kipwire.FlexibleStruct):
-    """The summaries, grouped by topic.
+    """The summaries, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionResult): One summary per partition asked for.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionResult]
+    """One summary per partition asked for."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -141,10 +145,10 @@ class ReadStateSummaryResult(kipwire.FlexibleStruct):
 class ReadShareGroupStateSummaryResponse(kipwire.FlexibleMessage):
     """The share coordinator's answer to ReadShareGroupStateSummaryRequest: epochs and start offset of each
     share-partition.
-
-    Attributes:
-        results ([]ReadStateSummaryResult): The summaries, grouped by topic.
     """
+
+    results: list[ReadStateSummaryResult]
+    """The summaries, grouped by topic."""
 
     NAME = "ReadShareGroupStateSummaryResponse"
     TYPE = "response"

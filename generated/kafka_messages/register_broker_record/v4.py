@@ -30,14 +30,16 @@ pack_iB16sq = struct.Struct(">iB16sq").pack
 
 
 class BrokerEndpoint(kipwire.FlexibleStruct):
-    """Addresses at which the broker can be reached, one per listener.
+    """Addresses at which the broker can be reached, one per listener."""
 
-    Attributes:
-        name (string): Name of the listener.
-        host (string): Advertised host name or address.
-        port (uint16): Advertised TCP port.
-        security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    name: str
+    """Name of the listener."""
+    host: str
+    """Advertised host name or address."""
+    port: int
+    """Advertised TCP port."""
+    security_protocol: int
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -86,13 +88,14 @@ class BrokerEndpoint(kipwire.FlexibleStruct):
 
 
 class BrokerFeature(kipwire.FlexibleStruct):
-    """Features the broker's software supports, each with a range of levels (KIP-584).
+    """Features the broker's software supports, each with a range of levels (KIP-584)."""
 
-    Attributes:
-        name (string): Name of the feature.
-        min_supported_version (int16): Lowest level of the feature the broker can work with.
-        max_supported_version (int16): Highest level of the feature the broker can work with.
-    """
+    name: str
+    """Name of the feature."""
+    min_supported_version: int
+    """Lowest level of the feature the broker can work with."""
+    max_supported_version: int
+    """Highest level of the feature the broker can work with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -131,25 +134,32 @@ class BrokerFeature(kipwire.FlexibleStruct):
 class RegisterBrokerRecord(kipwire.FlexibleMessage):
     """Metadata log record written by the active controller when a broker registers: its identity, addresses and
     capabilities (KIP-631).
-
-    Attributes:
-        broker_id (int32): Node id of the broker.
-        is_migrating_zk_broker (bool): true = a ZooKeeper-mode broker taking part in the migration to KRaft. Since
-            version 2 (KIP-866); default false.
-        incarnation_id (uuid): Random id the broker process draws at each start, to tell its lives apart.
-        broker_epoch (int64): Epoch the controller gave to this registration; later requests with an older one are
-            rejected.
-        end_points ([]BrokerEndpoint): Addresses at which the broker can be reached, one per listener.
-        features ([]BrokerFeature): Features the broker's software supports, each with a range of levels (KIP-584).
-        rack (string, nullable): Rack or zone of the broker; null = none configured.
-        fenced (bool): true (default) = the broker is fenced off, it leads no partitions and is hidden from clients.
-            Default: True.
-        in_controlled_shutdown (bool): true = the broker is shutting down in an orderly way. Since version 1 (KIP-841);
-            default false.
-        log_dirs ([]uuid, tag 0): Ids of the broker's online log directories. Tagged field since version 3 (KIP-858).
-        cordoned_log_dirs ([]uuid, nullable, tag 1): Ids of log directories that shall receive no new partitions. Tagged
-            field since version 4 (KIP-1066); null = not given. Default: null.
     """
+
+    broker_id: int
+    """Node id of the broker."""
+    is_migrating_zk_broker: bool
+    """true = a ZooKeeper-mode broker taking part in the migration to KRaft. Since version 2 (KIP-866); default
+    false."""
+    incarnation_id: uuid.UUID
+    """Random id the broker process draws at each start, to tell its lives apart."""
+    broker_epoch: int
+    """Epoch the controller gave to this registration; later requests with an older one are rejected."""
+    end_points: list[BrokerEndpoint]
+    """Addresses at which the broker can be reached, one per listener."""
+    features: list[BrokerFeature]
+    """Features the broker's software supports, each with a range of levels (KIP-584)."""
+    rack: str | None
+    """Rack or zone of the broker; null = none configured."""
+    fenced: bool
+    """true (default) = the broker is fenced off, it leads no partitions and is hidden from clients."""
+    in_controlled_shutdown: bool
+    """true = the broker is shutting down in an orderly way. Since version 1 (KIP-841); default false."""
+    log_dirs: list[uuid.UUID]
+    """Ids of the broker's online log directories. Tagged field since version 3 (KIP-858)."""
+    cordoned_log_dirs: list[uuid.UUID] | None
+    """Ids of log directories that shall receive no new partitions. Tagged field since version 4 (KIP-1066); null = not
+    given."""
 
     NAME = "RegisterBrokerRecord"
     TYPE = "metadata"

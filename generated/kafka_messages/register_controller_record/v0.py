@@ -28,14 +28,16 @@ pack_i16sB = struct.Struct(">i16sB").pack
 
 
 class ControllerEndpoint(kipwire.FlexibleStruct):
-    """Addresses at which the controller can be reached, one per listener.
+    """Addresses at which the controller can be reached, one per listener."""
 
-    Attributes:
-        name (string): Name of the listener.
-        host (string): Host name or address of the controller on this listener.
-        port (uint16): TCP port of the controller on this listener.
-        security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    name: str
+    """Name of the listener."""
+    host: str
+    """Host name or address of the controller on this listener."""
+    port: int
+    """TCP port of the controller on this listener."""
+    security_protocol: int
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -84,13 +86,14 @@ class ControllerEndpoint(kipwire.FlexibleStruct):
 
 
 class ControllerFeature(kipwire.FlexibleStruct):
-    """Features the controller supports, each with its range of versions (KIP-584).
+    """Features the controller supports, each with its range of versions (KIP-584)."""
 
-    Attributes:
-        name (string): Name of the feature, such as metadata.version.
-        min_supported_version (int16): Lowest level of the feature this controller can work with.
-        max_supported_version (int16): Highest level of the feature this controller can work with.
-    """
+    name: str
+    """Name of the feature, such as metadata.version."""
+    min_supported_version: int
+    """Lowest level of the feature this controller can work with."""
+    max_supported_version: int
+    """Highest level of the feature this controller can work with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -129,15 +132,19 @@ class ControllerFeature(kipwire.FlexibleStruct):
 class RegisterControllerRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that registers a controller with its addresses and supported features
     (KIP-919).
-
-    Attributes:
-        controller_id (int32): Node id of the controller.
-        incarnation_id (uuid): Random id of the controller process, different after each restart.
-        zk_migration_ready (bool): Whether the controller was prepared to migrate a cluster from ZooKeeper; of
-            historical interest since ZooKeeper support was removed in Kafka 4.0.
-        end_points ([]ControllerEndpoint): Addresses at which the controller can be reached, one per listener.
-        features ([]ControllerFeature): Features the controller supports, each with its range of versions (KIP-584).
     """
+
+    controller_id: int
+    """Node id of the controller."""
+    incarnation_id: uuid.UUID
+    """Random id of the controller process, different after each restart."""
+    zk_migration_ready: bool
+    """Whether the controller was prepared to migrate a cluster from ZooKeeper; of historical interest since ZooKeeper
+    support was removed in Kafka 4.0."""
+    end_points: list[ControllerEndpoint]
+    """Addresses at which the controller can be reached, one per listener."""
+    features: list[ControllerFeature]
+    """Features the controller supports, each with its range of versions (KIP-584)."""
 
     NAME = "RegisterControllerRecord"
     TYPE = "metadata"

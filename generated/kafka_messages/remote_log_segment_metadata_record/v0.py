@@ -38,13 +38,14 @@ pack_qqiqq = struct.Struct(">qqiqq").pack
 
 
 class TopicIdPartitionEntry(kipwire.FlexibleStruct):
-    """Partition the segment comes from.
+    """Partition the segment comes from."""
 
-    Attributes:
-        name (string): Name of the topic.
-        id (uuid): Unique id of the topic.
-        partition (int32): Number of the partition within its topic.
-    """
+    name: str
+    """Name of the topic."""
+    id: uuid.UUID
+    """Unique id of the topic."""
+    partition: int
+    """Number of the partition within its topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -82,12 +83,12 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
 
 
 class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
-    """Identifies the remote copy of the segment.
+    """Identifies the remote copy of the segment."""
 
-    Attributes:
-        topic_id_partition (TopicIdPartitionEntry): Partition the segment comes from.
-        id (uuid): UUID made for this copy; a repeated attempt at copying the segment gets a new one.
-    """
+    topic_id_partition: TopicIdPartitionEntry
+    """Partition the segment comes from."""
+    id: uuid.UUID
+    """UUID made for this copy; a repeated attempt at copying the segment gets a new one."""
 
     FIELDS = (
         kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
@@ -115,12 +116,12 @@ class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
 
 
 class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
-    """Leader epochs that occur in the segment and where each begins.
+    """Leader epochs that occur in the segment and where each begins."""
 
-    Attributes:
-        leader_epoch (int32): A leader epoch of the partition.
-        offset (int64): First offset in the segment that belongs to this leader epoch.
-    """
+    leader_epoch: int
+    """A leader epoch of the partition."""
+    offset: int
+    """First offset in the segment that belongs to this leader epoch."""
 
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -147,24 +148,30 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
 class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
     """Record in the topic __remote_log_metadata that describes a log segment being copied to remote storage (tiered
     storage, KIP-405).
-
-    Attributes:
-        remote_log_segment_id (RemoteLogSegmentIdEntry): Identifies the remote copy of the segment.
-        start_offset (int64): First offset in the segment.
-        end_offset (int64): Last offset in the segment, inclusive.
-        broker_id (int32): Id of the broker that issued this event.
-        max_timestamp_ms (int64): Largest record timestamp in the segment, in milliseconds since the Unix epoch.
-        event_timestamp_ms (int64): When this event was issued, in milliseconds since the Unix epoch.
-        segment_leader_epochs ([]SegmentLeaderEpochEntry): Leader epochs that occur in the segment and where each
-            begins.
-        segment_size_in_bytes (int32): Size of the segment's log data in bytes.
-        custom_metadata (bytes, nullable): Opaque data which the remote storage plugin wants kept with the segment
-            (KIP-917); null if there is none. Default: null.
-        remote_log_segment_state (int8): Stage of the segment's life: 0 copying started, 1 copying finished, 2 deletion
-            started, 3 deletion finished.
-        txn_index_empty (bool, tag 0): True if the segment has no aborted transactions in its index, so that fetching
-            that index can be skipped.
     """
+
+    remote_log_segment_id: RemoteLogSegmentIdEntry
+    """Identifies the remote copy of the segment."""
+    start_offset: int
+    """First offset in the segment."""
+    end_offset: int
+    """Last offset in the segment, inclusive."""
+    broker_id: int
+    """Id of the broker that issued this event."""
+    max_timestamp_ms: int
+    """Largest record timestamp in the segment, in milliseconds since the Unix epoch."""
+    event_timestamp_ms: int
+    """When this event was issued, in milliseconds since the Unix epoch."""
+    segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    """Leader epochs that occur in the segment and where each begins."""
+    segment_size_in_bytes: int
+    """Size of the segment's log data in bytes."""
+    custom_metadata: bytes | None
+    """Opaque data which the remote storage plugin wants kept with the segment (KIP-917); null if there is none."""
+    remote_log_segment_state: int
+    """Stage of the segment's life: 0 copying started, 1 copying finished, 2 deletion started, 3 deletion finished."""
+    txn_index_empty: bool
+    """True if the segment has no aborted transactions in its index, so that fetching that index can be skipped."""
 
     NAME = "RemoteLogSegmentMetadataRecord"
     TYPE = "metadata"

@@ -29,12 +29,12 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
-    """Leader epochs that occur in the segment, with the offset each begins at.
+    """Leader epochs that occur in the segment, with the offset each begins at."""
 
-    Attributes:
-        leader_epoch (int32): Number of the leader epoch.
-        offset (int64): First offset belonging to this leader epoch.
-    """
+    leader_epoch: int
+    """Number of the leader epoch."""
+    offset: int
+    """First offset belonging to this leader epoch."""
 
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -59,26 +59,36 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
 
 
 class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
-    """Tiered storage metadata of one remote log segment, in the form used for snapshots of a partition's segments by the
-    topic-based remote log metadata manager (KIP-405). The partition is known from the context and thus not repeated.
-
-    Attributes:
-        segment_id (uuid): Unique id of the remote log segment.
-        start_offset (int64): Offset of the segment's first record.
-        end_offset (int64): Offset of the segment's last record (inclusive).
-        broker_id (int32): Broker that produced the latest event about the segment.
-        max_timestamp_ms (int64): Largest record timestamp in the segment, in milliseconds since the epoch.
-        event_timestamp_ms (int64): Time of the latest event about the segment, in milliseconds since the epoch.
-        segment_leader_epochs ([]SegmentLeaderEpochEntry): Leader epochs that occur in the segment, with the offset each
-            begins at.
-        segment_size_in_bytes (int32): Size of the segment in bytes.
-        custom_metadata (bytes, nullable): Bytes the remote storage plugin wants to keep with the segment, opaque to
-            Kafka; null if there are none (KIP-917). Default: null.
-        remote_log_segment_state (int8): State of the segment in remote storage: 0 copy started, 1 copy finished, 2
-            deletion started, 3 deletion finished.
-        txn_index_empty (bool, tag 0): True if the segment's transaction index holds no aborted transactions, so that it
-            need not be fetched from remote storage (tagged).
+    """Tiered storage metadata of one remote log segment, in the form used for snapshots of a partition's segments by
+    the topic-based remote log metadata manager (KIP-405). The partition is known from the context and thus not
+    repeated.
     """
+
+    segment_id: uuid.UUID
+    """Unique id of the remote log segment."""
+    start_offset: int
+    """Offset of the segment's first record."""
+    end_offset: int
+    """Offset of the segment's last record (inclusive)."""
+    broker_id: int
+    """Broker that produced the latest event about the segment."""
+    max_timestamp_ms: int
+    """Largest record timestamp in the segment, in milliseconds since the epoch."""
+    event_timestamp_ms: int
+    """Time of the latest event about the segment, in milliseconds since the epoch."""
+    segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    """Leader epochs that occur in the segment, with the offset each begins at."""
+    segment_size_in_bytes: int
+    """Size of the segment in bytes."""
+    custom_metadata: bytes | None
+    """Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are none
+    (KIP-917)."""
+    remote_log_segment_state: int
+    """State of the segment in remote storage: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion
+    finished."""
+    txn_index_empty: bool
+    """True if the segment's transaction index holds no aborted transactions, so that it need not be fetched from remote
+    storage (tagged)."""
 
     NAME = "RemoteLogSegmentMetadataSnapshotRecord"
     TYPE = "metadata"

@@ -30,13 +30,14 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class TopicIdPartitionEntry(kipwire.FlexibleStruct):
-    """Partition the segment belongs to, with topic name and topic id.
+    """Partition the segment belongs to, with topic name and topic id."""
 
-    Attributes:
-        name (string): Name of the topic.
-        id (uuid): Unique id of the topic.
-        partition (int32): Number of the partition within the topic.
-    """
+    name: str
+    """Name of the topic."""
+    id: uuid.UUID
+    """Unique id of the topic."""
+    partition: int
+    """Number of the partition within the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -74,12 +75,12 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
 
 
 class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
-    """Identifies the segment whose state changes.
+    """Identifies the segment whose state changes."""
 
-    Attributes:
-        topic_id_partition (TopicIdPartitionEntry): Partition the segment belongs to, with topic name and topic id.
-        id (uuid): Unique id of the remote log segment.
-    """
+    topic_id_partition: TopicIdPartitionEntry
+    """Partition the segment belongs to, with topic name and topic id."""
+    id: uuid.UUID
+    """Unique id of the remote log segment."""
 
     FIELDS = (
         kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
@@ -109,16 +110,19 @@ class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
 class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
     """Event in the __remote_log_metadata topic by which a broker reports the new state of a remote log segment, for
     example that its copy is complete (KIP-405).
-
-    Attributes:
-        remote_log_segment_id (RemoteLogSegmentIdEntry): Identifies the segment whose state changes.
-        broker_id (int32): Broker that produced this event.
-        event_timestamp_ms (int64): Time at which this event was produced, in milliseconds since the epoch.
-        custom_metadata (bytes, nullable): Bytes the remote storage plugin wants to keep with the segment, opaque to
-            Kafka; null if there are none (KIP-917). Default: null.
-        remote_log_segment_state (int8): State the segment has moved to: 0 copy started, 1 copy finished, 2 deletion
-            started, 3 deletion finished.
     """
+
+    remote_log_segment_id: RemoteLogSegmentIdEntry
+    """Identifies the segment whose state changes."""
+    broker_id: int
+    """Broker that produced this event."""
+    event_timestamp_ms: int
+    """Time at which this event was produced, in milliseconds since the epoch."""
+    custom_metadata: bytes | None
+    """Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are none
+    (KIP-917)."""
+    remote_log_segment_state: int
+    """State the segment has moved to: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion finished."""
 
     NAME = "RemoteLogSegmentMetadataUpdateRecord"
     TYPE = "metadata"

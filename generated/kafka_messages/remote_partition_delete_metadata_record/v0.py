@@ -25,13 +25,14 @@ pack_iqbx = struct.Struct(">iqbx").pack
 
 
 class TopicIdPartitionEntry(kipwire.FlexibleStruct):
-    """Partition whose remote data is removed, with topic name and topic id.
+    """Partition whose remote data is removed, with topic name and topic id."""
 
-    Attributes:
-        name (string): Name of the topic.
-        id (uuid): Unique id of the topic.
-        partition (int32): Number of the partition within the topic.
-    """
+    name: str
+    """Name of the topic."""
+    id: uuid.UUID
+    """Unique id of the topic."""
+    partition: int
+    """Number of the partition within the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -71,15 +72,16 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
 class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
     """Event in the __remote_log_metadata topic that tracks the removal of all remote segments of a deleted partition
     (KIP-405).
-
-    Attributes:
-        topic_id_partition (TopicIdPartitionEntry): Partition whose remote data is removed, with topic name and topic
-            id.
-        broker_id (int32): Broker that produced this event.
-        event_timestamp_ms (int64): Time at which this event was produced, in milliseconds since the epoch.
-        remote_partition_delete_state (int8): Progress of the removal: 0 marked for deletion, 1 deletion started, 2
-            deletion finished.
     """
+
+    topic_id_partition: TopicIdPartitionEntry
+    """Partition whose remote data is removed, with topic name and topic id."""
+    broker_id: int
+    """Broker that produced this event."""
+    event_timestamp_ms: int
+    """Time at which this event was produced, in milliseconds since the epoch."""
+    remote_partition_delete_state: int
+    """Progress of the removal: 0 marked for deletion, 1 deletion started, 2 deletion finished."""
 
     NAME = "RemotePartitionDeleteMetadataRecord"
     TYPE = "metadata"

@@ -21,11 +21,10 @@ pack_16sx = struct.Struct(">16sx").pack
 
 
 class RemoveAccessControlEntryRecord(kipwire.FlexibleMessage):
-    """Record of the KRaft metadata log by which the controller removes one ACL.
+    """Record of the KRaft metadata log by which the controller removes one ACL."""
 
-    Attributes:
-        id (uuid): Id of the ACL to remove, as given when it was added.
-    """
+    id: uuid.UUID
+    """Id of the ACL to remove, as given when it was added."""
 
     NAME = "RemoveAccessControlEntryRecord"
     TYPE = "metadata"

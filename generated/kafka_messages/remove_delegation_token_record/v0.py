@@ -16,10 +16,10 @@ __all__ = ["RemoveDelegationTokenRecord"]
 class RemoveDelegationTokenRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log which states that a delegation token no longer exists, since it was cancelled or
     has expired.
-
-    Attributes:
-        token_id (string): Id of the token that is removed.
     """
+
+    token_id: str
+    """Id of the token that is removed."""
 
     NAME = "RemoveDelegationTokenRecord"
     TYPE = "metadata"

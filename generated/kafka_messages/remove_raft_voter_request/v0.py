@@ -23,16 +23,17 @@ pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class RemoveRaftVoterRequest(kipwire.FlexibleMessage):
-    """Asks the KRaft leader to take a controller out of the set of voters of the metadata quorum (KIP-853). It is usually
-    sent by an admin client.
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the change is meant for, so that it is not applied to a wrong
-            one; null if it should not be checked.
-        voter_id (int32): Node id of the voter to remove.
-        voter_directory_id (uuid): Id of that voter's metadata log directory; together with voter_id it identifies the
-            voter exactly.
+    """Asks the KRaft leader to take a controller out of the set of voters of the metadata quorum (KIP-853). It is
+    usually sent by an admin client.
     """
+
+    cluster_id: str | None
+    """Id of the cluster the change is meant for, so that it is not applied to a wrong one; null if it should not be
+    checked."""
+    voter_id: int
+    """Node id of the voter to remove."""
+    voter_directory_id: uuid.UUID
+    """Id of that voter's metadata log directory; together with voter_id it identifies the voter exactly."""
 
     NAME = "RemoveRaftVoterRequest"
     TYPE = "request"

@@ -21,15 +21,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class RemoveRaftVoterResponse(kipwire.FlexibleMessage):
-    """The outcome of an attempt to remove a voter from the KRaft metadata quorum (KIP-853).
+    """The outcome of an attempt to remove a voter from the KRaft metadata quorum (KIP-853)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the sender is asked to hold back because of a quota; 0 when no quota was
-            violated.
-        error_code (int16): Whether the voter was removed; 0 means no error.
-        error_message (string, nullable): Explanation of why the voter was not removed; null if there is no error or no
-            text.
-    """
+    throttle_time_ms: int
+    """Milliseconds the sender is asked to hold back because of a quota; 0 when no quota was violated."""
+    error_code: int
+    """Whether the voter was removed; 0 means no error."""
+    error_message: str | None
+    """Explanation of why the voter was not removed; null if there is no error or no text."""
 
     NAME = "RemoveRaftVoterResponse"
     TYPE = "response"

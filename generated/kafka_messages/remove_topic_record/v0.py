@@ -21,11 +21,10 @@ pack_16sx = struct.Struct(">16sx").pack
 
 
 class RemoveTopicRecord(kipwire.FlexibleMessage):
-    """Metadata log record that deletes a topic along with all of its partitions (KIP-631).
+    """Metadata log record that deletes a topic along with all of its partitions (KIP-631)."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic to delete.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic to delete."""
 
     NAME = "RemoveTopicRecord"
     TYPE = "metadata"

@@ -19,12 +19,12 @@ pack_bx = struct.Struct(">bx").pack
 
 
 class RemoveUserScramCredentialRecord(kipwire.FlexibleMessage):
-    """Record in the __cluster_metadata log that deletes one SCRAM credential of a user.
+    """Record in the __cluster_metadata log that deletes one SCRAM credential of a user."""
 
-    Attributes:
-        name (string): User whose credential is deleted.
-        mechanism (int8): SCRAM mechanism whose credential is deleted: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
-    """
+    name: str
+    """User whose credential is deleted."""
+    mechanism: int
+    """SCRAM mechanism whose credential is deleted: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
 
     NAME = "RemoveUserScramCredentialRecord"
     TYPE = "metadata"

@@ -16,14 +16,15 @@ __all__ = ["RenewDelegationTokenRequest"]
 
 
 class RenewDelegationTokenRequest(kipwire.Message):
-    """A client extends the validity of a delegation token before it expires (KIP-48). The token's owner and its appointed
-    renewers may do so.
-
-    Attributes:
-        hmac (bytes): HMAC of the token to renew, by which the cluster finds it.
-        renew_period_ms (int64): For how many milliseconds from now the token should stay valid, within its maximum
-            lifetime; -1 leaves the period to the cluster's configuration.
+    """A client extends the validity of a delegation token before it expires (KIP-48). The token's owner and its
+    appointed renewers may do so.
     """
+
+    hmac: bytes
+    """HMAC of the token to renew, by which the cluster finds it."""
+    renew_period_ms: int
+    """For how many milliseconds from now the token should stay valid, within its maximum lifetime; -1 leaves the period
+    to the cluster's configuration."""
 
     NAME = "RenewDelegationTokenRequest"
     TYPE = "request"

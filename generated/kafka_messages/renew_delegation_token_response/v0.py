@@ -20,14 +20,14 @@ pack_hqi = struct.Struct(">hqi").pack
 
 
 class RenewDelegationTokenResponse(kipwire.Message):
-    """The outcome of the renewal of a delegation token (KIP-48).
+    """The outcome of the renewal of a delegation token (KIP-48)."""
 
-    Attributes:
-        error_code (int16): Whether the token was renewed; 0 means no error.
-        expiry_timestamp_ms (int64): When the token will now expire, in milliseconds since the Unix epoch.
-        throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
-            no quota was violated.
-    """
+    error_code: int
+    """Whether the token was renewed; 0 means no error."""
+    expiry_timestamp_ms: int
+    """When the token will now expire, in milliseconds since the Unix epoch."""
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
 
     NAME = "RenewDelegationTokenResponse"
     TYPE = "response"

@@ -19,18 +19,20 @@ pack_hhi = struct.Struct(">hhi").pack
 
 
 class RequestHeader(kipwire.FlexibleMessage):
-    """Precedes every request a client sends to a node and says what kind of request follows. Version 2 adds tagged fields
-    (KIP-482) and goes with the flexible versions of requests. Version 0, without a client id, only stands before
+    """Precedes every request a client sends to a node and says what kind of request follows. Version 2 adds tagged
+    fields (KIP-482) and goes with the flexible versions of requests. Version 0, without a client id, only stands before
     version 0 of ControlledShutdown.
-
-    Attributes:
-        request_api_key (int16): Number of the API that is called.
-        request_api_version (int16): Version of that API in which the request body is encoded.
-        correlation_id (int32): Number chosen by the client and returned in the response header, to match responses with
-            requests.
-        client_id (string, nullable): Name the client gives itself, used in logs, metrics and quotas; may be null. Even
-            in version 2 it keeps the old encoding with a two-byte length.
     """
+
+    request_api_key: int
+    """Number of the API that is called."""
+    request_api_version: int
+    """Version of that API in which the request body is encoded."""
+    correlation_id: int
+    """Number chosen by the client and returned in the response header, to match responses with requests."""
+    client_id: str | None
+    """Name the client gives itself, used in logs, metrics and quotas; may be null. Even in version 2 it keeps the old
+    encoding with a two-byte length."""
 
     NAME = "RequestHeader"
     TYPE = "header"

@@ -16,10 +16,10 @@ __all__ = ["ResponseHeader"]
 class ResponseHeader(kipwire.Message):
     """Precedes the body of every response and lets the client match it with its request. Version 1 adds tagged fields
     (KIP-482).
-
-    Attributes:
-        correlation_id (int32): Copied from the header of the request being answered.
     """
+
+    correlation_id: int
+    """Copied from the header of the request being answered."""
 
     NAME = "ResponseHeader"
     TYPE = "header"

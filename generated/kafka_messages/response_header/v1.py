@@ -21,10 +21,10 @@ pack_ix = struct.Struct(">ix").pack
 class ResponseHeader(kipwire.FlexibleMessage):
     """Precedes the body of every response and lets the client match it with its request. Version 1 adds tagged fields
     (KIP-482).
-
-    Attributes:
-        correlation_id (int32): Copied from the header of the request being answered.
     """
+
+    correlation_id: int
+    """Copied from the header of the request being answered."""
 
     NAME = "ResponseHeader"
     TYPE = "header"

@@ -18,10 +18,10 @@ __all__ = ["SaslAuthenticateRequest"]
 class SaslAuthenticateRequest(kipwire.FlexibleMessage):
     """Carries one step of a SASL exchange from the connecting client to the server, after SaslHandshake has settled the
     mechanism (KIP-152). It can be repeated on a live connection to re-authenticate (KIP-368).
-
-    Attributes:
-        auth_bytes (bytes): The client's SASL token for this step; its content is defined by the mechanism.
     """
+
+    auth_bytes: bytes
+    """The client's SASL token for this step; its content is defined by the mechanism."""
 
     NAME = "SaslAuthenticateRequest"
     TYPE = "request"

@@ -23,15 +23,17 @@ pack_qx = struct.Struct(">qx").pack
 
 
 class SaslAuthenticateResponse(kipwire.FlexibleMessage):
-    """Carries the server's step of a SASL exchange, or the reason why authentication failed (KIP-152).
+    """Carries the server's step of a SASL exchange, or the reason why authentication failed (KIP-152)."""
 
-    Attributes:
-        error_code (int16): Outcome of this authentication step; 0 = no error.
-        error_message (string, nullable): Human-readable reason of the failure; null = none.
-        auth_bytes (bytes): The server's SASL token (challenge or final data) as defined by the mechanism; may be empty.
-        session_lifetime_ms (int64): Milliseconds after which the client must have re-authenticated or the connection is
-            closed. Since version 1 (KIP-368); 0 = no limit.
-    """
+    error_code: int
+    """Outcome of this authentication step; 0 = no error."""
+    error_message: str | None
+    """Human-readable reason of the failure; null = none."""
+    auth_bytes: bytes
+    """The server's SASL token (challenge or final data) as defined by the mechanism; may be empty."""
+    session_lifetime_ms: int
+    """Milliseconds after which the client must have re-authenticated or the connection is closed. Since version 1
+    (KIP-368); 0 = no limit."""
 
     NAME = "SaslAuthenticateResponse"
     TYPE = "response"

@@ -18,11 +18,10 @@ __all__ = ["SaslHandshakeRequest"]
 class SaslHandshakeRequest(kipwire.Message):
     """A client on a SASL listener chooses the mechanism for the authentication that follows. After version 0 the SASL
     tokens follow as bare bytes, after version 1 inside SaslAuthenticate requests (KIP-152).
-
-    Attributes:
-        mechanism (string): Name of the SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-512, GSSAPI or
-            OAUTHBEARER.
     """
+
+    mechanism: str
+    """Name of the SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
 
     NAME = "SaslHandshakeRequest"
     TYPE = "request"

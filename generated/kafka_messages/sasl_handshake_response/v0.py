@@ -22,13 +22,12 @@ unpack_hi = struct.Struct(">hi").unpack_from
 
 
 class SaslHandshakeResponse(kipwire.Message):
-    """The broker's or controller's answer to the choice of a SASL mechanism, listing those it has enabled.
+    """The broker's or controller's answer to the choice of a SASL mechanism, listing those it has enabled."""
 
-    Attributes:
-        error_code (int16): Whether the chosen mechanism can be used; 0 means no error.
-        mechanisms ([]string): Names of the SASL mechanisms enabled on the server, from which a refused client may pick
-            another.
-    """
+    error_code: int
+    """Whether the chosen mechanism can be used; 0 means no error."""
+    mechanisms: list[str]
+    """Names of the SASL mechanisms enabled on the server, from which a refused client may pick another."""
 
     NAME = "SaslHandshakeResponse"
     TYPE = "response"

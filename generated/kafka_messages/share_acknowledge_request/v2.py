@@ -31,14 +31,15 @@ pack_qq = struct.Struct(">qq").pack
 
 
 class AcknowledgementBatch(kipwire.FlexibleStruct):
-    """Ranges of offsets with their acknowledgements.
+    """Ranges of offsets with their acknowledgements."""
 
-    Attributes:
-        first_offset (int64): First offset of the range.
-        last_offset (int64): Last offset of the range, inclusive.
-        acknowledge_types ([]int8): Fate of the records: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (from version 2).
-            Either one value per offset or a single one for the whole range.
-    """
+    first_offset: int
+    """First offset of the range."""
+    last_offset: int
+    """Last offset of the range, inclusive."""
+    acknowledge_types: list[int]
+    """Fate of the records: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (from version 2). Either one value per offset
+    or a single one for the whole range."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -77,12 +78,12 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
 
 
 class AcknowledgePartition(kipwire.FlexibleStruct):
-    """Partitions of this topic with records to acknowledge.
+    """Partitions of this topic with records to acknowledge."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        acknowledgement_batches ([]AcknowledgementBatch): Ranges of offsets with their acknowledgements.
-    """
+    partition_index: int
+    """Index of the partition."""
+    acknowledgement_batches: list[AcknowledgementBatch]
+    """Ranges of offsets with their acknowledgements."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -113,12 +114,12 @@ class AcknowledgePartition(kipwire.FlexibleStruct):
 
 
 class AcknowledgeTopic(kipwire.FlexibleStruct):
-    """Topics with records to acknowledge.
+    """Topics with records to acknowledge."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]AcknowledgePartition): Partitions of this topic with records to acknowledge.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[AcknowledgePartition]
+    """Partitions of this topic with records to acknowledge."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -148,16 +149,18 @@ class AcknowledgeTopic(kipwire.FlexibleStruct):
 class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
     """Sent by a share consumer to a partition leader to report what became of the records delivered to it, without
     fetching more (KIP-932).
-
-    Attributes:
-        group_id (string, nullable): The share group the consumer belongs to. Default: null.
-        member_id (string, nullable): Id of the acknowledging member of the group.
-        share_session_epoch (int32): Position in the share session with this broker: it grows with every request; -1
-            closes the session.
-        is_renew_ack (bool): Whether the request contains acknowledgements that renew the acquisition lock (type 4).
-            Since version 2.
-        topics ([]AcknowledgeTopic): Topics with records to acknowledge.
     """
+
+    group_id: str | None
+    """The share group the consumer belongs to."""
+    member_id: str | None
+    """Id of the acknowledging member of the group."""
+    share_session_epoch: int
+    """Position in the share session with this broker: it grows with every request; -1 closes the session."""
+    is_renew_ack: bool
+    """Whether the request contains acknowledgements that renew the acquisition lock (type 4). Since version 2."""
+    topics: list[AcknowledgeTopic]
+    """Topics with records to acknowledge."""
 
     NAME = "ShareAcknowledgeRequest"
     TYPE = "request"

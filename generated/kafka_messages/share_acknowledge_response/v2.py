@@ -37,12 +37,12 @@ pack_iix = struct.Struct(">iix").pack
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
-    """Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker.
+    """Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker."""
 
-    Attributes:
-        leader_id (int32): Broker id of the leader; -1 if it is not known.
-        leader_epoch (int32): Latest leader epoch known to the broker.
-    """
+    leader_id: int
+    """Broker id of the leader; -1 if it is not known."""
+    leader_epoch: int
+    """Latest leader epoch known to the broker."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0),
@@ -67,16 +67,16 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """Outcomes for the single partitions of this topic.
+    """Outcomes for the single partitions of this topic."""
 
-    Attributes:
-        partition_index (int32): Index of the partition.
-        error_code (int16): Outcome of the acknowledgements for this partition; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this partition's error; null if there is none.
-            Default: null.
-        current_leader (LeaderIdAndEpoch): Leader of the partition as the broker knows it, a hint for clients that asked
-            the wrong broker.
-    """
+    partition_index: int
+    """Index of the partition."""
+    error_code: int
+    """Outcome of the acknowledgements for this partition; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this partition's error; null if there is none."""
+    current_leader: LeaderIdAndEpoch
+    """Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -128,12 +128,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class ShareAcknowledgeTopicResponse(kipwire.FlexibleStruct):
-    """Outcomes, grouped by topic.
+    """Outcomes, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionData): Outcomes for the single partitions of this topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionData]
+    """Outcomes for the single partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -161,14 +161,16 @@ class ShareAcknowledgeTopicResponse(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders that are named in the current_leader fields.
+    """Addresses of the leaders that are named in the current_leader fields."""
 
-    Attributes:
-        node_id (int32): Broker id of the leader.
-        host (string): Host name or address of the broker.
-        port (int32): Port of the broker.
-        rack (string, nullable): Rack of the broker; null if it has none. Default: null.
-    """
+    node_id: int
+    """Broker id of the leader."""
+    host: str
+    """Host name or address of the broker."""
+    port: int
+    """Port of the broker."""
+    rack: str | None
+    """Rack of the broker; null if it has none."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -222,19 +224,21 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
-    """The partition leader's answer to acknowledgements of a share consumer (KIP-932).
+    """The partition leader's answer to acknowledgements of a share consumer (KIP-932)."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the request as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of the error of the whole request; null if there is
-            none. Default: null.
-        acquisition_lock_timeout_ms (int32): Time in milliseconds for which records stay locked to a consumer after
-            being acquired. Since version 2.
-        responses ([]ShareAcknowledgeTopicResponse): Outcomes, grouped by topic.
-        node_endpoints ([]NodeEndpoint): Addresses of the leaders that are named in the current_leader fields.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the request as a whole; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of the error of the whole request; null if there is none."""
+    acquisition_lock_timeout_ms: int
+    """Time in milliseconds for which records stay locked to a consumer after being acquired. Since version 2."""
+    responses: list[ShareAcknowledgeTopicResponse]
+    """Outcomes, grouped by topic."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders that are named in the current_leader fields."""
 
     NAME = "ShareAcknowledgeResponse"
     TYPE = "response"

@@ -32,14 +32,15 @@ pack_qq = struct.Struct(">qq").pack
 
 
 class AcknowledgementBatch(kipwire.FlexibleStruct):
-    """Ranges of previously acquired records with their acknowledgements; empty = none.
+    """Ranges of previously acquired records with their acknowledgements; empty = none."""
 
-    Attributes:
-        first_offset (int64): Offset of the first record in the acknowledged range.
-        last_offset (int64): Offset of the last record in the acknowledged range, inclusive.
-        acknowledge_types ([]int8): One value per record, or a single one for the whole range: 0 gap, 1 accept, 2
-            release, 3 reject, and 4 renew from version 2 on.
-    """
+    first_offset: int
+    """Offset of the first record in the acknowledged range."""
+    last_offset: int
+    """Offset of the last record in the acknowledged range, inclusive."""
+    acknowledge_types: list[int]
+    """One value per record, or a single one for the whole range: 0 gap, 1 accept, 2 release, 3 reject, and 4 renew from
+    version 2 on."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -78,13 +79,12 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
 
 
 class FetchPartition(kipwire.FlexibleStruct):
-    """The partitions of the topic to fetch from or to acknowledge records of.
+    """The partitions of the topic to fetch from or to acknowledge records of."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        acknowledgement_batches ([]AcknowledgementBatch): Ranges of previously acquired records with their
-            acknowledgements; empty = none.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    acknowledgement_batches: list[AcknowledgementBatch]
+    """Ranges of previously acquired records with their acknowledgements; empty = none."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
@@ -115,12 +115,12 @@ class FetchPartition(kipwire.FlexibleStruct):
 
 
 class FetchTopic(kipwire.FlexibleStruct):
-    """The topics to add to the session's fetch or to acknowledge records of.
+    """The topics to add to the session's fetch or to acknowledge records of."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic (KIP-516).
-        partitions ([]FetchPartition): The partitions of the topic to fetch from or to acknowledge records of.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partitions: list[FetchPartition]
+    """The partitions of the topic to fetch from or to acknowledge records of."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -148,12 +148,12 @@ class FetchTopic(kipwire.FlexibleStruct):
 
 
 class ForgottenTopic(kipwire.FlexibleStruct):
-    """Partitions to drop from the share session, grouped by topic; empty = none.
+    """Partitions to drop from the share session, grouped by topic; empty = none."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic of which partitions are dropped.
-        partitions ([]int32): Numbers of the partitions to drop from the session.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic of which partitions are dropped."""
+    partitions: list[int]
+    """Numbers of the partitions to drop from the session."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -189,28 +189,37 @@ class ForgottenTopic(kipwire.FlexibleStruct):
 class ShareFetchRequest(kipwire.FlexibleMessage):
     """Fetches and acquires records for a member of a share group and can acknowledge earlier ones on the way; sent by
     share consumers to partition leaders (KIP-932).
-
-    Attributes:
-        group_id (string, nullable): Id of the share group; null (default) = not given. Default: null.
-        member_id (string, nullable): Id of the group member that fetches; null = not given.
-        share_session_epoch (int32): Epoch of the share session: 0 opens a new one, -1 closes it, otherwise it grows by
-            one with every request.
-        max_wait_ms (int32): Longest time in milliseconds to wait on the broker until min_bytes have gathered.
-        min_bytes (int32): Number of bytes that should have gathered before the broker answers.
-        max_bytes (int32): Upper limit in bytes for the records in the response; default 0x7fffffff = practically none.
-            A single larger batch may still be returned. Default: 2147483647.
-        max_records (int32): Number of records to acquire at most; whole batches may exceed it unless share_acquire_mode
-            is strict. From version 1 on.
-        batch_size (int32): Preferred number of records per batch of acquired records; acquired ranges are split
-            accordingly. From version 1 on.
-        share_acquire_mode (int8): How max_records is applied (KIP-1206): 0 (default) favours whole batches and takes it
-            as a soft limit, 1 never acquires more records. From version 2 on.
-        is_renew_ack (bool): True if the request carries acknowledgements that renew acquisition locks (KIP-1222);
-            default false. From version 2 on.
-        topics ([]FetchTopic): The topics to add to the session's fetch or to acknowledge records of.
-        forgotten_topics_data ([]ForgottenTopic): Partitions to drop from the share session, grouped by topic; empty =
-            none.
     """
+
+    group_id: str | None
+    """Id of the share group; null (default) = not given."""
+    member_id: str | None
+    """Id of the group member that fetches; null = not given."""
+    share_session_epoch: int
+    """Epoch of the share session: 0 opens a new one, -1 closes it, otherwise it grows by one with every request."""
+    max_wait_ms: int
+    """Longest time in milliseconds to wait on the broker until min_bytes have gathered."""
+    min_bytes: int
+    """Number of bytes that should have gathered before the broker answers."""
+    max_bytes: int
+    """Upper limit in bytes for the records in the response; default 0x7fffffff = practically none. A single larger
+    batch may still be returned."""
+    max_records: int
+    """Number of records to acquire at most; whole batches may exceed it unless share_acquire_mode is strict. From
+    version 1 on."""
+    batch_size: int
+    """Preferred number of records per batch of acquired records; acquired ranges are split accordingly. From version 1
+    on."""
+    share_acquire_mode: int
+    """How max_records is applied (KIP-1206): 0 (default) favours whole batches and takes it as a soft limit, 1 never
+    acquires more records. From version 2 on."""
+    is_renew_ack: bool
+    """True if the request carries acknowledgements that renew acquisition locks (KIP-1222); default false. From version
+    2 on."""
+    topics: list[FetchTopic]
+    """The topics to add to the session's fetch or to acknowledge records of."""
+    forgotten_topics_data: list[ForgottenTopic]
+    """Partitions to drop from the share session, grouped by topic; empty = none."""
 
     NAME = "ShareFetchRequest"
     TYPE = "request"

@@ -41,12 +41,12 @@ pack_qqhx = struct.Struct(">qqhx").pack
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
-    """Hint at the partition's leader, useful when this broker no longer leads it.
+    """Hint at the partition's leader, useful when this broker no longer leads it."""
 
-    Attributes:
-        leader_id (int32): Node id of the current leader; -1 = unknown.
-        leader_epoch (int32): Latest leader epoch that the broker knows for the partition.
-    """
+    leader_id: int
+    """Node id of the current leader; -1 = unknown."""
+    leader_epoch: int
+    """Latest leader epoch that the broker knows for the partition."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0),
@@ -71,13 +71,14 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
 
 
 class AcquiredRecords(kipwire.FlexibleStruct):
-    """Ranges of offsets that are now locked for this member and may be processed by it.
+    """Ranges of offsets that are now locked for this member and may be processed by it."""
 
-    Attributes:
-        first_offset (int64): Offset of the first acquired record in the range.
-        last_offset (int64): Offset of the last acquired record in the range, inclusive.
-        delivery_count (int16): How often the records of this range have been delivered, this time included.
-    """
+    first_offset: int
+    """Offset of the first acquired record in the range."""
+    last_offset: int
+    """Offset of the last acquired record in the range, inclusive."""
+    delivery_count: int
+    """How often the records of this range have been delivered, this time included."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -104,23 +105,24 @@ class AcquiredRecords(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """One element per partition of the topic.
+    """One element per partition of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Error of fetching from this partition; 0 = no error.
-        error_message (string, nullable): Explanation of the fetch error for humans; null (default) = none. Default:
-            null.
-        acknowledge_error_code (int16): Error of the acknowledgements sent for this partition; 0 = no error, or none
-            were sent.
-        acknowledge_error_message (string, nullable): Explanation of the acknowledgement error for humans; null
-            (default) = none. Default: null.
-        current_leader (LeaderIdAndEpoch): Hint at the partition's leader, useful when this broker no longer leads it.
-        records (records): The record batches read; they may contain records that were not acquired, see
-            acquired_records.
-        acquired_records ([]AcquiredRecords): Ranges of offsets that are now locked for this member and may be processed
-            by it.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Error of fetching from this partition; 0 = no error."""
+    error_message: str | None
+    """Explanation of the fetch error for humans; null (default) = none."""
+    acknowledge_error_code: int
+    """Error of the acknowledgements sent for this partition; 0 = no error, or none were sent."""
+    acknowledge_error_message: str | None
+    """Explanation of the acknowledgement error for humans; null (default) = none."""
+    current_leader: LeaderIdAndEpoch
+    """Hint at the partition's leader, useful when this broker no longer leads it."""
+    records: bytes
+    """The record batches read; they may contain records that were not acquired, see acquired_records."""
+    acquired_records: list[AcquiredRecords]
+    """Ranges of offsets that are now locked for this member and may be processed by it."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -220,12 +222,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class ShareFetchableTopicResponse(kipwire.FlexibleStruct):
-    """The fetched data and acknowledgement results, grouped by topic.
+    """The fetched data and acknowledgement results, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]PartitionData): One element per partition of the topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[PartitionData]
+    """One element per partition of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -253,15 +255,18 @@ class ShareFetchableTopicResponse(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders named in current_leader, so that the client need not refresh its metadata; empty = none.
-
-    Attributes:
-        node_id (int32): Node id of the broker.
-        host (string): Host name or address of the broker.
-        port (int32): TCP port of the broker.
-        rack (string, nullable): Rack or availability zone of the broker; null (default) = none configured. Default:
-            null.
+    """Addresses of the leaders named in current_leader, so that the client need not refresh its metadata; empty =
+    none.
     """
+
+    node_id: int
+    """Node id of the broker."""
+    host: str
+    """Host name or address of the broker."""
+    port: int
+    """TCP port of the broker."""
+    rack: str | None
+    """Rack or availability zone of the broker; null (default) = none configured."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -317,19 +322,22 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 class ShareFetchResponse(kipwire.FlexibleMessage):
     """A partition leader's answer to ShareFetchRequest: records, which of them were acquired for the member, and the
     results of piggybacked acknowledgements (KIP-932).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Error of the request as a whole, such as an invalid share session epoch; 0 = no error.
-        error_message (string, nullable): Explanation of the request's error for humans; null (default) = none. Default:
-            null.
-        acquisition_lock_timeout_ms (int32): Time in milliseconds for which acquired records stay locked for this member
-            before they can be delivered again. From version 1 on.
-        responses ([]ShareFetchableTopicResponse): The fetched data and acknowledgement results, grouped by topic.
-        node_endpoints ([]NodeEndpoint): Addresses of the leaders named in current_leader, so that the client need not
-            refresh its metadata; empty = none.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Error of the request as a whole, such as an invalid share session epoch; 0 = no error."""
+    error_message: str | None
+    """Explanation of the request's error for humans; null (default) = none."""
+    acquisition_lock_timeout_ms: int
+    """Time in milliseconds for which acquired records stay locked for this member before they can be delivered again.
+    From version 1 on."""
+    responses: list[ShareFetchableTopicResponse]
+    """The fetched data and acknowledgement results, grouped by topic."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders named in current_leader, so that the client need not refresh its metadata; empty =
+    none."""
 
     NAME = "ShareFetchResponse"
     TYPE = "response"

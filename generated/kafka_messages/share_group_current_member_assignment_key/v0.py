@@ -14,13 +14,14 @@ __all__ = ["ShareGroupCurrentMemberAssignmentKey"]
 
 
 class ShareGroupCurrentMemberAssignmentKey(kipwire.Message):
-    """Key of the __consumer_offsets record in which the group coordinator stores a share group member's current assignment
-    (KIP-932).
-
-    Attributes:
-        group_id (string): The share group.
-        member_id (string): Id of the group's member.
+    """Key of the __consumer_offsets record in which the group coordinator stores a share group member's current
+    assignment (KIP-932).
     """
+
+    group_id: str
+    """The share group."""
+    member_id: str
+    """Id of the group's member."""
 
     NAME = "ShareGroupCurrentMemberAssignmentKey"
     TYPE = "coordinator-key"

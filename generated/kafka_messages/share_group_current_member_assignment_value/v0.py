@@ -26,12 +26,12 @@ pack_iib = struct.Struct(">iib").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Some partitions of one topic, named by topic id.
+    """Some partitions of one topic, named by topic id."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        partitions ([]int32): Indexes of the partitions of this topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    partitions: list[int]
+    """Indexes of the partitions of this topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -65,16 +65,18 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class ShareGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
-    """Value of the __consumer_offsets record that stores which partitions a share group member has and the epoch it is at
-    (KIP-932).
-
-    Attributes:
-        member_epoch (int32): Epoch the member has reached.
-        previous_member_epoch (int32): Epoch the member had before; a heartbeat that still carries it can be accepted if
-            the last response was lost.
-        state (int8): State of the member in reconciling, by the same numbers as in consumer groups; 0 is stable.
-        assigned_partitions ([]TopicPartitions): Partitions assigned to the member, grouped by topic.
+    """Value of the __consumer_offsets record that stores which partitions a share group member has and the epoch it is
+    at (KIP-932).
     """
+
+    member_epoch: int
+    """Epoch the member has reached."""
+    previous_member_epoch: int
+    """Epoch the member had before; a heartbeat that still carries it can be accepted if the last response was lost."""
+    state: int
+    """State of the member in reconciling, by the same numbers as in consumer groups; 0 is stable."""
+    assigned_partitions: list[TopicPartitions]
+    """Partitions assigned to the member, grouped by topic."""
 
     NAME = "ShareGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"

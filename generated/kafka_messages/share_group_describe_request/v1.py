@@ -23,13 +23,14 @@ pack_Bx = struct.Struct(">Bx").pack
 
 
 class ShareGroupDescribeRequest(kipwire.FlexibleMessage):
-    """Asks the group coordinator for the state and members of share groups; typically sent by admin clients (KIP-932).
-
-    Attributes:
-        group_ids ([]string): Ids of the share groups to describe.
-        include_authorized_operations (bool): Whether the answer should also say what the caller is allowed to do with
-            each group.
+    """Asks the group coordinator for the state and members of share groups; typically sent by admin clients
+    (KIP-932).
     """
+
+    group_ids: list[str]
+    """Ids of the share groups to describe."""
+    include_authorized_operations: bool
+    """Whether the answer should also say what the caller is allowed to do with each group."""
 
     NAME = "ShareGroupDescribeRequest"
     TYPE = "request"

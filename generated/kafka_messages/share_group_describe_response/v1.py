@@ -32,13 +32,14 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Some partitions of one topic, given with its id and its name.
+    """Some partitions of one topic, given with its id and its name."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic.
-        topic_name (string): Name of the topic.
-        partitions ([]int32): Indexes of the assigned partitions; in share groups several members can have the same one.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic."""
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Indexes of the assigned partitions; in share groups several members can have the same one."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -86,11 +87,10 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """The partitions assigned to one member.
+    """The partitions assigned to one member."""
 
-    Attributes:
-        topic_partitions ([]TopicPartitions): The assigned partitions, grouped by topic.
-    """
+    topic_partitions: list[TopicPartitions]
+    """The assigned partitions, grouped by topic."""
 
     FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -112,17 +112,22 @@ class Assignment(kipwire.FlexibleStruct):
 
 
 class Member(kipwire.FlexibleStruct):
-    """Members of the group at this moment.
+    """Members of the group at this moment."""
 
-    Attributes:
-        member_id (string): Id of the member.
-        rack_id (string, nullable): Rack in which the member runs; null if it gave none. Default: null.
-        member_epoch (int32): Epoch the member has reached.
-        client_id (string): Client id the member uses.
-        client_host (string): Address of the host from which the member connects.
-        subscribed_topic_names ([]string): Names of the topics the member subscribes to.
-        assignment (Assignment): Partitions the member is currently assigned.
-    """
+    member_id: str
+    """Id of the member."""
+    rack_id: str | None
+    """Rack in which the member runs; null if it gave none."""
+    member_epoch: int
+    """Epoch the member has reached."""
+    client_id: str
+    """Client id the member uses."""
+    client_host: str
+    """Address of the host from which the member connects."""
+    subscribed_topic_names: list[str]
+    """Names of the topics the member subscribes to."""
+    assignment: Assignment
+    """Partitions the member is currently assigned."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -217,22 +222,27 @@ class Member(kipwire.FlexibleStruct):
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
-    """One description for each group asked for.
+    """One description for each group asked for."""
 
-    Attributes:
-        error_code (int16): Outcome for this group; 0 means no error.
-        error_message (string, nullable): Human-readable explanation of this group's error; null if there is none.
-            Default: null.
-        group_id (string): Id of the described group.
-        group_state (string): Name of the state the group is in, such as Empty, Stable or Dead; empty if it is not
-            known.
-        group_epoch (int32): Epoch of the group, raised when members, subscriptions or the topics concerned change.
-        assignment_epoch (int32): Group epoch for which the target assignment was computed.
-        assignor_name (string): Name of the broker-side assignor that distributes the partitions.
-        members ([]Member): Members of the group at this moment.
-        authorized_operations (int32): Bit field of the ACL operations the caller may perform on the group; the smallest
-            32-bit integer means it was not asked for. Default: -2147483648.
-    """
+    error_code: int
+    """Outcome for this group; 0 means no error."""
+    error_message: str | None
+    """Human-readable explanation of this group's error; null if there is none."""
+    group_id: str
+    """Id of the described group."""
+    group_state: str
+    """Name of the state the group is in, such as Empty, Stable or Dead; empty if it is not known."""
+    group_epoch: int
+    """Epoch of the group, raised when members, subscriptions or the topics concerned change."""
+    assignment_epoch: int
+    """Group epoch for which the target assignment was computed."""
+    assignor_name: str
+    """Name of the broker-side assignor that distributes the partitions."""
+    members: list[Member]
+    """Members of the group at this moment."""
+    authorized_operations: int
+    """Bit field of the ACL operations the caller may perform on the group; the smallest 32-bit integer means it was not
+    asked for."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -335,13 +345,13 @@ class DescribedGroup(kipwire.FlexibleStruct):
 
 
 class ShareGroupDescribeResponse(kipwire.FlexibleMessage):
-    """The group coordinator's description of share groups: state, epochs, members and their assignments (KIP-932).
+    """The group coordinator's description of share groups: state, epochs, members and their assignments (KIP-932)."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        groups ([]DescribedGroup): One description for each group asked for.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    groups: list[DescribedGroup]
+    """One description for each group asked for."""
 
     NAME = "ShareGroupDescribeResponse"
     TYPE = "response"

@@ -24,16 +24,18 @@ unpack_iB = struct.Struct(">iB").unpack_from
 class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent regularly by a share consumer to the group coordinator to join a share group, stay in it, change its
     subscription or leave (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group.
-        member_id (string): Id of the member, created by the consumer itself and kept for its lifetime.
-        member_epoch (int32): Member epoch as last given by the coordinator; 0 = join the group, -1 = leave it.
-        rack_id (string, nullable): Rack the consumer runs in; null = not given or unchanged since the last heartbeat.
-            Default: null.
-        subscribed_topic_names ([]string, nullable): Full set of topics the member wants to consume; null = unchanged
-            since the last heartbeat. Default: null.
     """
+
+    group_id: str
+    """Id of the share group."""
+    member_id: str
+    """Id of the member, created by the consumer itself and kept for its lifetime."""
+    member_epoch: int
+    """Member epoch as last given by the coordinator; 0 = join the group, -1 = leave it."""
+    rack_id: str | None
+    """Rack the consumer runs in; null = not given or unchanged since the last heartbeat."""
+    subscribed_topic_names: list[str] | None
+    """Full set of topics the member wants to consume; null = unchanged since the last heartbeat."""
 
     NAME = "ShareGroupHeartbeatRequest"
     TYPE = "request"

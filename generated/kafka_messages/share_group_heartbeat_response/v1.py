@@ -30,12 +30,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class TopicPartitions(kipwire.FlexibleStruct):
-    """Partitions of one topic that are assigned to the member.
+    """Partitions of one topic that are assigned to the member."""
 
-    Attributes:
-        topic_id (uuid): Id of the topic (KIP-516).
-        partitions ([]int32): Numbers of the assigned partitions within the topic.
-    """
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partitions: list[int]
+    """Numbers of the assigned partitions within the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -69,11 +69,10 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """Partitions the member is to consume; null = no news, the previous assignment stays valid.
+    """Partitions the member is to consume; null = no news, the previous assignment stays valid."""
 
-    Attributes:
-        topic_partitions ([]TopicPartitions): The complete set of assigned partitions, grouped by topic.
-    """
+    topic_partitions: list[TopicPartitions]
+    """The complete set of assigned partitions, grouped by topic."""
 
     FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -97,18 +96,22 @@ class Assignment(kipwire.FlexibleStruct):
 class ShareGroupHeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to a share group member: its epoch, the heartbeat rhythm and, when it changed, the
     assignment (KIP-932).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        error_code (int16): Outcome of the whole heartbeat; 0 = no error.
-        error_message (string, nullable): Human-readable reason of the failure; null = none. Default: null.
-        member_id (string, nullable): Id of the member as known to the coordinator; null = not given. Default: null.
-        member_epoch (int32): Epoch the member has now and must send in its next heartbeat.
-        heartbeat_interval_ms (int32): Milliseconds the member should let pass between two heartbeats.
-        assignment (Assignment, nullable): Partitions the member is to consume; null = no news, the previous assignment
-            stays valid. Default: null.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the whole heartbeat; 0 = no error."""
+    error_message: str | None
+    """Human-readable reason of the failure; null = none."""
+    member_id: str | None
+    """Id of the member as known to the coordinator; null = not given."""
+    member_epoch: int
+    """Epoch the member has now and must send in its next heartbeat."""
+    heartbeat_interval_ms: int
+    """Milliseconds the member should let pass between two heartbeats."""
+    assignment: Assignment | None
+    """Partitions the member is to consume; null = no news, the previous assignment stays valid."""
 
     NAME = "ShareGroupHeartbeatResponse"
     TYPE = "response"

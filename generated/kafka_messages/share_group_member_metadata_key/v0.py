@@ -14,12 +14,12 @@ __all__ = ["ShareGroupMemberMetadataKey"]
 
 
 class ShareGroupMemberMetadataKey(kipwire.Message):
-    """Record key in __consumer_offsets for what a member of a share group reported about itself (KIP-932).
+    """Record key in __consumer_offsets for what a member of a share group reported about itself (KIP-932)."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-        member_id (string): Id of the member within the group.
-    """
+    group_id: str
+    """Id of the share group."""
+    member_id: str
+    """Id of the member within the group."""
 
     NAME = "ShareGroupMemberMetadataKey"
     TYPE = "coordinator-key"

@@ -16,14 +16,16 @@ __all__ = ["ShareGroupMemberMetadataValue"]
 
 
 class ShareGroupMemberMetadataValue(kipwire.FlexibleMessage):
-    """Record value in __consumer_offsets describing a member of a share group and its subscription (KIP-932).
+    """Record value in __consumer_offsets describing a member of a share group and its subscription (KIP-932)."""
 
-    Attributes:
-        rack_id (string, nullable): Rack the member runs in, or null if it gave none.
-        client_id (string): Client id (client.id) that the member's requests carry.
-        client_host (string): Address from which the member is connected.
-        subscribed_topic_names ([]string): Names of the topics the member subscribes to.
-    """
+    rack_id: str | None
+    """Rack the member runs in, or null if it gave none."""
+    client_id: str
+    """Client id (client.id) that the member's requests carry."""
+    client_host: str
+    """Address from which the member is connected."""
+    subscribed_topic_names: list[str]
+    """Names of the topics the member subscribes to."""
 
     NAME = "ShareGroupMemberMetadataValue"
     TYPE = "coordinator-value"

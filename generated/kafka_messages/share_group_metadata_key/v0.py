@@ -14,11 +14,10 @@ __all__ = ["ShareGroupMetadataKey"]
 
 
 class ShareGroupMetadataKey(kipwire.Message):
-    """Key of the __consumer_offsets record that holds the epoch of a share group (KIP-932).
+    """Key of the __consumer_offsets record that holds the epoch of a share group (KIP-932)."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-    """
+    group_id: str
+    """Id of the share group."""
 
     NAME = "ShareGroupMetadataKey"
     TYPE = "coordinator-key"

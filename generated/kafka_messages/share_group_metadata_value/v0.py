@@ -19,13 +19,13 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class ShareGroupMetadataValue(kipwire.FlexibleMessage):
-    """Value of the __consumer_offsets record that holds the epoch of a share group (KIP-932).
+    """Value of the __consumer_offsets record that holds the epoch of a share group (KIP-932)."""
 
-    Attributes:
-        epoch (int32): Epoch of the group, raised whenever a change calls for a new assignment.
-        metadata_hash (int64): Hash over the metadata of the subscribed topics; a different value shows the coordinator
-            that they have changed.
-    """
+    epoch: int
+    """Epoch of the group, raised whenever a change calls for a new assignment."""
+    metadata_hash: int
+    """Hash over the metadata of the subscribed topics; a different value shows the coordinator that they have
+    changed."""
 
     NAME = "ShareGroupMetadataValue"
     TYPE = "coordinator-value"

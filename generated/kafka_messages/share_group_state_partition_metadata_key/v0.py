@@ -14,12 +14,12 @@ __all__ = ["ShareGroupStatePartitionMetadataKey"]
 
 
 class ShareGroupStatePartitionMetadataKey(kipwire.Message):
-    """Record key in the internal __consumer_offsets topic under which the group coordinator stores for which partitions a
-    share group has share state (KIP-932).
-
-    Attributes:
-        group_id (string): The share group the record is about.
+    """Record key in the internal __consumer_offsets topic under which the group coordinator stores for which partitions
+    a share group has share state (KIP-932).
     """
+
+    group_id: str
+    """The share group the record is about."""
 
     NAME = "ShareGroupStatePartitionMetadataKey"
     TYPE = "coordinator-key"

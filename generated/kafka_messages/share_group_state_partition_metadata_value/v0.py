@@ -24,13 +24,14 @@ pack_16s = struct.Struct(">16s").pack
 
 
 class TopicPartitionsInfo(kipwire.FlexibleStruct):
-    """A set of partitions of one topic.
+    """A set of partitions of one topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        topic_name (string): Name of the topic.
-        partitions ([]int32): Indexes of the partitions in this set.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    topic_name: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Indexes of the partitions in this set."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -78,12 +79,12 @@ class TopicPartitionsInfo(kipwire.FlexibleStruct):
 
 
 class TopicInfo(kipwire.FlexibleStruct):
-    """Identifies a topic by both id and name.
+    """Identifies a topic by both id and name."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        topic_name (string): Name of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    topic_name: str
+    """Name of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -117,16 +118,16 @@ class TopicInfo(kipwire.FlexibleStruct):
 
 
 class ShareGroupStatePartitionMetadataValue(kipwire.FlexibleMessage):
-    """Record value in the internal __consumer_offsets topic: the topics for which a share group's persistent share state
-    is being set up, is set up or is being deleted (KIP-932).
-
-    Attributes:
-        initializing_topics ([]TopicPartitionsInfo): Partitions whose share state is being initialized and not yet
-            confirmed.
-        initialized_topics ([]TopicPartitionsInfo): Partitions whose share state exists, so that they can be assigned to
-            members.
-        deleting_topics ([]TopicInfo): Topics whose share state for this group is being deleted.
+    """Record value in the internal __consumer_offsets topic: the topics for which a share group's persistent share
+    state is being set up, is set up or is being deleted (KIP-932).
     """
+
+    initializing_topics: list[TopicPartitionsInfo]
+    """Partitions whose share state is being initialized and not yet confirmed."""
+    initialized_topics: list[TopicPartitionsInfo]
+    """Partitions whose share state exists, so that they can be assigned to members."""
+    deleting_topics: list[TopicInfo]
+    """Topics whose share state for this group is being deleted."""
 
     NAME = "ShareGroupStatePartitionMetadataValue"
     TYPE = "coordinator-value"

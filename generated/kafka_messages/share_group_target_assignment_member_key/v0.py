@@ -14,12 +14,12 @@ __all__ = ["ShareGroupTargetAssignmentMemberKey"]
 
 
 class ShareGroupTargetAssignmentMemberKey(kipwire.Message):
-    """Key of one member's target assignment in a share group, stored in the __consumer_offsets topic (KIP-932).
+    """Key of one member's target assignment in a share group, stored in the __consumer_offsets topic (KIP-932)."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-        member_id (string): Id of the member the assignment is for.
-    """
+    group_id: str
+    """Id of the share group."""
+    member_id: str
+    """Id of the member the assignment is for."""
 
     NAME = "ShareGroupTargetAssignmentMemberKey"
     TYPE = "coordinator-key"

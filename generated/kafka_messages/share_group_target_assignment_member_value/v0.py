@@ -24,12 +24,12 @@ pack_16s = struct.Struct(">16s").pack
 
 
 class TopicPartition(kipwire.FlexibleStruct):
-    """Assigned partitions, grouped by topic.
+    """Assigned partitions, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic (KIP-516).
-        partitions ([]int32): Indexes of the partitions of this topic assigned to the member.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic (KIP-516)."""
+    partitions: list[int]
+    """Indexes of the partitions of this topic assigned to the member."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -63,12 +63,12 @@ class TopicPartition(kipwire.FlexibleStruct):
 
 
 class ShareGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
-    """The partitions the group coordinator intends one share group member to read, stored in the __consumer_offsets topic
-    (KIP-932).
-
-    Attributes:
-        topic_partitions ([]TopicPartition): Assigned partitions, grouped by topic.
+    """The partitions the group coordinator intends one share group member to read, stored in the __consumer_offsets
+    topic (KIP-932).
     """
+
+    topic_partitions: list[TopicPartition]
+    """Assigned partitions, grouped by topic."""
 
     NAME = "ShareGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"

@@ -14,11 +14,10 @@ __all__ = ["ShareGroupTargetAssignmentMetadataKey"]
 
 
 class ShareGroupTargetAssignmentMetadataKey(kipwire.Message):
-    """Record key in __consumer_offsets for the state of a share group's target assignment as a whole (KIP-932).
+    """Record key in __consumer_offsets for the state of a share group's target assignment as a whole (KIP-932)."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-    """
+    group_id: str
+    """Id of the share group."""
 
     NAME = "ShareGroupTargetAssignmentMetadataKey"
     TYPE = "coordinator-key"

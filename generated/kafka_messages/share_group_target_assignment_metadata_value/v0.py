@@ -19,13 +19,14 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class ShareGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
-    """Record value in __consumer_offsets that says to which epoch a share group's target assignment belongs (KIP-932).
-
-    Attributes:
-        assignment_epoch (int32): Group epoch for which the target assignment was computed.
-        assignment_timestamp (int64, tag 0): When the target assignment was computed, in milliseconds since the Unix
-            epoch; 0 if not recorded.
+    """Record value in __consumer_offsets that says to which epoch a share group's target assignment belongs
+    (KIP-932).
     """
+
+    assignment_epoch: int
+    """Group epoch for which the target assignment was computed."""
+    assignment_timestamp: int
+    """When the target assignment was computed, in milliseconds since the Unix epoch; 0 if not recorded."""
 
     NAME = "ShareGroupTargetAssignmentMetadataValue"
     TYPE = "coordinator-value"

@@ -21,13 +21,14 @@ pack_16si = struct.Struct(">16si").pack
 
 
 class ShareSnapshotKey(kipwire.Message):
-    """Record key in __share_group_state for the complete delivery state of one share-partition (KIP-932).
+    """Record key in __share_group_state for the complete delivery state of one share-partition (KIP-932)."""
 
-    Attributes:
-        group_id (string): Id of the share group.
-        topic_id (uuid): Unique id of the topic.
-        partition (int32): Number of the partition within its topic.
-    """
+    group_id: str
+    """Id of the share group."""
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    partition: int
+    """Number of the partition within its topic."""
 
     NAME = "ShareSnapshotKey"
     TYPE = "coordinator-key"

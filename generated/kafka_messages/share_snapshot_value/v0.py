@@ -23,14 +23,16 @@ pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.FlexibleStruct):
-    """Ranges of offsets with their delivery state.
+    """Ranges of offsets with their delivery state."""
 
-    Attributes:
-        first_offset (int64): First offset of the range.
-        last_offset (int64): Last offset of the range, inclusive.
-        delivery_state (int8): Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived.
-        delivery_count (int16): How many times delivery of these records has been attempted.
-    """
+    first_offset: int
+    """First offset of the range."""
+    last_offset: int
+    """Last offset of the range, inclusive."""
+    delivery_state: int
+    """Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived."""
+    delivery_count: int
+    """How many times delivery of these records has been attempted."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -63,19 +65,24 @@ class StateBatch(kipwire.FlexibleStruct):
 class ShareSnapshotValue(kipwire.FlexibleMessage):
     """Record value in __share_group_state with the complete delivery state of a share-partition, which later update
     records build on (KIP-932).
-
-    Attributes:
-        snapshot_epoch (int32): Number of the snapshot, by which update records refer to it; it rises with every new
-            snapshot.
-        state_epoch (int32): Epoch of the share-partition's state, raised when the state is initialised afresh.
-        leader_epoch (int32): Leader epoch of the partition when the state was last written.
-        start_offset (int64): First offset still in flight for the group; everything before it is finished.
-        delivery_complete_count (int32, tag 0): How many offsets from the start offset on are finished with; -1 if
-            unknown, as in records of older brokers. Default: -1.
-        create_timestamp (int64): When the snapshot was created, in milliseconds since the Unix epoch.
-        write_timestamp (int64): When the snapshot was written to the log, in milliseconds since the Unix epoch.
-        state_batches ([]StateBatch): Ranges of offsets with their delivery state.
     """
+
+    snapshot_epoch: int
+    """Number of the snapshot, by which update records refer to it; it rises with every new snapshot."""
+    state_epoch: int
+    """Epoch of the share-partition's state, raised when the state is initialised afresh."""
+    leader_epoch: int
+    """Leader epoch of the partition when the state was last written."""
+    start_offset: int
+    """First offset still in flight for the group; everything before it is finished."""
+    delivery_complete_count: int
+    """How many offsets from the start offset on are finished with; -1 if unknown, as in records of older brokers."""
+    create_timestamp: int
+    """When the snapshot was created, in milliseconds since the Unix epoch."""
+    write_timestamp: int
+    """When the snapshot was written to the log, in milliseconds since the Unix epoch."""
+    state_batches: list[StateBatch]
+    """Ranges of offsets with their delivery state."""
 
     NAME = "ShareSnapshotValue"
     TYPE = "coordinator-value"

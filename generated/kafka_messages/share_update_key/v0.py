@@ -21,13 +21,16 @@ pack_16si = struct.Struct(">16si").pack
 
 
 class ShareUpdateKey(kipwire.Message):
-    """Key of a __share_group_state record with a change to the delivery state of one partition in a share group (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group.
-        topic_id (uuid): Id of the topic (KIP-516).
-        partition (int32): Number of the partition within the topic.
+    """Key of a __share_group_state record with a change to the delivery state of one partition in a share group
+    (KIP-932).
     """
+
+    group_id: str
+    """Id of the share group."""
+    topic_id: uuid.UUID
+    """Id of the topic (KIP-516)."""
+    partition: int
+    """Number of the partition within the topic."""
 
     NAME = "ShareUpdateKey"
     TYPE = "coordinator-key"

@@ -23,14 +23,16 @@ pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.FlexibleStruct):
-    """Ranges of offsets with their new delivery state.
+    """Ranges of offsets with their new delivery state."""
 
-    Attributes:
-        first_offset (int64): First offset of the range (inclusive).
-        last_offset (int64): Last offset of the range (inclusive).
-        delivery_state (int8): State shared by all records of the range: 0 available, 2 acknowledged, 4 archived.
-        delivery_count (int16): How many times the records of the range have been handed out so far.
-    """
+    first_offset: int
+    """First offset of the range (inclusive)."""
+    last_offset: int
+    """Last offset of the range (inclusive)."""
+    delivery_state: int
+    """State shared by all records of the range: 0 available, 2 acknowledged, 4 archived."""
+    delivery_count: int
+    """How many times the records of the range have been handed out so far."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -61,18 +63,21 @@ class StateBatch(kipwire.FlexibleStruct):
 
 
 class ShareUpdateValue(kipwire.FlexibleMessage):
-    """Value of a __share_group_state record with a change to a share partition's delivery state since the last snapshot;
-    the share coordinator replays it on top of that snapshot (KIP-932).
-
-    Attributes:
-        snapshot_epoch (int32): Epoch of the snapshot this change builds on.
-        leader_epoch (int32): Leader epoch of the share partition's leader that reported the change.
-        start_offset (int64): First offset the share group still has to deal with; everything below it is finished. -1 =
-            not changed by this update.
-        delivery_complete_count (int32, tag 0): Number of records from the start offset on whose delivery is already
-            finished. Tagged field; -1 = unknown. Default: -1.
-        state_batches ([]StateBatch): Ranges of offsets with their new delivery state.
+    """Value of a __share_group_state record with a change to a share partition's delivery state since the last
+    snapshot; the share coordinator replays it on top of that snapshot (KIP-932).
     """
+
+    snapshot_epoch: int
+    """Epoch of the snapshot this change builds on."""
+    leader_epoch: int
+    """Leader epoch of the share partition's leader that reported the change."""
+    start_offset: int
+    """First offset the share group still has to deal with; everything below it is finished. -1 = not changed by this
+    update."""
+    delivery_complete_count: int
+    """Number of records from the start offset on whose delivery is already finished. Tagged field; -1 = unknown."""
+    state_batches: list[StateBatch]
+    """Ranges of offsets with their new delivery state."""
 
     NAME = "ShareUpdateValue"
     TYPE = "coordinator-value"

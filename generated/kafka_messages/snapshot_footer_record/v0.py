@@ -19,11 +19,10 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class SnapshotFooterRecord(kipwire.FlexibleMessage):
-    """Control record that closes a KRaft snapshot and so shows that the snapshot is complete (KIP-630).
+    """Control record that closes a KRaft snapshot and so shows that the snapshot is complete (KIP-630)."""
 
-    Attributes:
-        version (int16): Version of this footer's schema.
-    """
+    version: int
+    """Version of this footer's schema."""
 
     NAME = "SnapshotFooterRecord"
     TYPE = "data"

@@ -19,13 +19,12 @@ pack_hqx = struct.Struct(">hqx").pack
 
 
 class SnapshotHeaderRecord(kipwire.FlexibleMessage):
-    """Control record that opens a KRaft snapshot, such as one of the cluster metadata, and describes it (KIP-630).
+    """Control record that opens a KRaft snapshot, such as one of the cluster metadata, and describes it (KIP-630)."""
 
-    Attributes:
-        version (int16): Version of this header record's format.
-        last_contained_log_timestamp (int64): Timestamp, in milliseconds since the epoch, of the last log record that
-            the snapshot covers.
-    """
+    version: int
+    """Version of this header record's format."""
+    last_contained_log_timestamp: int
+    """Timestamp, in milliseconds since the epoch, of the last log record that the snapshot covers."""
 
     NAME = "SnapshotHeaderRecord"
     TYPE = "data"

@@ -23,12 +23,12 @@ pack_iiB = struct.Struct(">iiB").pack
 
 
 class StopReplicaPartitionV0(kipwire.Struct):
-    """The partitions to stop. Only in version 0.
+    """The partitions to stop. Only in version 0."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partition_index (int32): Number of the partition within the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partition_index: int
+    """Number of the partition within the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -60,16 +60,19 @@ class StopReplicaPartitionV0(kipwire.Struct):
 
 
 class StopReplicaRequest(kipwire.Message):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions and,
-    if asked, to delete their data. KRaft brokers learn this from the metadata log.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        delete_partitions (bool): True if the data of all partitions named here is to be deleted. Up to version 2; from
-            3 on each partition says it.
-        ungrouped_partitions ([]StopReplicaPartitionV0): The partitions to stop. Only in version 0.
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions
+    and, if asked, to delete their data. KRaft brokers learn this from the metadata log.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    delete_partitions: bool
+    """True if the data of all partitions named here is to be deleted. Up to version 2; from 3 on each partition says
+    it."""
+    ungrouped_partitions: list[StopReplicaPartitionV0]
+    """The partitions to stop. Only in version 0."""
 
     NAME = "StopReplicaRequest"
     TYPE = "request"

@@ -24,12 +24,12 @@ pack_iiqB = struct.Struct(">iiqB").pack
 
 
 class StopReplicaTopicV1(kipwire.Struct):
-    """The partitions to stop, grouped by topic. Versions 1 and 2.
+    """The partitions to stop, grouped by topic. Versions 1 and 2."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partition_indexes ([]int32): Numbers of the partitions within the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partition_indexes: list[int]
+    """Numbers of the partitions within the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -70,18 +70,22 @@ class StopReplicaTopicV1(kipwire.Struct):
 
 
 class StopReplicaRequest(kipwire.Message):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions and,
-    if asked, to delete their data. KRaft brokers learn this from the metadata log.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        broker_epoch (int64): Epoch of the broker that this goes to, by which it refuses what was meant for its earlier
-            incarnation; -1 if unknown. Since version 1 (KIP-380). Default: -1.
-        delete_partitions (bool): True if the data of all partitions named here is to be deleted. Up to version 2; from
-            3 on each partition says it.
-        topics ([]StopReplicaTopicV1): The partitions to stop, grouped by topic. Versions 1 and 2.
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions
+    and, if asked, to delete their data. KRaft brokers learn this from the metadata log.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    broker_epoch: int
+    """Epoch of the broker that this goes to, by which it refuses what was meant for its earlier incarnation; -1 if
+    unknown. Since version 1 (KIP-380)."""
+    delete_partitions: bool
+    """True if the data of all partitions named here is to be deleted. Up to version 2; from 3 on each partition says
+    it."""
+    topics: list[StopReplicaTopicV1]
+    """The partitions to stop, grouped by topic. Versions 1 and 2."""
 
     NAME = "StopReplicaRequest"
     TYPE = "request"

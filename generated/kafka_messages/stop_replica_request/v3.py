@@ -26,14 +26,14 @@ pack_iiq = struct.Struct(">iiq").pack
 
 
 class StopReplicaPartitionState(kipwire.FlexibleStruct):
-    """The partitions of the topic.
+    """The partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        leader_epoch (int32): Leader epoch of the partition, by which the broker spots a request that is outdated; -1 if
-            not given. Default: -1.
-        delete_partition (bool): True if the data of the partition is to be deleted.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    leader_epoch: int
+    """Leader epoch of the partition, by which the broker spots a request that is outdated; -1 if not given."""
+    delete_partition: bool
+    """True if the data of the partition is to be deleted."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -61,12 +61,12 @@ class StopReplicaPartitionState(kipwire.FlexibleStruct):
 
 
 class StopReplicaTopicState(kipwire.FlexibleStruct):
-    """The partitions to stop, grouped by topic, each with what becomes of it. Since version 3 (KIP-570).
+    """The partitions to stop, grouped by topic, each with what becomes of it. Since version 3 (KIP-570)."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partition_states ([]StopReplicaPartitionState): The partitions of the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partition_states: list[StopReplicaPartitionState]
+    """The partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -104,17 +104,19 @@ class StopReplicaTopicState(kipwire.FlexibleStruct):
 
 
 class StopReplicaRequest(kipwire.FlexibleMessage):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions and,
-    if asked, to delete their data. KRaft brokers learn this from the metadata log.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        broker_epoch (int64): Epoch of the broker that this goes to, by which it refuses what was meant for its earlier
-            incarnation; -1 if unknown. Since version 1 (KIP-380). Default: -1.
-        topic_states ([]StopReplicaTopicState): The partitions to stop, grouped by topic, each with what becomes of it.
-            Since version 3 (KIP-570).
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster told brokers with it to stop replicas of partitions
+    and, if asked, to delete their data. KRaft brokers learn this from the metadata log.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    broker_epoch: int
+    """Epoch of the broker that this goes to, by which it refuses what was meant for its earlier incarnation; -1 if
+    unknown. Since version 1 (KIP-380)."""
+    topic_states: list[StopReplicaTopicState]
+    """The partitions to stop, grouped by topic, each with what becomes of it. Since version 3 (KIP-570)."""
 
     NAME = "StopReplicaRequest"
     TYPE = "request"

@@ -25,13 +25,14 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class StopReplicaPartitionError(kipwire.FlexibleStruct):
-    """Outcome of each partition.
+    """Outcome of each partition."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition; 0 means no error.
-    """
+    topic_name: str
+    """Name of the topic."""
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -68,13 +69,14 @@ class StopReplicaPartitionError(kipwire.FlexibleStruct):
 
 
 class StopReplicaResponse(kipwire.FlexibleMessage):
-    """A broker's answer to StopReplica, with the outcome of each partition; spoken in ZooKeeper-based clusters up to Kafka
-    3.9.
-
-    Attributes:
-        error_code (int16): Outcome of the whole request, such as a stale controller epoch; 0 means no error.
-        partition_errors ([]StopReplicaPartitionError): Outcome of each partition.
+    """A broker's answer to StopReplica, with the outcome of each partition; spoken in ZooKeeper-based clusters up to
+    Kafka 3.9.
     """
+
+    error_code: int
+    """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
+    partition_errors: list[StopReplicaPartitionError]
+    """Outcome of each partition."""
 
     NAME = "StopReplicaResponse"
     TYPE = "response"

@@ -14,12 +14,14 @@ __all__ = ["StreamsGroupCurrentMemberAssignmentKey"]
 
 
 class StreamsGroupCurrentMemberAssignmentKey(kipwire.Message):
-    """Key of the __consumer_offsets record that holds the tasks one member of a streams group owns right now (KIP-1071).
-
-    Attributes:
-        group_id (string): Id of the streams group.
-        member_id (string): Id of the member within the group.
+    """Key of the __consumer_offsets record that holds the tasks one member of a streams group owns right now
+    (KIP-1071).
     """
+
+    group_id: str
+    """Id of the streams group."""
+    member_id: str
+    """Id of the member within the group."""
 
     NAME = "StreamsGroupCurrentMemberAssignmentKey"
     TYPE = "coordinator-key"

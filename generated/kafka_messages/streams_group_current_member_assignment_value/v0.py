@@ -22,14 +22,14 @@ pack_iib = struct.Struct(">iib").pack
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """Tasks of one subtopology, named by their partitions.
+    """Tasks of one subtopology, named by their partitions."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology the tasks belong to.
-        partitions ([]int32): Partition numbers, one task each.
-        assignment_epochs ([]int32, nullable, tag 0): Epoch at which each task was assigned to the member, in the order
-            of Partitions. Tagged; null = not recorded.
-    """
+    subtopology_id: str
+    """Id of the subtopology the tasks belong to."""
+    partitions: list[int]
+    """Partition numbers, one task each."""
+    assignment_epochs: list[int] | None
+    """Epoch at which each task was assigned to the member, in the order of Partitions. Tagged; null = not recorded."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -116,23 +116,27 @@ class TaskIds(kipwire.FlexibleStruct):
 class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record by which the group coordinator remembers a streams group member's progress
     towards its target assignment (KIP-1071).
-
-    Attributes:
-        member_epoch (int32): Epoch the member has reached, as given to it in its heartbeat response.
-        previous_member_epoch (int32): Epoch the member had before, so that a member which missed the last response is
-            still accepted.
-        state (int8): State of the member in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks other
-            members have not released.
-        active_tasks ([]TaskIds): Tasks the member processes records for.
-        standby_tasks ([]TaskIds): Tasks whose state the member replicates for a quick takeover.
-        warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
-        active_tasks_pending_revocation ([]TaskIds): Active tasks the member was asked to give up but has not yet
-            confirmed.
-        standby_tasks_pending_revocation ([]TaskIds): Standby tasks the member was asked to give up but has not yet
-            confirmed.
-        warmup_tasks_pending_revocation ([]TaskIds): Warm-up tasks the member was asked to give up but has not yet
-            confirmed.
     """
+
+    member_epoch: int
+    """Epoch the member has reached, as given to it in its heartbeat response."""
+    previous_member_epoch: int
+    """Epoch the member had before, so that a member which missed the last response is still accepted."""
+    state: int
+    """State of the member in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks other members have
+    not released."""
+    active_tasks: list[TaskIds]
+    """Tasks the member processes records for."""
+    standby_tasks: list[TaskIds]
+    """Tasks whose state the member replicates for a quick takeover."""
+    warmup_tasks: list[TaskIds]
+    """Tasks whose state the member builds up in order to become active on them later."""
+    active_tasks_pending_revocation: list[TaskIds]
+    """Active tasks the member was asked to give up but has not yet confirmed."""
+    standby_tasks_pending_revocation: list[TaskIds]
+    """Standby tasks the member was asked to give up but has not yet confirmed."""
+    warmup_tasks_pending_revocation: list[TaskIds]
+    """Warm-up tasks the member was asked to give up but has not yet confirmed."""
 
     NAME = "StreamsGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"

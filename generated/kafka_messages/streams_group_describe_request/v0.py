@@ -25,11 +25,12 @@ pack_Bx = struct.Struct(">Bx").pack
 class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to the group coordinator to learn the state, topology, members and task assignment of
     streams groups (KIP-1071).
-
-    Attributes:
-        group_ids ([]string): Ids of the streams groups to describe.
-        include_authorized_operations (bool): true = also report which operations the caller may perform on each group.
     """
+
+    group_ids: list[str]
+    """Ids of the streams groups to describe."""
+    include_authorized_operations: bool
+    """true = also report which operations the caller may perform on each group."""
 
     NAME = "StreamsGroupDescribeRequest"
     TYPE = "request"

@@ -25,13 +25,14 @@ pack_BBx = struct.Struct(">BBx").pack
 class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to the group coordinator to learn the state, topology, members and task assignment of
     streams groups (KIP-1071).
-
-    Attributes:
-        group_ids ([]string): Ids of the streams groups to describe.
-        include_authorized_operations (bool): true = also report which operations the caller may perform on each group.
-        include_topology_description (bool): true = also return the processor-level description of each group's
-            topology. Since version 1; default false.
     """
+
+    group_ids: list[str]
+    """Ids of the streams groups to describe."""
+    include_authorized_operations: bool
+    """true = also report which operations the caller may perform on each group."""
+    include_topology_description: bool
+    """true = also return the processor-level description of each group's topology. Since version 1; default false."""
 
     NAME = "StreamsGroupDescribeRequest"
     TYPE = "request"

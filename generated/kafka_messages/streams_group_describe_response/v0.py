@@ -49,12 +49,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class KeyValue(kipwire.FlexibleStruct):
-    """A pair of texts, used for client tags and for topic configurations.
+    """A pair of texts, used for client tags and for topic configurations."""
 
-    Attributes:
-        key (string): Name of the tag or configuration.
-        value (string): Value of the tag or configuration.
-    """
+    key: str
+    """Name of the tag or configuration."""
+    value: str
+    """Value of the tag or configuration."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -96,14 +96,16 @@ class KeyValue(kipwire.FlexibleStruct):
 
 
 class TopicInfo(kipwire.FlexibleStruct):
-    """What the topology demands of one internal topic.
+    """What the topology demands of one internal topic."""
 
-    Attributes:
-        name (string): Name of the internal topic.
-        partitions (int32): Number of partitions demanded; 0 = no fixed number.
-        replication_factor (int16): Number of replicas demanded per partition; 0 = the broker's default.
-        topic_configs ([]KeyValue): Topic-level configurations the internal topic is created with.
-    """
+    name: str
+    """Name of the internal topic."""
+    partitions: int
+    """Number of partitions demanded; 0 = no fixed number."""
+    replication_factor: int
+    """Number of replicas demanded per partition; 0 = the broker's default."""
+    topic_configs: list[KeyValue]
+    """Topic-level configurations the internal topic is created with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -153,14 +155,18 @@ class TopicInfo(kipwire.FlexibleStruct):
 class Subtopology(kipwire.FlexibleStruct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
     yet.
-
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology; tasks refer to it.
-        source_topics ([]string): Topics the subtopology reads, apart from internal repartition topics.
-        repartition_sink_topics ([]string): Internal repartition topics the subtopology writes to.
-        state_changelog_topics ([]TopicInfo): Internal changelog topics that back up the subtopology's state stores.
-        repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
     """
+
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology; tasks refer to it."""
+    source_topics: list[str]
+    """Topics the subtopology reads, apart from internal repartition topics."""
+    repartition_sink_topics: list[str]
+    """Internal repartition topics the subtopology writes to."""
+    state_changelog_topics: list[TopicInfo]
+    """Internal changelog topics that back up the subtopology's state stores."""
+    repartition_source_topics: list[TopicInfo]
+    """Internal repartition topics the subtopology reads from."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -222,13 +228,13 @@ class Subtopology(kipwire.FlexibleStruct):
 
 
 class Topology(kipwire.FlexibleStruct):
-    """Topology the group has been initialised with; null = none known.
+    """Topology the group has been initialised with; null = none known."""
 
-    Attributes:
-        epoch (int32): Epoch of the topology, which tells apart successive versions of it.
-        subtopologies ([]Subtopology, nullable): The independent parts the topology splits into; null = not available,
-            as while the topology cannot be configured yet. Default: null.
-    """
+    epoch: int
+    """Epoch of the topology, which tells apart successive versions of it."""
+    subtopologies: list[Subtopology] | None
+    """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
+    yet."""
 
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
@@ -263,12 +269,12 @@ class Topology(kipwire.FlexibleStruct):
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """Network address under which a member's application can be reached by its peers.
+    """Network address under which a member's application can be reached by its peers."""
 
-    Attributes:
-        host (string): Host name or address of the endpoint.
-        port (uint16): TCP port of the endpoint.
-    """
+    host: str
+    """Host name or address of the endpoint."""
+    port: int
+    """TCP port of the endpoint."""
 
     FIELDS = (
         kipwire.Field("host", "Host", "string", default=""),
@@ -303,13 +309,14 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class TaskOffset(kipwire.FlexibleStruct):
-    """A changelog position of one task, a task being one partition of one subtopology.
+    """A changelog position of one task, a task being one partition of one subtopology."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology the task belongs to.
-        partition (int32): Partition number of the task within the subtopology.
-        offset (int64): Offset added up over all changelogs of the task.
-    """
+    subtopology_id: str
+    """Id of the subtopology the task belongs to."""
+    partition: int
+    """Partition number of the task within the subtopology."""
+    offset: int
+    """Offset added up over all changelogs of the task."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -346,12 +353,12 @@ class TaskOffset(kipwire.FlexibleStruct):
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """Tasks of one subtopology, named by their partitions.
+    """Tasks of one subtopology, named by their partitions."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology the tasks belong to.
-        partitions ([]int32): Partition numbers, one task each.
-    """
+    subtopology_id: str
+    """Id of the subtopology the tasks belong to."""
+    partitions: list[int]
+    """Partition numbers, one task each."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -393,13 +400,14 @@ class TaskIds(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """The tasks of one member, sorted by role.
+    """The tasks of one member, sorted by role."""
 
-    Attributes:
-        active_tasks ([]TaskIds): Tasks the member processes records for.
-        standby_tasks ([]TaskIds): Tasks whose state the member replicates so that it can take over quickly.
-        warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
-    """
+    active_tasks: list[TaskIds]
+    """Tasks the member processes records for."""
+    standby_tasks: list[TaskIds]
+    """Tasks whose state the member replicates so that it can take over quickly."""
+    warmup_tasks: list[TaskIds]
+    """Tasks whose state the member builds up in order to become active on them later."""
 
     FIELDS = (
         kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
@@ -441,30 +449,39 @@ class Assignment(kipwire.FlexibleStruct):
 
 
 class Member(kipwire.FlexibleStruct):
-    """The members of the group at present.
+    """The members of the group at present."""
 
-    Attributes:
-        member_id (string): Id of the member.
-        member_epoch (int32): Epoch the member has reached while moving to its target assignment.
-        instance_id (string, nullable): Configured instance id of a static member; null = dynamic member. Default: null.
-        rack_id (string, nullable): Rack the member runs in; null = not given. Default: null.
-        client_id (string): Client id the member uses in its requests.
-        client_host (string): Address the member connects from, as seen by the broker.
-        topology_epoch (int32): Epoch of the topology that this member runs; may lag or lead the group's during a
-            rollout.
-        process_id (string): Identity of the application process; members with the same value run in one process and
-            share its state directory.
-        user_endpoint (Endpoint, nullable): Address at which the application can be reached for interactive queries;
-            null = not configured. Default: null.
-        client_tags ([]KeyValue): Tags configured on the client, by which standby tasks can be spread (for instance by
-            zone).
-        task_offsets ([]TaskOffset): How far the member's local state has got, per task, as cumulative changelog offset.
-        task_end_offsets ([]TaskOffset): Where the changelogs of the member's tasks end, as cumulative offset; compare
-            with task_offsets for the lag.
-        assignment (Assignment): Tasks the member holds now.
-        target_assignment (Assignment): Tasks the member shall hold once the group has converged.
-        is_classic (bool): true = the member still takes part by the classic rebalance protocol.
-    """
+    member_id: str
+    """Id of the member."""
+    member_epoch: int
+    """Epoch the member has reached while moving to its target assignment."""
+    instance_id: str | None
+    """Configured instance id of a static member; null = dynamic member."""
+    rack_id: str | None
+    """Rack the member runs in; null = not given."""
+    client_id: str
+    """Client id the member uses in its requests."""
+    client_host: str
+    """Address the member connects from, as seen by the broker."""
+    topology_epoch: int
+    """Epoch of the topology that this member runs; may lag or lead the group's during a rollout."""
+    process_id: str
+    """Identity of the application process; members with the same value run in one process and share its state
+    directory."""
+    user_endpoint: Endpoint | None
+    """Address at which the application can be reached for interactive queries; null = not configured."""
+    client_tags: list[KeyValue]
+    """Tags configured on the client, by which standby tasks can be spread (for instance by zone)."""
+    task_offsets: list[TaskOffset]
+    """How far the member's local state has got, per task, as cumulative changelog offset."""
+    task_end_offsets: list[TaskOffset]
+    """Where the changelogs of the member's tasks end, as cumulative offset; compare with task_offsets for the lag."""
+    assignment: Assignment
+    """Tasks the member holds now."""
+    target_assignment: Assignment
+    """Tasks the member shall hold once the group has converged."""
+    is_classic: bool
+    """true = the member still takes part by the classic rebalance protocol."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -637,23 +654,28 @@ class Member(kipwire.FlexibleStruct):
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
-    """One description per requested group.
+    """One description per requested group."""
 
-    Attributes:
-        error_code (int16): Outcome for this group; 0 = no error.
-        error_message (string, nullable): Human-readable reason why the group could not be described; null = none.
-            Default: null.
-        group_id (string): Id of the described streams group.
-        group_state (string): Name of the group's state, such as Empty, NotReady, Assigning, Reconciling, Stable or
-            Dead.
-        group_epoch (int32): Epoch of the group, raised whenever a change calls for a new assignment.
-        assignment_epoch (int32): Group epoch for which the current target assignment was computed; lower than
-            group_epoch while a new one is outstanding.
-        topology (Topology, nullable): Topology the group has been initialised with; null = none known. Default: null.
-        members ([]Member): The members of the group at present.
-        authorized_operations (int32): Operations the caller may perform on the group, as a bit field with one bit per
-            ACL operation code (KIP-430); -2147483648 = not asked for. Default: -2147483648.
-    """
+    error_code: int
+    """Outcome for this group; 0 = no error."""
+    error_message: str | None
+    """Human-readable reason why the group could not be described; null = none."""
+    group_id: str
+    """Id of the described streams group."""
+    group_state: str
+    """Name of the group's state, such as Empty, NotReady, Assigning, Reconciling, Stable or Dead."""
+    group_epoch: int
+    """Epoch of the group, raised whenever a change calls for a new assignment."""
+    assignment_epoch: int
+    """Group epoch for which the current target assignment was computed; lower than group_epoch while a new one is
+    outstanding."""
+    topology: Topology | None
+    """Topology the group has been initialised with; null = none known."""
+    members: list[Member]
+    """The members of the group at present."""
+    authorized_operations: int
+    """Operations the caller may perform on the group, as a bit field with one bit per ACL operation code (KIP-430);
+    -2147483648 = not asked for."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -759,14 +781,14 @@ class DescribedGroup(kipwire.FlexibleStruct):
 
 
 class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
-    """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
-    run (KIP-1071).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        groups ([]DescribedGroup): One description per requested group.
+    """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or
+    shall run (KIP-1071).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    groups: list[DescribedGroup]
+    """One description per requested group."""
 
     NAME = "StreamsGroupDescribeResponse"
     TYPE = "response"

@@ -53,12 +53,12 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class KeyValue(kipwire.FlexibleStruct):
-    """A pair of texts, used for client tags and for topic configurations.
+    """A pair of texts, used for client tags and for topic configurations."""
 
-    Attributes:
-        key (string): Name of the tag or configuration.
-        value (string): Value of the tag or configuration.
-    """
+    key: str
+    """Name of the tag or configuration."""
+    value: str
+    """Value of the tag or configuration."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -100,14 +100,16 @@ class KeyValue(kipwire.FlexibleStruct):
 
 
 class TopicInfo(kipwire.FlexibleStruct):
-    """What the topology demands of one internal topic.
+    """What the topology demands of one internal topic."""
 
-    Attributes:
-        name (string): Name of the internal topic.
-        partitions (int32): Number of partitions demanded; 0 = no fixed number.
-        replication_factor (int16): Number of replicas demanded per partition; 0 = the broker's default.
-        topic_configs ([]KeyValue): Topic-level configurations the internal topic is created with.
-    """
+    name: str
+    """Name of the internal topic."""
+    partitions: int
+    """Number of partitions demanded; 0 = no fixed number."""
+    replication_factor: int
+    """Number of replicas demanded per partition; 0 = the broker's default."""
+    topic_configs: list[KeyValue]
+    """Topic-level configurations the internal topic is created with."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -157,14 +159,18 @@ class TopicInfo(kipwire.FlexibleStruct):
 class Subtopology(kipwire.FlexibleStruct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
     yet.
-
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology; tasks refer to it.
-        source_topics ([]string): Topics the subtopology reads, apart from internal repartition topics.
-        repartition_sink_topics ([]string): Internal repartition topics the subtopology writes to.
-        state_changelog_topics ([]TopicInfo): Internal changelog topics that back up the subtopology's state stores.
-        repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
     """
+
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology; tasks refer to it."""
+    source_topics: list[str]
+    """Topics the subtopology reads, apart from internal repartition topics."""
+    repartition_sink_topics: list[str]
+    """Internal repartition topics the subtopology writes to."""
+    state_changelog_topics: list[TopicInfo]
+    """Internal changelog topics that back up the subtopology's state stores."""
+    repartition_source_topics: list[TopicInfo]
+    """Internal repartition topics the subtopology reads from."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -226,13 +232,13 @@ class Subtopology(kipwire.FlexibleStruct):
 
 
 class Topology(kipwire.FlexibleStruct):
-    """Topology the group has been initialised with; null = none known.
+    """Topology the group has been initialised with; null = none known."""
 
-    Attributes:
-        epoch (int32): Epoch of the topology, which tells apart successive versions of it.
-        subtopologies ([]Subtopology, nullable): The independent parts the topology splits into; null = not available,
-            as while the topology cannot be configured yet. Default: null.
-    """
+    epoch: int
+    """Epoch of the topology, which tells apart successive versions of it."""
+    subtopologies: list[Subtopology] | None
+    """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
+    yet."""
 
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
@@ -267,12 +273,12 @@ class Topology(kipwire.FlexibleStruct):
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """Network address under which a member's application can be reached by its peers.
+    """Network address under which a member's application can be reached by its peers."""
 
-    Attributes:
-        host (string): Host name or address of the endpoint.
-        port (uint16): TCP port of the endpoint.
-    """
+    host: str
+    """Host name or address of the endpoint."""
+    port: int
+    """TCP port of the endpoint."""
 
     FIELDS = (
         kipwire.Field("host", "Host", "string", default=""),
@@ -307,13 +313,14 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class TaskOffset(kipwire.FlexibleStruct):
-    """A changelog position of one task, a task being one partition of one subtopology.
+    """A changelog position of one task, a task being one partition of one subtopology."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology the task belongs to.
-        partition (int32): Partition number of the task within the subtopology.
-        offset (int64): Offset added up over all changelogs of the task.
-    """
+    subtopology_id: str
+    """Id of the subtopology the task belongs to."""
+    partition: int
+    """Partition number of the task within the subtopology."""
+    offset: int
+    """Offset added up over all changelogs of the task."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -350,12 +357,12 @@ class TaskOffset(kipwire.FlexibleStruct):
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """Tasks of one subtopology, named by their partitions.
+    """Tasks of one subtopology, named by their partitions."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology the tasks belong to.
-        partitions ([]int32): Partition numbers, one task each.
-    """
+    subtopology_id: str
+    """Id of the subtopology the tasks belong to."""
+    partitions: list[int]
+    """Partition numbers, one task each."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -397,13 +404,14 @@ class TaskIds(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """The tasks of one member, sorted by role.
+    """The tasks of one member, sorted by role."""
 
-    Attributes:
-        active_tasks ([]TaskIds): Tasks the member processes records for.
-        standby_tasks ([]TaskIds): Tasks whose state the member replicates so that it can take over quickly.
-        warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
-    """
+    active_tasks: list[TaskIds]
+    """Tasks the member processes records for."""
+    standby_tasks: list[TaskIds]
+    """Tasks whose state the member replicates so that it can take over quickly."""
+    warmup_tasks: list[TaskIds]
+    """Tasks whose state the member builds up in order to become active on them later."""
 
     FIELDS = (
         kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
@@ -445,30 +453,39 @@ class Assignment(kipwire.FlexibleStruct):
 
 
 class Member(kipwire.FlexibleStruct):
-    """The members of the group at present.
+    """The members of the group at present."""
 
-    Attributes:
-        member_id (string): Id of the member.
-        member_epoch (int32): Epoch the member has reached while moving to its target assignment.
-        instance_id (string, nullable): Configured instance id of a static member; null = dynamic member. Default: null.
-        rack_id (string, nullable): Rack the member runs in; null = not given. Default: null.
-        client_id (string): Client id the member uses in its requests.
-        client_host (string): Address the member connects from, as seen by the broker.
-        topology_epoch (int32): Epoch of the topology that this member runs; may lag or lead the group's during a
-            rollout.
-        process_id (string): Identity of the application process; members with the same value run in one process and
-            share its state directory.
-        user_endpoint (Endpoint, nullable): Address at which the application can be reached for interactive queries;
-            null = not configured. Default: null.
-        client_tags ([]KeyValue): Tags configured on the client, by which standby tasks can be spread (for instance by
-            zone).
-        task_offsets ([]TaskOffset): How far the member's local state has got, per task, as cumulative changelog offset.
-        task_end_offsets ([]TaskOffset): Where the changelogs of the member's tasks end, as cumulative offset; compare
-            with task_offsets for the lag.
-        assignment (Assignment): Tasks the member holds now.
-        target_assignment (Assignment): Tasks the member shall hold once the group has converged.
-        is_classic (bool): true = the member still takes part by the classic rebalance protocol.
-    """
+    member_id: str
+    """Id of the member."""
+    member_epoch: int
+    """Epoch the member has reached while moving to its target assignment."""
+    instance_id: str | None
+    """Configured instance id of a static member; null = dynamic member."""
+    rack_id: str | None
+    """Rack the member runs in; null = not given."""
+    client_id: str
+    """Client id the member uses in its requests."""
+    client_host: str
+    """Address the member connects from, as seen by the broker."""
+    topology_epoch: int
+    """Epoch of the topology that this member runs; may lag or lead the group's during a rollout."""
+    process_id: str
+    """Identity of the application process; members with the same value run in one process and share its state
+    directory."""
+    user_endpoint: Endpoint | None
+    """Address at which the application can be reached for interactive queries; null = not configured."""
+    client_tags: list[KeyValue]
+    """Tags configured on the client, by which standby tasks can be spread (for instance by zone)."""
+    task_offsets: list[TaskOffset]
+    """How far the member's local state has got, per task, as cumulative changelog offset."""
+    task_end_offsets: list[TaskOffset]
+    """Where the changelogs of the member's tasks end, as cumulative offset; compare with task_offsets for the lag."""
+    assignment: Assignment
+    """Tasks the member holds now."""
+    target_assignment: Assignment
+    """Tasks the member shall hold once the group has converged."""
+    is_classic: bool
+    """true = the member still takes part by the classic rebalance protocol."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -641,17 +658,20 @@ class Member(kipwire.FlexibleStruct):
 
 
 class TopologyDescriptionNode(kipwire.FlexibleStruct):
-    """One node of a processor graph, such as a source, a processor or a sink.
+    """One node of a processor graph, such as a source, a processor or a sink."""
 
-    Attributes:
-        name (string): Name of the node, by which other nodes refer to it.
-        node_type (int8): Code for the kind of node (source, processor or sink).
-        source_topics ([]string): Topics a source node reads; empty for other nodes.
-        sink_topic (string, nullable): Topic a sink node writes to; null = the node is not a sink or has no fixed topic.
-            Default: null.
-        stores ([]string): Names of the state stores a processor node is connected to.
-        successors ([]string): Names of the nodes that receive this node's output.
-    """
+    name: str
+    """Name of the node, by which other nodes refer to it."""
+    node_type: int
+    """Code for the kind of node (source, processor or sink)."""
+    source_topics: list[str]
+    """Topics a source node reads; empty for other nodes."""
+    sink_topic: str | None
+    """Topic a sink node writes to; null = the node is not a sink or has no fixed topic."""
+    stores: list[str]
+    """Names of the state stores a processor node is connected to."""
+    successors: list[str]
+    """Names of the nodes that receive this node's output."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -729,12 +749,12 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
 
 
 class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
-    """One subtopology as a graph of nodes.
+    """One subtopology as a graph of nodes."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology.
-        nodes ([]TopologyDescriptionNode): The nodes of the graph; Successors holds the edges.
-    """
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology."""
+    nodes: list[TopologyDescriptionNode]
+    """The nodes of the graph; Successors holds the edges."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -770,12 +790,12 @@ class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
 
 
 class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
-    """A global state store, described by the two nodes that feed it.
+    """A global state store, described by the two nodes that feed it."""
 
-    Attributes:
-        source (TopologyDescriptionNode): Source node that reads the topic behind the store.
-        processor (TopologyDescriptionNode): Processor node that writes what was read into the store.
-    """
+    source: TopologyDescriptionNode
+    """Source node that reads the topic behind the store."""
+    processor: TopologyDescriptionNode
+    """Processor node that writes what was read into the store."""
 
     FIELDS = (
         kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
@@ -803,13 +823,12 @@ class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
 
 
 class TopologyDescription(kipwire.FlexibleStruct):
-    """The topology in terms of its processor nodes, for people and tools to look at. Since version 1.
+    """The topology in terms of its processor nodes, for people and tools to look at. Since version 1."""
 
-    Attributes:
-        subtopologies ([]TopologyDescriptionSubtopology): The subtopologies, each with its nodes.
-        global_stores ([]TopologyDescriptionGlobalStore): State stores that every application instance fills with the
-            whole of a topic.
-    """
+    subtopologies: list[TopologyDescriptionSubtopology]
+    """The subtopologies, each with its nodes."""
+    global_stores: list[TopologyDescriptionGlobalStore]
+    """State stores that every application instance fills with the whole of a topic."""
 
     FIELDS = (
         kipwire.Field(
@@ -848,29 +867,35 @@ class TopologyDescription(kipwire.FlexibleStruct):
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
-    """One description per requested group.
+    """One description per requested group."""
 
-    Attributes:
-        error_code (int16): Outcome for this group; 0 = no error.
-        error_message (string, nullable): Human-readable reason why the group could not be described; null = none.
-            Default: null.
-        group_id (string): Id of the described streams group.
-        group_state (string): Name of the group's state, such as Empty, NotReady, Assigning, Reconciling, Stable or
-            Dead.
-        group_epoch (int32): Epoch of the group, raised whenever a change calls for a new assignment.
-        assignment_epoch (int32): Group epoch for which the current target assignment was computed; lower than
-            group_epoch while a new one is outstanding.
-        topology (Topology, nullable): Topology the group has been initialised with; null = none known. Default: null.
-        members ([]Member): The members of the group at present.
-        authorized_operations (int32): Operations the caller may perform on the group, as a bit field with one bit per
-            ACL operation code (KIP-430); -2147483648 = not asked for. Default: -2147483648.
-        topology_description (TopologyDescription, nullable): Processor-level description of the topology, if asked for.
-            Since version 1; null = not asked for or not available. Default: null.
-        topology_description_status (int8): Code telling why topology_description is or is not filled in. Since version
-            1; default 0.
-        assignor_name (string, nullable): Name of the task assignor in use for the group. Since version 1; null = not
-            known. Default: null.
-    """
+    error_code: int
+    """Outcome for this group; 0 = no error."""
+    error_message: str | None
+    """Human-readable reason why the group could not be described; null = none."""
+    group_id: str
+    """Id of the described streams group."""
+    group_state: str
+    """Name of the group's state, such as Empty, NotReady, Assigning, Reconciling, Stable or Dead."""
+    group_epoch: int
+    """Epoch of the group, raised whenever a change calls for a new assignment."""
+    assignment_epoch: int
+    """Group epoch for which the current target assignment was computed; lower than group_epoch while a new one is
+    outstanding."""
+    topology: Topology | None
+    """Topology the group has been initialised with; null = none known."""
+    members: list[Member]
+    """The members of the group at present."""
+    authorized_operations: int
+    """Operations the caller may perform on the group, as a bit field with one bit per ACL operation code (KIP-430);
+    -2147483648 = not asked for."""
+    topology_description: TopologyDescription | None
+    """Processor-level description of the topology, if asked for. Since version 1; null = not asked for or not
+    available."""
+    topology_description_status: int
+    """Code telling why topology_description is or is not filled in. Since version 1; default 0."""
+    assignor_name: str | None
+    """Name of the task assignor in use for the group. Since version 1; null = not known."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -1020,14 +1045,14 @@ class DescribedGroup(kipwire.FlexibleStruct):
 
 
 class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
-    """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
-    run (KIP-1071).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        groups ([]DescribedGroup): One description per requested group.
+    """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or
+    shall run (KIP-1071).
     """
+
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    groups: list[DescribedGroup]
+    """One description per requested group."""
 
     NAME = "StreamsGroupDescribeResponse"
     TYPE = "response"

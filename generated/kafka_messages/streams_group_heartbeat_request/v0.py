@@ -45,12 +45,12 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class KeyValue(kipwire.FlexibleStruct):
-    """A pair of strings, used for client tags and topic settings.
+    """A pair of strings, used for client tags and topic settings."""
 
-    Attributes:
-        key (string): Name of the tag or setting.
-        value (string): Value belonging to the key.
-    """
+    key: str
+    """Name of the tag or setting."""
+    value: str
+    """Value belonging to the key."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -92,15 +92,17 @@ class KeyValue(kipwire.FlexibleStruct):
 
 
 class TopicInfo(kipwire.FlexibleStruct):
-    """An internal topic that the topology needs and the broker may have to create.
+    """An internal topic that the topology needs and the broker may have to create."""
 
-    Attributes:
-        name (string): Name of the internal topic.
-        partitions (int32): Number of partitions the topic must have; 0 if the topology does not fix it, as is always so
-            for changelog topics.
-        replication_factor (int16): Number of replicas per partition; 0 for the default of the cluster.
-        topic_configs ([]KeyValue): Topic settings to use on creation.
-    """
+    name: str
+    """Name of the internal topic."""
+    partitions: int
+    """Number of partitions the topic must have; 0 if the topology does not fix it, as is always so for changelog
+    topics."""
+    replication_factor: int
+    """Number of replicas per partition; 0 for the default of the cluster."""
+    topic_configs: list[KeyValue]
+    """Topic settings to use on creation."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -148,14 +150,14 @@ class TopicInfo(kipwire.FlexibleStruct):
 
 
 class CopartitionGroup(kipwire.FlexibleStruct):
-    """Groups of source topics that must have equal partition counts, for instance because they are joined.
+    """Groups of source topics that must have equal partition counts, for instance because they are joined."""
 
-    Attributes:
-        source_topics ([]int16): Positions of the group's topics in the subtopology's source_topics list.
-        source_topic_regex ([]int16): Positions of the group's patterns in the subtopology's source_topic_regex list.
-        repartition_source_topics ([]int16): Positions of the group's topics in the subtopology's
-            repartition_source_topics list.
-    """
+    source_topics: list[int]
+    """Positions of the group's topics in the subtopology's source_topics list."""
+    source_topic_regex: list[int]
+    """Positions of the group's patterns in the subtopology's source_topic_regex list."""
+    repartition_source_topics: list[int]
+    """Positions of the group's topics in the subtopology's repartition_source_topics list."""
 
     FIELDS = (
         kipwire.Field("source_topics", "SourceTopics", "[]int16"),
@@ -223,18 +225,22 @@ class CopartitionGroup(kipwire.FlexibleStruct):
 
 
 class Subtopology(kipwire.FlexibleStruct):
-    """Connected parts of the topology that are processed independently of each other.
+    """Connected parts of the topology that are processed independently of each other."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology.
-        source_topics ([]string): Names of the topics the subtopology reads that the user created.
-        source_topic_regex ([]string): Patterns for further user topics the subtopology reads.
-        state_changelog_topics ([]TopicInfo): Changelog topics in which the subtopology's state stores are backed up.
-        repartition_sink_topics ([]string): Names of repartition topics the subtopology writes to.
-        repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
-        copartition_groups ([]CopartitionGroup): Groups of source topics that must have equal partition counts, for
-            instance because they are joined.
-    """
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology."""
+    source_topics: list[str]
+    """Names of the topics the subtopology reads that the user created."""
+    source_topic_regex: list[str]
+    """Patterns for further user topics the subtopology reads."""
+    state_changelog_topics: list[TopicInfo]
+    """Changelog topics in which the subtopology's state stores are backed up."""
+    repartition_sink_topics: list[str]
+    """Names of repartition topics the subtopology writes to."""
+    repartition_source_topics: list[TopicInfo]
+    """Internal repartition topics the subtopology reads from."""
+    copartition_groups: list[CopartitionGroup]
+    """Groups of source topics that must have equal partition counts, for instance because they are joined."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -312,11 +318,12 @@ class Subtopology(kipwire.FlexibleStruct):
 class Topology(kipwire.FlexibleStruct):
     """Structure of the application as far as the broker needs it for assignment and internal topics; sent on joining,
     otherwise null.
-
-    Attributes:
-        epoch (int32): Version number of the topology, by which the broker tells a changed topology from the known one.
-        subtopologies ([]Subtopology): Connected parts of the topology that are processed independently of each other.
     """
+
+    epoch: int
+    """Version number of the topology, by which the broker tells a changed topology from the known one."""
+    subtopologies: list[Subtopology]
+    """Connected parts of the topology that are processed independently of each other."""
 
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
@@ -343,12 +350,12 @@ class Topology(kipwire.FlexibleStruct):
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """A set of tasks of the same subtopology.
+    """A set of tasks of the same subtopology."""
 
-    Attributes:
-        subtopology_id (string): Subtopology the tasks belong to.
-        partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
-    """
+    subtopology_id: str
+    """Subtopology the tasks belong to."""
+    partitions: list[int]
+    """Partition numbers, each denoting one task of the subtopology."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -390,12 +397,12 @@ class TaskIds(kipwire.FlexibleStruct):
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """Network address under which an application instance can be reached.
+    """Network address under which an application instance can be reached."""
 
-    Attributes:
-        host (string): Host name or IP address.
-        port (uint16): TCP port.
-    """
+    host: str
+    """Host name or IP address."""
+    port: int
+    """TCP port."""
 
     FIELDS = (
         kipwire.Field("host", "Host", "string", default=""),
@@ -430,13 +437,14 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class TaskOffset(kipwire.FlexibleStruct):
-    """A changelog position of one task, with which lag is judged.
+    """A changelog position of one task, with which lag is judged."""
 
-    Attributes:
-        subtopology_id (string): Subtopology the task belongs to.
-        partition (int32): Partition number that identifies the task within the subtopology.
-        offset (int64): Changelog offset of the task, added up over its state stores.
-    """
+    subtopology_id: str
+    """Subtopology the task belongs to."""
+    partition: int
+    """Partition number that identifies the task within the subtopology."""
+    offset: int
+    """Changelog offset of the task, added up over its state stores."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -473,41 +481,54 @@ class TaskOffset(kipwire.FlexibleStruct):
 
 
 class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
-    """Sent periodically by a Kafka Streams client to the group coordinator to join, stay in or leave a streams group and
-    to report its tasks; the broker assigns tasks in return (KIP-1071).
-
-    Attributes:
-        group_id (string): Id of the streams group (application.id of the application).
-        member_id (string): Id the client generated for this member and keeps for as long as it runs.
-        member_epoch (int32): Epoch of the member as last given by the coordinator; 0 to join, -1 to leave, -2 if a
-            static member leaves and means to come back.
-        endpoint_information_epoch (int32): Version of the endpoint information the member has, so that the broker sends
-            it again only when it has changed.
-        instance_id (string, nullable): Configured name of a static member, or null for a dynamic one. Default: null.
-        rack_id (string, nullable): Rack of the member; null if not configured or unchanged since the last heartbeat.
-            Default: null.
-        rebalance_timeout_ms (int32): Milliseconds the member gets to give up tasks that were revoked from it; -1 if
-            unchanged since the last heartbeat. Default: -1.
-        topology (Topology, nullable): Structure of the application as far as the broker needs it for assignment and
-            internal topics; sent on joining, otherwise null. Default: null.
-        active_tasks ([]TaskIds, nullable): Active tasks the member runs at present. Null if unchanged since the last
-            heartbeat. Default: null.
-        standby_tasks ([]TaskIds, nullable): Standby tasks, which keep copies of state, that the member runs at present.
-            Null if unchanged since the last heartbeat. Default: null.
-        warmup_tasks ([]TaskIds, nullable): Warm-up tasks, which restore state before a task is moved here, that the
-            member runs at present. Null if unchanged since the last heartbeat. Default: null.
-        process_id (string, nullable): Identifies the application instance, so that several members (threads) of one
-            process are known to share state. Null if unchanged since the last heartbeat. Default: null.
-        user_endpoint (Endpoint, nullable): Address where other instances can query this one's state
-            (application.server); null if none is configured or it is unchanged. Default: null.
-        client_tags ([]KeyValue, nullable): Tags of the client by which standby tasks are spread, for example over
-            zones. Null if unchanged since the last heartbeat. Default: null.
-        task_offsets ([]TaskOffset, nullable): How far the member has come in the changelogs of its tasks; null if not
-            reported this time. Default: null.
-        task_end_offsets ([]TaskOffset, nullable): End offsets of the changelogs of the member's tasks, to compare with
-            task_offsets; null if not reported this time. Default: null.
-        shutdown_application (bool): True to ask that all members of the group shut down; false by default.
+    """Sent periodically by a Kafka Streams client to the group coordinator to join, stay in or leave a streams group
+    and to report its tasks; the broker assigns tasks in return (KIP-1071).
     """
+
+    group_id: str
+    """Id of the streams group (application.id of the application)."""
+    member_id: str
+    """Id the client generated for this member and keeps for as long as it runs."""
+    member_epoch: int
+    """Epoch of the member as last given by the coordinator; 0 to join, -1 to leave, -2 if a static member leaves and
+    means to come back."""
+    endpoint_information_epoch: int
+    """Version of the endpoint information the member has, so that the broker sends it again only when it has
+    changed."""
+    instance_id: str | None
+    """Configured name of a static member, or null for a dynamic one."""
+    rack_id: str | None
+    """Rack of the member; null if not configured or unchanged since the last heartbeat."""
+    rebalance_timeout_ms: int
+    """Milliseconds the member gets to give up tasks that were revoked from it; -1 if unchanged since the last
+    heartbeat."""
+    topology: Topology | None
+    """Structure of the application as far as the broker needs it for assignment and internal topics; sent on joining,
+    otherwise null."""
+    active_tasks: list[TaskIds] | None
+    """Active tasks the member runs at present. Null if unchanged since the last heartbeat."""
+    standby_tasks: list[TaskIds] | None
+    """Standby tasks, which keep copies of state, that the member runs at present. Null if unchanged since the last
+    heartbeat."""
+    warmup_tasks: list[TaskIds] | None
+    """Warm-up tasks, which restore state before a task is moved here, that the member runs at present. Null if
+    unchanged since the last heartbeat."""
+    process_id: str | None
+    """Identifies the application instance, so that several members (threads) of one process are known to share state.
+    Null if unchanged since the last heartbeat."""
+    user_endpoint: Endpoint | None
+    """Address where other instances can query this one's state (application.server); null if none is configured or it
+    is unchanged."""
+    client_tags: list[KeyValue] | None
+    """Tags of the client by which standby tasks are spread, for example over zones. Null if unchanged since the last
+    heartbeat."""
+    task_offsets: list[TaskOffset] | None
+    """How far the member has come in the changelogs of its tasks; null if not reported this time."""
+    task_end_offsets: list[TaskOffset] | None
+    """End offsets of the changelogs of the member's tasks, to compare with task_offsets; null if not reported this
+    time."""
+    shutdown_application: bool
+    """True to ask that all members of the group shut down; false by default."""
 
     NAME = "StreamsGroupHeartbeatRequest"
     TYPE = "request"

@@ -30,14 +30,14 @@ pack_iiii = struct.Struct(">iiii").pack
 
 
 class Status(kipwire.FlexibleStruct):
-    """A condition of the group that the member should know about.
+    """A condition of the group that the member should know about."""
 
-    Attributes:
-        status_code (int8): Kind of condition: 0 stale topology, 1 missing source topics, 2 incorrectly partitioned
-            topics, 3 missing internal topics, 4 application shutdown requested, 5 assignment delayed, 6 missing client
-            tags; newer brokers may use more.
-        status_detail (string): Human-readable explanation of the condition.
-    """
+    status_code: int
+    """Kind of condition: 0 stale topology, 1 missing source topics, 2 incorrectly partitioned topics, 3 missing
+    internal topics, 4 application shutdown requested, 5 assignment delayed, 6 missing client tags; newer brokers may
+    use more."""
+    status_detail: str
+    """Human-readable explanation of the condition."""
 
     FIELDS = (
         kipwire.Field("status_code", "StatusCode", "int8", default=0),
@@ -70,12 +70,12 @@ class Status(kipwire.FlexibleStruct):
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """A set of tasks of the same subtopology.
+    """A set of tasks of the same subtopology."""
 
-    Attributes:
-        subtopology_id (string): Subtopology the tasks belong to.
-        partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
-    """
+    subtopology_id: str
+    """Subtopology the tasks belong to."""
+    partitions: list[int]
+    """Partition numbers, each denoting one task of the subtopology."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -117,12 +117,12 @@ class TaskIds(kipwire.FlexibleStruct):
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """Network address under which an application instance answers state queries.
+    """Network address under which an application instance answers state queries."""
 
-    Attributes:
-        host (string): Host name or IP address.
-        port (uint16): TCP port.
-    """
+    host: str
+    """Host name or IP address."""
+    port: int
+    """TCP port."""
 
     FIELDS = (
         kipwire.Field("host", "Host", "string", default=""),
@@ -157,12 +157,12 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class TopicPartition(kipwire.FlexibleStruct):
-    """Some partitions of one topic.
+    """Some partitions of one topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions within the topic.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions within the topic."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
@@ -204,13 +204,16 @@ class TopicPartition(kipwire.FlexibleStruct):
 
 
 class EndpointToPartitions(kipwire.FlexibleStruct):
-    """Which instance hosts which partitions, for interactive queries; null if the member has this information already.
-
-    Attributes:
-        user_endpoint (Endpoint): Address of the instance, as configured by application.server.
-        active_partitions ([]TopicPartition): Partitions that the instance processes in active tasks.
-        standby_partitions ([]TopicPartition): Partitions for which the instance keeps standby copies of the state.
+    """Which instance hosts which partitions, for interactive queries; null if the member has this information
+    already.
     """
+
+    user_endpoint: Endpoint
+    """Address of the instance, as configured by application.server."""
+    active_partitions: list[TopicPartition]
+    """Partitions that the instance processes in active tasks."""
+    standby_partitions: list[TopicPartition]
+    """Partitions for which the instance keeps standby copies of the state."""
 
     FIELDS = (
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", struct=Endpoint),
@@ -252,32 +255,38 @@ class EndpointToPartitions(kipwire.FlexibleStruct):
 class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to a streams group member's heartbeat, carrying its epoch and, when changed, its
     tasks and the endpoints of the group (KIP-1071).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the heartbeat as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable detail on error_code, or null when there is nothing to add.
-            Default: null.
-        member_id (string): Id of the member the answer is for, as it was given in the request.
-        member_epoch (int32): Epoch the member has now and must send with its next heartbeat.
-        heartbeat_interval_ms (int32): Milliseconds the member should leave between heartbeats.
-        acceptable_recovery_lag_legacy (int32): In version 0 only: changelog lag, in offsets, up to which a warm-up task
-            counts as caught up. From version 1 on see AcceptableRecoveryLag.
-        task_offset_interval_ms (int32): Milliseconds the member should leave between reports of its task offsets.
-        status ([]Status, nullable): Conditions that hold for the group at present; may be null when there is nothing to
-            report.
-        active_tasks ([]TaskIds, nullable): Active tasks the member shall run; null if the assignment is unchanged.
-            Default: null.
-        standby_tasks ([]TaskIds, nullable): Standby tasks the member shall run to keep copies of state; null if the
-            assignment is unchanged. Default: null.
-        warmup_tasks ([]TaskIds, nullable): Warm-up tasks whose state the member shall restore ahead of a move; null if
-            the assignment is unchanged. Default: null.
-        endpoint_information_epoch (int32): Version of the endpoint information, which the member returns in its next
-            heartbeat.
-        partitions_by_user_endpoint ([]EndpointToPartitions, nullable): Which instance hosts which partitions, for
-            interactive queries; null if the member has this information already. Default: null.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the heartbeat as a whole; 0 means no error."""
+    error_message: str | None
+    """Human-readable detail on error_code, or null when there is nothing to add."""
+    member_id: str
+    """Id of the member the answer is for, as it was given in the request."""
+    member_epoch: int
+    """Epoch the member has now and must send with its next heartbeat."""
+    heartbeat_interval_ms: int
+    """Milliseconds the member should leave between heartbeats."""
+    acceptable_recovery_lag_legacy: int
+    """In version 0 only: changelog lag, in offsets, up to which a warm-up task counts as caught up. From version 1 on
+    see AcceptableRecoveryLag."""
+    task_offset_interval_ms: int
+    """Milliseconds the member should leave between reports of its task offsets."""
+    status: list[Status] | None
+    """Conditions that hold for the group at present; may be null when there is nothing to report."""
+    active_tasks: list[TaskIds] | None
+    """Active tasks the member shall run; null if the assignment is unchanged."""
+    standby_tasks: list[TaskIds] | None
+    """Standby tasks the member shall run to keep copies of state; null if the assignment is unchanged."""
+    warmup_tasks: list[TaskIds] | None
+    """Warm-up tasks whose state the member shall restore ahead of a move; null if the assignment is unchanged."""
+    endpoint_information_epoch: int
+    """Version of the endpoint information, which the member returns in its next heartbeat."""
+    partitions_by_user_endpoint: list[EndpointToPartitions] | None
+    """Which instance hosts which partitions, for interactive queries; null if the member has this information
+    already."""
 
     NAME = "StreamsGroupHeartbeatResponse"
     TYPE = "response"

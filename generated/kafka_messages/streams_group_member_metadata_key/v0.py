@@ -16,11 +16,12 @@ __all__ = ["StreamsGroupMemberMetadataKey"]
 class StreamsGroupMemberMetadataKey(kipwire.Message):
     """Key of the records in __consumer_offsets that hold what a member of a streams group reported about itself
     (KIP-1071).
-
-    Attributes:
-        group_id (string): Id of the streams group.
-        member_id (string): Id of the group member that the record describes.
     """
+
+    group_id: str
+    """Id of the streams group."""
+    member_id: str
+    """Id of the group member that the record describes."""
 
     NAME = "StreamsGroupMemberMetadataKey"
     TYPE = "coordinator-key"

@@ -23,12 +23,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """A network address given by the application.
+    """A network address given by the application."""
 
-    Attributes:
-        host (string): Host name or address of the endpoint.
-        port (uint16): TCP port of the endpoint.
-    """
+    host: str
+    """Host name or address of the endpoint."""
+    port: int
+    """TCP port of the endpoint."""
 
     FIELDS = (
         kipwire.Field("host", "Host", "string", default=""),
@@ -63,12 +63,12 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class KeyValue(kipwire.FlexibleStruct):
-    """One tag, as a pair of key and value.
+    """One tag, as a pair of key and value."""
 
-    Attributes:
-        key (string): Key of the tag, such as zone.
-        value (string): The tag's value on this client.
-    """
+    key: str
+    """Key of the tag, such as zone."""
+    value: str
+    """The tag's value on this client."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -110,24 +110,29 @@ class KeyValue(kipwire.FlexibleStruct):
 
 
 class StreamsGroupMemberMetadataValue(kipwire.FlexibleMessage):
-    """Value of a record in __consumer_offsets with a streams group member's identity, process, endpoint and tags, written
-    by the group coordinator (KIP-1071). A tombstone removes the member.
-
-    Attributes:
-        instance_id (string, nullable): Static membership id of the member (KIP-345); null = a dynamic member.
-        rack_id (string, nullable): Rack or availability zone of the member's client; null = none given.
-        client_id (string): Value of client.id that the member uses.
-        client_host (string): Host or address from which the member connects.
-        rebalance_timeout_ms (int32): Time in milliseconds that the member is granted to give up tasks during a
-            rebalance; -1 (default) = not set. Default: -1.
-        topology_epoch (int32): Epoch of the topology that the member runs; may differ from the group's while the
-            application is being upgraded.
-        process_id (string): Id of the Kafka Streams process that the member runs in; members of one process share it
-            and its local state.
-        user_endpoint (Endpoint, nullable): Address at which the application answers interactive queries; null (default)
-            = none was configured. Default: null.
-        client_tags ([]KeyValue): Tags of the client, used to spread standby tasks over racks or zones; empty = none.
+    """Value of a record in __consumer_offsets with a streams group member's identity, process, endpoint and tags,
+    written by the group coordinator (KIP-1071). A tombstone removes the member.
     """
+
+    instance_id: str | None
+    """Static membership id of the member (KIP-345); null = a dynamic member."""
+    rack_id: str | None
+    """Rack or availability zone of the member's client; null = none given."""
+    client_id: str
+    """Value of client.id that the member uses."""
+    client_host: str
+    """Host or address from which the member connects."""
+    rebalance_timeout_ms: int
+    """Time in milliseconds that the member is granted to give up tasks during a rebalance; -1 (default) = not set."""
+    topology_epoch: int
+    """Epoch of the topology that the member runs; may differ from the group's while the application is being
+    upgraded."""
+    process_id: str
+    """Id of the Kafka Streams process that the member runs in; members of one process share it and its local state."""
+    user_endpoint: Endpoint | None
+    """Address at which the application answers interactive queries; null (default) = none was configured."""
+    client_tags: list[KeyValue]
+    """Tags of the client, used to spread standby tasks over racks or zones; empty = none."""
 
     NAME = "StreamsGroupMemberMetadataValue"
     TYPE = "coordinator-value"

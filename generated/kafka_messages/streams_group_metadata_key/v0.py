@@ -14,11 +14,10 @@ __all__ = ["StreamsGroupMetadataKey"]
 
 
 class StreamsGroupMetadataKey(kipwire.Message):
-    """Record key in __consumer_offsets for the general state of a streams group (KIP-1071).
+    """Record key in __consumer_offsets for the general state of a streams group (KIP-1071)."""
 
-    Attributes:
-        group_id (string): Id of the streams group.
-    """
+    group_id: str
+    """Id of the streams group."""
 
     NAME = "StreamsGroupMetadataKey"
     TYPE = "coordinator-key"

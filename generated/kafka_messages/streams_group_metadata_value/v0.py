@@ -22,12 +22,12 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class LastAssignmentConfig(kipwire.FlexibleStruct):
-    """One setting that was in force when tasks were last assigned.
+    """One setting that was in force when tasks were last assigned."""
 
-    Attributes:
-        key (string): Name of the setting.
-        value (string): Value the setting had, as text.
-    """
+    key: str
+    """Name of the setting."""
+    value: str
+    """Value the setting had, as text."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
@@ -71,20 +71,20 @@ class LastAssignmentConfig(kipwire.FlexibleStruct):
 class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets with a streams group's epoch and what its assignment was last based on
     (KIP-1071).
-
-    Attributes:
-        epoch (int32): Epoch of the group, which rises whenever a new assignment is called for.
-        metadata_hash (int64): Hash over the metadata of the topics the group uses; a different one means that topics
-            have changed.
-        validated_topology_epoch (int32, tag 0): Epoch of the topology last checked successfully against the existing
-            topics; -1 if none was. Default: -1.
-        last_assignment_configs ([]LastAssignmentConfig, nullable, tag 1): Settings of the group used for the last
-            assignment, kept to notice changes; null if not recorded.
-        stored_description_topology_epoch (int32, tag 2): Topology epoch whose description has been stored; -1 if none
-            has. Default: -1.
-        failed_description_topology_epoch (int32, tag 3): Topology epoch whose description could not be stored; -1 if
-            there is none. Default: -1.
     """
+
+    epoch: int
+    """Epoch of the group, which rises whenever a new assignment is called for."""
+    metadata_hash: int
+    """Hash over the metadata of the topics the group uses; a different one means that topics have changed."""
+    validated_topology_epoch: int
+    """Epoch of the topology last checked successfully against the existing topics; -1 if none was."""
+    last_assignment_configs: list[LastAssignmentConfig] | None
+    """Settings of the group used for the last assignment, kept to notice changes; null if not recorded."""
+    stored_description_topology_epoch: int
+    """Topology epoch whose description has been stored; -1 if none has."""
+    failed_description_topology_epoch: int
+    """Topology epoch whose description could not be stored; -1 if there is none."""
 
     NAME = "StreamsGroupMetadataValue"
     TYPE = "coordinator-value"

@@ -14,12 +14,12 @@ __all__ = ["StreamsGroupTargetAssignmentMemberKey"]
 
 
 class StreamsGroupTargetAssignmentMemberKey(kipwire.Message):
-    """Key of the records in __consumer_offsets that hold the tasks meant for a member of a streams group (KIP-1071).
+    """Key of the records in __consumer_offsets that hold the tasks meant for a member of a streams group (KIP-1071)."""
 
-    Attributes:
-        group_id (string): Id of the streams group.
-        member_id (string): Id of the group member that the tasks are meant for.
-    """
+    group_id: str
+    """Id of the streams group."""
+    member_id: str
+    """Id of the group member that the tasks are meant for."""
 
     NAME = "StreamsGroupTargetAssignmentMemberKey"
     TYPE = "coordinator-key"

@@ -17,12 +17,12 @@ __all__ = ["TaskIds", "StreamsGroupTargetAssignmentMemberValue"]
 
 
 class TaskIds(kipwire.FlexibleStruct):
-    """The tasks of one subtopology, one task per partition number.
+    """The tasks of one subtopology, one task per partition number."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology that the tasks execute.
-        partitions ([]int32): Numbers of the input partitions, each of which stands for one task.
-    """
+    subtopology_id: str
+    """Id of the subtopology that the tasks execute."""
+    partitions: list[int]
+    """Numbers of the input partitions, each of which stands for one task."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -64,15 +64,16 @@ class TaskIds(kipwire.FlexibleStruct):
 
 
 class StreamsGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
-    """Value of a record in __consumer_offsets with a streams group member's target assignment: the tasks it is to run once
-    the group has settled (KIP-1071).
-
-    Attributes:
-        active_tasks ([]TaskIds): Tasks that the member is to process; empty = none.
-        standby_tasks ([]TaskIds): Tasks whose state the member is to replicate so that it can take over; empty = none.
-        warmup_tasks ([]TaskIds): Tasks whose state the member is to restore before they move to it as active tasks;
-            empty = none.
+    """Value of a record in __consumer_offsets with a streams group member's target assignment: the tasks it is to run
+    once the group has settled (KIP-1071).
     """
+
+    active_tasks: list[TaskIds]
+    """Tasks that the member is to process; empty = none."""
+    standby_tasks: list[TaskIds]
+    """Tasks whose state the member is to replicate so that it can take over; empty = none."""
+    warmup_tasks: list[TaskIds]
+    """Tasks whose state the member is to restore before they move to it as active tasks; empty = none."""
 
     NAME = "StreamsGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"

@@ -16,10 +16,10 @@ __all__ = ["StreamsGroupTargetAssignmentMetadataKey"]
 class StreamsGroupTargetAssignmentMetadataKey(kipwire.Message):
     """Key of the data about a streams group's target assignment as a whole, stored in the __consumer_offsets topic
     (KIP-1071).
-
-    Attributes:
-        group_id (string): Id of the streams group.
     """
+
+    group_id: str
+    """Id of the streams group."""
 
     NAME = "StreamsGroupTargetAssignmentMetadataKey"
     TYPE = "coordinator-key"

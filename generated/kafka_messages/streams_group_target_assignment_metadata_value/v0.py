@@ -19,15 +19,15 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class StreamsGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
-    """Tells which group epoch the target assignment of a streams group belongs to, stored in the __consumer_offsets topic
-    (KIP-1071).
-
-    Attributes:
-        assignment_epoch (int32): Group epoch for which the target assignment was computed; one behind the group's epoch
-            is due for recomputation.
-        assignment_timestamp (int64, tag 0): When the target assignment was computed, in milliseconds since the Unix
-            epoch; 0 if not recorded.
+    """Tells which group epoch the target assignment of a streams group belongs to, stored in the __consumer_offsets
+    topic (KIP-1071).
     """
+
+    assignment_epoch: int
+    """Group epoch for which the target assignment was computed; one behind the group's epoch is due for
+    recomputation."""
+    assignment_timestamp: int
+    """When the target assignment was computed, in milliseconds since the Unix epoch; 0 if not recorded."""
 
     NAME = "StreamsGroupTargetAssignmentMetadataValue"
     TYPE = "coordinator-value"

@@ -30,17 +30,20 @@ unpack_bB = struct.Struct(">bB").unpack_from
 
 
 class TopologyDescriptionNode(kipwire.FlexibleStruct):
-    """One node of the graph: a source, a processor or a sink.
+    """One node of the graph: a source, a processor or a sink."""
 
-    Attributes:
-        name (string): Name of the node, by which Successors refers to it.
-        node_type (int8): Number that says whether the node is a source, a processor or a sink.
-        source_topics ([]string): Topics that a source node reads; of no meaning for other nodes.
-        sink_topic (string, nullable): Topic that a sink node writes to; null (default) = none is given, as for other
-            kinds of nodes. Default: null.
-        stores ([]string): Names of the state stores that a processor node uses; empty = none.
-        successors ([]string): Names of the nodes that receive this node's output; empty = none.
-    """
+    name: str
+    """Name of the node, by which Successors refers to it."""
+    node_type: int
+    """Number that says whether the node is a source, a processor or a sink."""
+    source_topics: list[str]
+    """Topics that a source node reads; of no meaning for other nodes."""
+    sink_topic: str | None
+    """Topic that a sink node writes to; null (default) = none is given, as for other kinds of nodes."""
+    stores: list[str]
+    """Names of the state stores that a processor node uses; empty = none."""
+    successors: list[str]
+    """Names of the nodes that receive this node's output; empty = none."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -118,12 +121,12 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
 
 
 class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
-    """One subtopology with the graph of its nodes.
+    """One subtopology with the graph of its nodes."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology.
-        nodes ([]TopologyDescriptionNode): The sources, processors and sinks that make up the subtopology.
-    """
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology."""
+    nodes: list[TopologyDescriptionNode]
+    """The sources, processors and sinks that make up the subtopology."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -159,12 +162,12 @@ class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
 
 
 class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
-    """A global state store, shown as the pair of nodes that keeps it up to date.
+    """A global state store, shown as the pair of nodes that keeps it up to date."""
 
-    Attributes:
-        source (TopologyDescriptionNode): The source node that reads the topic behind the global store.
-        processor (TopologyDescriptionNode): The processor node that writes what was read into the global store.
-    """
+    source: TopologyDescriptionNode
+    """The source node that reads the topic behind the global store."""
+    processor: TopologyDescriptionNode
+    """The processor node that writes what was read into the global store."""
 
     FIELDS = (
         kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
@@ -192,14 +195,12 @@ class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
 
 
 class TopologyDescription(kipwire.FlexibleStruct):
-    """A whole topology: its connected parts and its global state stores.
+    """A whole topology: its connected parts and its global state stores."""
 
-    Attributes:
-        subtopologies ([]TopologyDescriptionSubtopology): The subtopologies, that is, the parts of the node graph that
-            run as separate sets of tasks.
-        global_stores ([]TopologyDescriptionGlobalStore): The global state stores, which every instance of the
-            application fills completely; empty = none.
-    """
+    subtopologies: list[TopologyDescriptionSubtopology]
+    """The subtopologies, that is, the parts of the node graph that run as separate sets of tasks."""
+    global_stores: list[TopologyDescriptionGlobalStore]
+    """The global state stores, which every instance of the application fills completely; empty = none."""
 
     FIELDS = (
         kipwire.Field(
@@ -240,14 +241,16 @@ class TopologyDescription(kipwire.FlexibleStruct):
 class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
     """Sent by a Kafka Streams client to its group coordinator to hand over a description of the application's topology,
     with its nodes, topics and state stores, for tools and operators to look at.
-
-    Attributes:
-        group_id (string): Id of the streams group that the description belongs to.
-        member_id (string): Id of the group member that sends the description.
-        topology_epoch (int32): Epoch of the topology that is described, so that descriptions of different versions can
-            be told apart.
-        topology_description (TopologyDescription): The description of the topology itself.
     """
+
+    group_id: str
+    """Id of the streams group that the description belongs to."""
+    member_id: str
+    """Id of the group member that sends the description."""
+    topology_epoch: int
+    """Epoch of the topology that is described, so that descriptions of different versions can be told apart."""
+    topology_description: TopologyDescription
+    """The description of the topology itself."""
 
     NAME = "StreamsGroupTopologyDescriptionUpdateRequest"
     TYPE = "request"

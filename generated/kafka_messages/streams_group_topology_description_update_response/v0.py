@@ -21,14 +21,16 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class StreamsGroupTopologyDescriptionUpdateResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to StreamsGroupTopologyDescriptionUpdateRequest: whether it took the description.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Outcome of the update as a whole; 0 = no error.
-        error_message (string, nullable): Explanation of the error for humans; null (default) = none. Default: null.
+    """The group coordinator's answer to StreamsGroupTopologyDescriptionUpdateRequest: whether it took the
+    description.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the update as a whole; 0 = no error."""
+    error_message: str | None
+    """Explanation of the error for humans; null (default) = none."""
 
     NAME = "StreamsGroupTopologyDescriptionUpdateResponse"
     TYPE = "response"

@@ -14,12 +14,12 @@ __all__ = ["StreamsGroupTopologyKey"]
 
 
 class StreamsGroupTopologyKey(kipwire.Message):
-    """Record key in the internal __consumer_offsets topic under which the group coordinator stores the processing topology
-    of a streams group (KIP-1071).
-
-    Attributes:
-        group_id (string): The streams group whose topology is stored.
+    """Record key in the internal __consumer_offsets topic under which the group coordinator stores the processing
+    topology of a streams group (KIP-1071).
     """
+
+    group_id: str
+    """The streams group whose topology is stored."""
 
     NAME = "StreamsGroupTopologyKey"
     TYPE = "coordinator-key"

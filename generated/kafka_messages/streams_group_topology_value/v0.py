@@ -23,12 +23,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class TopicConfig(kipwire.FlexibleStruct):
-    """One configuration setting of an internal topic.
+    """One configuration setting of an internal topic."""
 
-    Attributes:
-        key (string): Name of the topic setting.
-        value (string): Value of the topic setting, as text.
-    """
+    key: str
+    """Name of the topic setting."""
+    value: str
+    """Value of the topic setting, as text."""
 
     FIELDS = (
         kipwire.Field("key", "key", "string", default=""),
@@ -70,14 +70,16 @@ class TopicConfig(kipwire.FlexibleStruct):
 
 
 class TopicInfo(kipwire.FlexibleStruct):
-    """How an internal topic of the application is to be created.
+    """How an internal topic of the application is to be created."""
 
-    Attributes:
-        name (string): Name of the internal topic.
-        partitions (int32): Number of partitions the topic should have; 0 if no fixed number is demanded.
-        replication_factor (int16): Number of replicas each partition should have; 0 for the default of the cluster.
-        topic_configs ([]TopicConfig): Settings with which the topic is to be created.
-    """
+    name: str
+    """Name of the internal topic."""
+    partitions: int
+    """Number of partitions the topic should have; 0 if no fixed number is demanded."""
+    replication_factor: int
+    """Number of replicas each partition should have; 0 for the default of the cluster."""
+    topic_configs: list[TopicConfig]
+    """Settings with which the topic is to be created."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -125,16 +127,16 @@ class TopicInfo(kipwire.FlexibleStruct):
 
 
 class CopartitionGroup(kipwire.FlexibleStruct):
-    """Groups of input topics that must have equal partition counts, because their records are joined or merged by key.
-
-    Attributes:
-        source_topics ([]int16): Members of the group that are source topics, as indexes into the subtopology's
-            source_topics.
-        source_topic_regex ([]int16): Members of the group that are topic patterns, as indexes into the subtopology's
-            source_topic_regex.
-        repartition_source_topics ([]int16): Members of the group that are repartition topics, as indexes into the
-            subtopology's repartition_source_topics.
+    """Groups of input topics that must have equal partition counts, because their records are joined or merged by
+    key.
     """
+
+    source_topics: list[int]
+    """Members of the group that are source topics, as indexes into the subtopology's source_topics."""
+    source_topic_regex: list[int]
+    """Members of the group that are topic patterns, as indexes into the subtopology's source_topic_regex."""
+    repartition_source_topics: list[int]
+    """Members of the group that are repartition topics, as indexes into the subtopology's repartition_source_topics."""
 
     FIELDS = (
         kipwire.Field("source_topics", "SourceTopics", "[]int16"),
@@ -202,19 +204,23 @@ class CopartitionGroup(kipwire.FlexibleStruct):
 
 
 class Subtopology(kipwire.FlexibleStruct):
-    """The independent parts of the topology; each is run as one task per partition of its input.
+    """The independent parts of the topology; each is run as one task per partition of its input."""
 
-    Attributes:
-        subtopology_id (string): Id of the subtopology, unique within the topology.
-        source_topics ([]string): Names of the input topics the subtopology reads that already exist outside of the
-            application.
-        source_topic_regex ([]string): Regular expressions by which the subtopology selects further input topics.
-        state_changelog_topics ([]TopicInfo): Internal topics that back up the state stores of the subtopology.
-        repartition_sink_topics ([]string): Names of the internal repartition topics the subtopology writes to.
-        repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
-        copartition_groups ([]CopartitionGroup): Groups of input topics that must have equal partition counts, because
-            their records are joined or merged by key.
-    """
+    subtopology_id: str
+    """Id of the subtopology, unique within the topology."""
+    source_topics: list[str]
+    """Names of the input topics the subtopology reads that already exist outside of the application."""
+    source_topic_regex: list[str]
+    """Regular expressions by which the subtopology selects further input topics."""
+    state_changelog_topics: list[TopicInfo]
+    """Internal topics that back up the state stores of the subtopology."""
+    repartition_sink_topics: list[str]
+    """Names of the internal repartition topics the subtopology writes to."""
+    repartition_source_topics: list[TopicInfo]
+    """Internal repartition topics the subtopology reads from."""
+    copartition_groups: list[CopartitionGroup]
+    """Groups of input topics that must have equal partition counts, because their records are joined or merged by
+    key."""
 
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
@@ -290,14 +296,14 @@ class Subtopology(kipwire.FlexibleStruct):
 
 
 class StreamsGroupTopologyValue(kipwire.FlexibleMessage):
-    """Record value in the internal __consumer_offsets topic: the processing topology of a streams group, from which tasks
-    and internal topics are derived (KIP-1071).
-
-    Attributes:
-        epoch (int32): Epoch of the topology, by which an updated topology is told from its predecessors.
-        subtopologies ([]Subtopology): The independent parts of the topology; each is run as one task per partition of
-            its input.
+    """Record value in the internal __consumer_offsets topic: the processing topology of a streams group, from which
+    tasks and internal topics are derived (KIP-1071).
     """
+
+    epoch: int
+    """Epoch of the topology, by which an updated topology is told from its predecessors."""
+    subtopologies: list[Subtopology]
+    """The independent parts of the topology; each is run as one task per partition of its input."""
 
     NAME = "StreamsGroupTopologyValue"
     TYPE = "coordinator-value"

@@ -27,16 +27,19 @@ pack_iiq = struct.Struct(">iiq").pack
 
 
 class TaskOffsetSum(kipwire.Struct):
-    """Progress of the local state of one task (from version 10 on) or of the tasks of one subtopology (versions 7 to 9).
-
-    Attributes:
-        topic_group_id (int32): Number of the subtopology the task or tasks belong to.
-        partition (int32): Index of the input partition of the task. Up to version 9 see partitionToOffsetSum.
-        offset_sum (int64): Sum of the changelog offsets the task's local state has reached; -2 if the task is active
-            and running, so fully caught up.
-        named_topology (string, nullable): Name of the topology the task belongs to in an application with several; null
-            if topologies are not named.
+    """Progress of the local state of one task (from version 10 on) or of the tasks of one subtopology (versions 7 to
+    9).
     """
+
+    topic_group_id: int
+    """Number of the subtopology the task or tasks belong to."""
+    partition: int
+    """Index of the input partition of the task. Up to version 9 see partitionToOffsetSum."""
+    offset_sum: int
+    """Sum of the changelog offsets the task's local state has reached; -2 if the task is active and running, so fully
+    caught up."""
+    named_topology: str | None
+    """Name of the topology the task belongs to in an application with several; null if topologies are not named."""
 
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
@@ -78,12 +81,12 @@ class TaskOffsetSum(kipwire.Struct):
 
 
 class ClientTag(kipwire.Struct):
-    """One tag of a Streams instance, such as its zone.
+    """One tag of a Streams instance, such as its zone."""
 
-    Attributes:
-        key (bytes): Name of the tag, as text bytes.
-        value (bytes): Value of the tag, as text bytes.
-    """
+    key: bytes
+    """Name of the tag, as text bytes."""
+    value: bytes
+    """Value of the tag, as text bytes."""
 
     FIELDS = (
         kipwire.Field("key", "key", "bytes", default=b""),
@@ -122,26 +125,29 @@ class ClientTag(kipwire.Struct):
 
 
 class SubscriptionInfoData(kipwire.Message):
-    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and its
-    endpoint. Sent as user data of the consumer subscription in the classic group protocol.
-
-    Attributes:
-        version (int32): Version of the format this message is encoded with, chosen low enough for all instances to
-            read.
-        latest_supported_version (int32): Highest version of this format the instance understands, used to upgrade by
-            rolling restarts; -1 if unknown. Default: -1.
-        process_id (uuid): Id of the Streams process, common to all stream threads within it.
-        user_end_point (bytes): Endpoint (host:port as text bytes) the application advertises for interactive queries;
-            empty if none is configured.
-        task_offset_sums ([]TaskOffsetSum): How far the instance's local state of each task has advanced, so that tasks
-            go where little has to be restored (KIP-441).
-        unique_field (int8): Value changed from one join to the next, so that otherwise equal subscriptions differ and a
-            rebalance is triggered.
-        error_code (int32): Tells the assignor of an error or of a request to shut down the whole application; 0 if
-            there is none.
-        client_tags ([]ClientTag): Tags configured for the instance, used to spread standby tasks over e.g. racks or
-            zones (KIP-708).
+    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and
+    its endpoint. Sent as user data of the consumer subscription in the classic group protocol.
     """
+
+    version: int
+    """Version of the format this message is encoded with, chosen low enough for all instances to read."""
+    latest_supported_version: int
+    """Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 if unknown."""
+    process_id: uuid.UUID
+    """Id of the Streams process, common to all stream threads within it."""
+    user_end_point: bytes
+    """Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if none is
+    configured."""
+    task_offset_sums: list[TaskOffsetSum]
+    """How far the instance's local state of each task has advanced, so that tasks go where little has to be restored
+    (KIP-441)."""
+    unique_field: int
+    """Value changed from one join to the next, so that otherwise equal subscriptions differ and a rebalance is
+    triggered."""
+    error_code: int
+    """Tells the assignor of an error or of a request to shut down the whole application; 0 if there is none."""
+    client_tags: list[ClientTag]
+    """Tags configured for the instance, used to spread standby tasks over e.g. racks or zones (KIP-708)."""
 
     NAME = "SubscriptionInfoData"
     TYPE = "data"

@@ -25,12 +25,12 @@ pack_ii16s = struct.Struct(">ii16s").pack
 
 
 class TaskId(kipwire.Struct):
-    """Identifies a Streams task by its subtopology and partition.
+    """Identifies a Streams task by its subtopology and partition."""
 
-    Attributes:
-        topic_group_id (int32): Number of the subtopology the task belongs to.
-        partition (int32): Index of the input partition the task processes.
-    """
+    topic_group_id: int
+    """Number of the subtopology the task belongs to."""
+    partition: int
+    """Index of the input partition the task processes."""
 
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
@@ -52,22 +52,23 @@ class TaskId(kipwire.Struct):
 
 
 class SubscriptionInfoData(kipwire.Message):
-    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and its
-    endpoint. Sent as user data of the consumer subscription in the classic group protocol.
-
-    Attributes:
-        version (int32): Version of the format this message is encoded with, chosen low enough for all instances to
-            read.
-        latest_supported_version (int32): Highest version of this format the instance understands, used to upgrade by
-            rolling restarts; -1 if unknown. Default: -1.
-        process_id (uuid): Id of the Streams process, common to all stream threads within it.
-        prev_tasks ([]TaskId): Active tasks the instance ran before the rebalance. Up to version 6; from 7 on see
-            taskOffsetSums.
-        standby_tasks ([]TaskId): Tasks of which the instance holds local state, e.g. as standby. Up to version 6; from
-            7 on see taskOffsetSums.
-        user_end_point (bytes): Endpoint (host:port as text bytes) the application advertises for interactive queries;
-            empty if none is configured.
+    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and
+    its endpoint. Sent as user data of the consumer subscription in the classic group protocol.
     """
+
+    version: int
+    """Version of the format this message is encoded with, chosen low enough for all instances to read."""
+    latest_supported_version: int
+    """Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 if unknown."""
+    process_id: uuid.UUID
+    """Id of the Streams process, common to all stream threads within it."""
+    prev_tasks: list[TaskId]
+    """Active tasks the instance ran before the rebalance. Up to version 6; from 7 on see taskOffsetSums."""
+    standby_tasks: list[TaskId]
+    """Tasks of which the instance holds local state, e.g. as standby. Up to version 6; from 7 on see taskOffsetSums."""
+    user_end_point: bytes
+    """Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if none is
+    configured."""
 
     NAME = "SubscriptionInfoData"
     TYPE = "data"

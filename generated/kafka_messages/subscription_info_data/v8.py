@@ -26,13 +26,13 @@ pack_iq = struct.Struct(">iq").pack
 
 
 class PartitionToOffsetSum(kipwire.Struct):
-    """Progress of the local state of one task within its subtopology, versions 7 to 9.
+    """Progress of the local state of one task within its subtopology, versions 7 to 9."""
 
-    Attributes:
-        partition (int32): Index of the input partition of the task.
-        offset_sum (int64): Sum of the changelog offsets the task's local state has reached; -2 if the task is active
-            and running, so fully caught up.
-    """
+    partition: int
+    """Index of the input partition of the task."""
+    offset_sum: int
+    """Sum of the changelog offsets the task's local state has reached; -2 if the task is active and running, so fully
+    caught up."""
 
     FIELDS = (
         kipwire.Field("partition", "partition", "int32", default=0),
@@ -54,13 +54,15 @@ class PartitionToOffsetSum(kipwire.Struct):
 
 
 class TaskOffsetSum(kipwire.Struct):
-    """Progress of the local state of one task (from version 10 on) or of the tasks of one subtopology (versions 7 to 9).
-
-    Attributes:
-        topic_group_id (int32): Number of the subtopology the task or tasks belong to.
-        partition_to_offset_sum ([]PartitionToOffsetSum): Progress of the subtopology's tasks, one entry per partition.
-            Versions 7 to 9; later each task has an entry of its own.
+    """Progress of the local state of one task (from version 10 on) or of the tasks of one subtopology (versions 7 to
+    9).
     """
+
+    topic_group_id: int
+    """Number of the subtopology the task or tasks belong to."""
+    partition_to_offset_sum: list[PartitionToOffsetSum]
+    """Progress of the subtopology's tasks, one entry per partition. Versions 7 to 9; later each task has an entry of
+    its own."""
 
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
@@ -88,22 +90,25 @@ class TaskOffsetSum(kipwire.Struct):
 
 
 class SubscriptionInfoData(kipwire.Message):
-    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and its
-    endpoint. Sent as user data of the consumer subscription in the classic group protocol.
-
-    Attributes:
-        version (int32): Version of the format this message is encoded with, chosen low enough for all instances to
-            read.
-        latest_supported_version (int32): Highest version of this format the instance understands, used to upgrade by
-            rolling restarts; -1 if unknown. Default: -1.
-        process_id (uuid): Id of the Streams process, common to all stream threads within it.
-        user_end_point (bytes): Endpoint (host:port as text bytes) the application advertises for interactive queries;
-            empty if none is configured.
-        task_offset_sums ([]TaskOffsetSum): How far the instance's local state of each task has advanced, so that tasks
-            go where little has to be restored (KIP-441).
-        unique_field (int8): Value changed from one join to the next, so that otherwise equal subscriptions differ and a
-            rebalance is triggered.
+    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and
+    its endpoint. Sent as user data of the consumer subscription in the classic group protocol.
     """
+
+    version: int
+    """Version of the format this message is encoded with, chosen low enough for all instances to read."""
+    latest_supported_version: int
+    """Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 if unknown."""
+    process_id: uuid.UUID
+    """Id of the Streams process, common to all stream threads within it."""
+    user_end_point: bytes
+    """Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if none is
+    configured."""
+    task_offset_sums: list[TaskOffsetSum]
+    """How far the instance's local state of each task has advanced, so that tasks go where little has to be restored
+    (KIP-441)."""
+    unique_field: int
+    """Value changed from one join to the next, so that otherwise equal subscriptions differ and a rebalance is
+    triggered."""
 
     NAME = "SubscriptionInfoData"
     TYPE = "data"

@@ -23,13 +23,12 @@ unpack_iB = struct.Struct(">iB").unpack_from
 
 
 class SyncGroupRequestAssignment(kipwire.FlexibleStruct):
-    """Assignments for all members, filled in by the group leader only; the others send an empty list.
+    """Assignments for all members, filled in by the group leader only; the others send an empty list."""
 
-    Attributes:
-        member_id (string): Id of the member this assignment is for.
-        assignment (bytes): What the member is assigned, opaque to the broker; for consumers an encoded list of
-            partitions.
-    """
+    member_id: str
+    """Id of the member this assignment is for."""
+    assignment: bytes
+    """What the member is assigned, opaque to the broker; for consumers an encoded list of partitions."""
 
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -78,16 +77,18 @@ class SyncGroupRequestAssignment(kipwire.FlexibleStruct):
 class SyncGroupRequest(kipwire.FlexibleMessage):
     """Sent by every member of a classic group to the coordinator after joining a generation: the leader delivers the
     assignments it computed, the others ask for theirs.
-
-    Attributes:
-        group_id (string): The group being synchronized.
-        generation_id (int32): Generation of the group the member has joined, from the join response.
-        member_id (string): Id of the sending member.
-        group_instance_id (string, nullable): Instance id of a static member (KIP-345); null for a dynamic member. Since
-            version 3. Default: null.
-        assignments ([]SyncGroupRequestAssignment): Assignments for all members, filled in by the group leader only; the
-            others send an empty list.
     """
+
+    group_id: str
+    """The group being synchronized."""
+    generation_id: int
+    """Generation of the group the member has joined, from the join response."""
+    member_id: str
+    """Id of the sending member."""
+    group_instance_id: str | None
+    """Instance id of a static member (KIP-345); null for a dynamic member. Since version 3."""
+    assignments: list[SyncGroupRequestAssignment]
+    """Assignments for all members, filled in by the group leader only; the others send an empty list."""
 
     NAME = "SyncGroupRequest"
     TYPE = "request"

@@ -21,12 +21,12 @@ pack_hi = struct.Struct(">hi").pack
 
 
 class SyncGroupResponse(kipwire.Message):
-    """The coordinator's answer with the member's own assignment in the current generation of a classic group.
+    """The coordinator's answer with the member's own assignment in the current generation of a classic group."""
 
-    Attributes:
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
-    """
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    assignment: bytes
+    """What this member is assigned, as the leader encoded it; opaque to the broker."""
 
     NAME = "SyncGroupResponse"
     TYPE = "response"

@@ -21,14 +21,15 @@ pack_ihi = struct.Struct(">ihi").pack
 
 
 class SyncGroupResponse(kipwire.Message):
-    """The coordinator's answer with the member's own assignment in the current generation of a classic group.
+    """The coordinator's answer with the member's own assignment in the current generation of a classic group."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    assignment: bytes
+    """What this member is assigned, as the leader encoded it; opaque to the broker."""
 
     NAME = "SyncGroupResponse"
     TYPE = "response"

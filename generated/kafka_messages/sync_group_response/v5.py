@@ -22,18 +22,19 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class SyncGroupResponse(kipwire.FlexibleMessage):
-    """The coordinator's answer with the member's own assignment in the current generation of a classic group.
+    """The coordinator's answer with the member's own assignment in the current generation of a classic group."""
 
-    Attributes:
-        throttle_time_ms (int32): How long, in milliseconds, the client should hold back because a quota was exceeded; 0
-            when no quota was violated.
-        error_code (int16): Outcome of the whole request; 0 means no error.
-        protocol_type (string, nullable): Protocol type of the group; null if not given. Since version 5 (KIP-559).
-            Default: null.
-        protocol_name (string, nullable): Protocol the group has agreed on; null if not given. Since version 5
-            (KIP-559). Default: null.
-        assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
-    """
+    throttle_time_ms: int
+    """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
+    violated."""
+    error_code: int
+    """Outcome of the whole request; 0 means no error."""
+    protocol_type: str | None
+    """Protocol type of the group; null if not given. Since version 5 (KIP-559)."""
+    protocol_name: str | None
+    """Protocol the group has agreed on; null if not given. Since version 5 (KIP-559)."""
+    assignment: bytes
+    """What this member is assigned, as the leader encoded it; opaque to the broker."""
 
     NAME = "SyncGroupResponse"
     TYPE = "response"

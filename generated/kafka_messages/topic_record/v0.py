@@ -23,11 +23,12 @@ pack_16sx = struct.Struct(">16sx").pack
 class TopicRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log that says a topic was created; its partitions follow in records of their own
     (KIP-631).
-
-    Attributes:
-        name (string): Name of the new topic.
-        topic_id (uuid): Unique id given to the new topic (KIP-516).
     """
+
+    name: str
+    """Name of the new topic."""
+    topic_id: uuid.UUID
+    """Unique id given to the new topic (KIP-516)."""
 
     NAME = "TopicRecord"
     TYPE = "metadata"

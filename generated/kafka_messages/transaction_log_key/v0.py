@@ -14,11 +14,10 @@ __all__ = ["TransactionLogKey"]
 
 
 class TransactionLogKey(kipwire.Message):
-    """Key of a __transaction_state record, which holds the state of one transactional id (KIP-98).
+    """Key of a __transaction_state record, which holds the state of one transactional id (KIP-98)."""
 
-    Attributes:
-        transactional_id (string): The transactional id whose state the record holds.
-    """
+    transactional_id: str
+    """The transactional id whose state the record holds."""
 
     NAME = "TransactionLogKey"
     TYPE = "coordinator-key"

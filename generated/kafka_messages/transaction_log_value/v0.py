@@ -23,12 +23,12 @@ pack_qq = struct.Struct(">qq").pack
 
 
 class PartitionsSchema(kipwire.Struct):
-    """Partitions that take part in the transaction, by topic; null when the transaction is empty.
+    """Partitions that take part in the transaction, by topic; null when the transaction is empty."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_ids ([]int32): Numbers of the participating partitions within the topic.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_ids: list[int]
+    """Numbers of the participating partitions within the topic."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default=""),
@@ -65,21 +65,25 @@ class PartitionsSchema(kipwire.Struct):
 
 
 class TransactionLogValue(kipwire.Message):
-    """Value of a __transaction_state record: all the transaction coordinator needs to go on with a transactional id after
-    a failover (KIP-98). Version 1 adds tagged fields (KIP-890).
-
-    Attributes:
-        producer_id (int64): Producer id the transactional id uses at present.
-        producer_epoch (int16): Present epoch of the producer id; producers with an older one are fenced.
-        transaction_timeout_ms (int32): Milliseconds a transaction may stay open before the coordinator aborts it.
-        transaction_status (int8): State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4
-            complete commit, 5 complete abort, 6 dead, 7 prepare epoch fence.
-        transaction_partitions ([]PartitionsSchema, nullable): Partitions that take part in the transaction, by topic;
-            null when the transaction is empty.
-        transaction_last_update_timestamp_ms (int64): When the state last changed, in epoch-based milliseconds.
-        transaction_start_timestamp_ms (int64): When the transaction began, in epoch-based milliseconds; -1 = none has
-            begun.
+    """Value of a __transaction_state record: all the transaction coordinator needs to go on with a transactional id
+    after a failover (KIP-98). Version 1 adds tagged fields (KIP-890).
     """
+
+    producer_id: int
+    """Producer id the transactional id uses at present."""
+    producer_epoch: int
+    """Present epoch of the producer id; producers with an older one are fenced."""
+    transaction_timeout_ms: int
+    """Milliseconds a transaction may stay open before the coordinator aborts it."""
+    transaction_status: int
+    """State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete commit, 5 complete
+    abort, 6 dead, 7 prepare epoch fence."""
+    transaction_partitions: list[PartitionsSchema] | None
+    """Partitions that take part in the transaction, by topic; null when the transaction is empty."""
+    transaction_last_update_timestamp_ms: int
+    """When the state last changed, in epoch-based milliseconds."""
+    transaction_start_timestamp_ms: int
+    """When the transaction began, in epoch-based milliseconds; -1 = none has begun."""
 
     NAME = "TransactionLogValue"
     TYPE = "coordinator-value"

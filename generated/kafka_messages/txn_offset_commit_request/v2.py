@@ -25,15 +25,17 @@ pack_qh = struct.Struct(">qh").pack
 
 
 class TxnOffsetCommitRequestPartition(kipwire.Struct):
-    """Partitions of the topic with the offsets to commit.
+    """Partitions of the topic with the offsets to commit."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        committed_offset (int64): Offset to commit, that is, the next one the group is going to read.
-        committed_leader_epoch (int32): Leader epoch of the last record consumed, for detecting log truncation later; -1
-            if unknown (from version 2 on, KIP-320). Default: -1.
-        committed_metadata (string, nullable): Free text the client wants to keep with the offset; may be null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    committed_offset: int
+    """Offset to commit, that is, the next one the group is going to read."""
+    committed_leader_epoch: int
+    """Leader epoch of the last record consumed, for detecting log truncation later; -1 if unknown (from version 2 on,
+    KIP-320)."""
+    committed_metadata: str | None
+    """Free text the client wants to keep with the offset; may be null."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -80,12 +82,12 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
 
 
 class TxnOffsetCommitRequestTopic(kipwire.Struct):
-    """Topics with offsets to commit.
+    """Topics with offsets to commit."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 5, from 6 on see TopicId.
-        partitions ([]TxnOffsetCommitRequestPartition): Partitions of the topic with the offsets to commit.
-    """
+    name: str
+    """Name of the topic. Up to version 5, from 6 on see TopicId."""
+    partitions: list[TxnOffsetCommitRequestPartition]
+    """Partitions of the topic with the offsets to commit."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -122,14 +124,18 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
 class TxnOffsetCommitRequest(kipwire.Message):
     """Sent by a transactional producer to the group coordinator to commit consumer offsets as part of its transaction;
     they take effect only if the transaction commits (KIP-98).
-
-    Attributes:
-        transactional_id (string): Transactional id of the producer.
-        group_id (string): Consumer group the offsets belong to.
-        producer_id (int64): Producer id that was assigned to the transactional id.
-        producer_epoch (int16): Producer's current epoch; a producer with an outdated epoch is fenced.
-        topics ([]TxnOffsetCommitRequestTopic): Topics with offsets to commit.
     """
+
+    transactional_id: str
+    """Transactional id of the producer."""
+    group_id: str
+    """Consumer group the offsets belong to."""
+    producer_id: int
+    """Producer id that was assigned to the transactional id."""
+    producer_epoch: int
+    """Producer's current epoch; a producer with an outdated epoch is fenced."""
+    topics: list[TxnOffsetCommitRequestTopic]
+    """Topics with offsets to commit."""
 
     NAME = "TxnOffsetCommitRequest"
     TYPE = "request"

@@ -24,13 +24,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class TxnOffsetCommitResponsePartition(kipwire.Struct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition's offset; 0 means no error, the offset is pending until the
-            transaction ends.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction ends."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -52,12 +51,12 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
 
 
 class TxnOffsetCommitResponseTopic(kipwire.Struct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic. Up to version 5, from 6 on see TopicId.
-        partitions ([]TxnOffsetCommitResponsePartition): Results of the topic's partitions.
-    """
+    name: str
+    """Name of the topic. Up to version 5, from 6 on see TopicId."""
+    partitions: list[TxnOffsetCommitResponsePartition]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
@@ -92,13 +91,13 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
 
 class TxnOffsetCommitResponse(kipwire.Message):
-    """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
+    """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        topics ([]TxnOffsetCommitResponseTopic): Results grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    topics: list[TxnOffsetCommitResponseTopic]
+    """Results grouped by topic."""
 
     NAME = "TxnOffsetCommitResponse"
     TYPE = "response"

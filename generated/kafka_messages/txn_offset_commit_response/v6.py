@@ -28,13 +28,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
-    """Results of the topic's partitions.
+    """Results of the topic's partitions."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome for this partition's offset; 0 means no error, the offset is pending until the
-            transaction ends.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction ends."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -59,12 +58,12 @@ class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
 
 
 class TxnOffsetCommitResponseTopic(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic. From version 6 on in place of the name.
-        partitions ([]TxnOffsetCommitResponsePartition): Results of the topic's partitions.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic. From version 6 on in place of the name."""
+    partitions: list[TxnOffsetCommitResponsePartition]
+    """Results of the topic's partitions."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -96,13 +95,13 @@ class TxnOffsetCommitResponseTopic(kipwire.FlexibleStruct):
 
 
 class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
+    """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98)."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because this request exceeded a quota; 0
-            if no quota was violated.
-        topics ([]TxnOffsetCommitResponseTopic): Results grouped by topic.
-    """
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
+    violated."""
+    topics: list[TxnOffsetCommitResponseTopic]
+    """Results grouped by topic."""
 
     NAME = "TxnOffsetCommitResponse"
     TYPE = "response"

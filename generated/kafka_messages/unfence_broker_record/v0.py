@@ -21,11 +21,12 @@ pack_iqx = struct.Struct(">iqx").pack
 class UnfenceBrokerRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log that marks a fenced broker as active again; newer metadata versions use
     BrokerRegistrationChangeRecord instead.
-
-    Attributes:
-        id (int32): Id of the broker that is unfenced.
-        epoch (int64): Epoch of the broker registration that is unfenced.
     """
+
+    id: int
+    """Id of the broker that is unfenced."""
+    epoch: int
+    """Epoch of the broker registration that is unfenced."""
 
     NAME = "UnfenceBrokerRecord"
     TYPE = "metadata"

@@ -19,13 +19,14 @@ pack_iqx = struct.Struct(">iqx").pack
 
 
 class UnregisterBrokerRecord(kipwire.FlexibleMessage):
-    """Record in the KRaft metadata log which states that the registration of a broker has been removed from the cluster.
-
-    Attributes:
-        broker_id (int32): Node id of the broker that is no longer registered.
-        broker_epoch (int64): Epoch of the registration that is removed, so that a newer registration of the same broker
-            is left alone.
+    """Record in the KRaft metadata log which states that the registration of a broker has been removed from the
+    cluster.
     """
+
+    broker_id: int
+    """Node id of the broker that is no longer registered."""
+    broker_epoch: int
+    """Epoch of the registration that is removed, so that a newer registration of the same broker is left alone."""
 
     NAME = "UnregisterBrokerRecord"
     TYPE = "metadata"

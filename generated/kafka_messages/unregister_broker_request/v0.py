@@ -21,11 +21,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class UnregisterBrokerRequest(kipwire.FlexibleMessage):
-    """Sent by an admin client to remove the registration of a broker that has left a KRaft cluster for good.
+    """Sent by an admin client to remove the registration of a broker that has left a KRaft cluster for good."""
 
-    Attributes:
-        broker_id (int32): Node id of the broker to remove.
-    """
+    broker_id: int
+    """Node id of the broker to remove."""
 
     NAME = "UnregisterBrokerRequest"
     TYPE = "request"

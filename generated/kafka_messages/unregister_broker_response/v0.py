@@ -21,14 +21,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class UnregisterBrokerResponse(kipwire.FlexibleMessage):
-    """Tells the admin client whether the broker's registration was removed from the cluster metadata.
+    """Tells the admin client whether the broker's registration was removed from the cluster metadata."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 =
-            no quota was violated.
-        error_code (int16): Outcome of the removal; 0 = no error.
-        error_message (string, nullable): Human-readable reason of the failure; null = none.
-    """
+    throttle_time_ms: int
+    """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the removal; 0 = no error."""
+    error_message: str | None
+    """Human-readable reason of the failure; null = none."""
 
     NAME = "UnregisterBrokerResponse"
     TYPE = "response"

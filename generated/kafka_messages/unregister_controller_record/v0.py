@@ -19,11 +19,10 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class UnregisterControllerRecord(kipwire.FlexibleMessage):
-    """Metadata log record that removes the registration of a controller.
+    """Metadata log record that removes the registration of a controller."""
 
-    Attributes:
-        controller_id (int32): Node id of the controller whose registration ends.
-    """
+    controller_id: int
+    """Node id of the controller whose registration ends."""
 
     NAME = "UnregisterControllerRecord"
     TYPE = "metadata"

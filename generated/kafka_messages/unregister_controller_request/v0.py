@@ -21,12 +21,12 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class UnregisterControllerRequest(kipwire.FlexibleMessage):
-    """Asks the active controller to remove the registration of a KRaft controller from the cluster metadata, for instance
-    after the node was decommissioned.
-
-    Attributes:
-        controller_id (int32): Node id of the controller whose registration shall be removed.
+    """Asks the active controller to remove the registration of a KRaft controller from the cluster metadata, for
+    instance after the node was decommissioned.
     """
+
+    controller_id: int
+    """Node id of the controller whose registration shall be removed."""
 
     NAME = "UnregisterControllerRequest"
     TYPE = "request"

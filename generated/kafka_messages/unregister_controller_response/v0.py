@@ -21,15 +21,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class UnregisterControllerResponse(kipwire.FlexibleMessage):
-    """Answers whether a controller's registration was removed from the cluster metadata.
+    """Answers whether a controller's registration was removed from the cluster metadata."""
 
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
-            no quota was violated.
-        error_code (int16): Outcome of the removal as a whole; 0 means no error.
-        error_message (string, nullable): Why the registration was not removed, in words; null if there is nothing to
-            add.
-    """
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the removal as a whole; 0 means no error."""
+    error_message: str | None
+    """Why the registration was not removed, in words; null if there is nothing to add."""
 
     NAME = "UnregisterControllerResponse"
     TYPE = "response"

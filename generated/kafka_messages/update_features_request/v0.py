@@ -25,15 +25,14 @@ pack_hBx = struct.Struct(">hBx").pack
 
 
 class FeatureUpdateKey(kipwire.FlexibleStruct):
-    """The changes to make, at most one per feature.
+    """The changes to make, at most one per feature."""
 
-    Attributes:
-        feature (string): Name of the feature whose finalized level is to change.
-        max_version_level (int16): New finalized level of the feature; a value below 1 asks for its removal, that is,
-            for disabling it.
-        allow_downgrade (bool): True permits a level below the current one or removal; version 0 only, see UpgradeType
-            for later ones.
-    """
+    feature: str
+    """Name of the feature whose finalized level is to change."""
+    max_version_level: int
+    """New finalized level of the feature; a value below 1 asks for its removal, that is, for disabling it."""
+    allow_downgrade: bool
+    """True permits a level below the current one or removal; version 0 only, see UpgradeType for later ones."""
 
     FIELDS = (
         kipwire.Field("feature", "Feature", "string", default="", map_key=True),
@@ -71,14 +70,14 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
 
 
 class UpdateFeaturesRequest(kipwire.FlexibleMessage):
-    """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
-    the active controller (KIP-584).
-
-    Attributes:
-        timeout_ms (int32): Longest time in milliseconds that the change may take before the request fails; default
-            60000. Default: 60000.
-        feature_updates ([]FeatureUpdateKey): The changes to make, at most one per feature.
+    """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out
+    by the active controller (KIP-584).
     """
+
+    timeout_ms: int
+    """Longest time in milliseconds that the change may take before the request fails; default 60000."""
+    feature_updates: list[FeatureUpdateKey]
+    """The changes to make, at most one per feature."""
 
     NAME = "UpdateFeaturesRequest"
     TYPE = "request"

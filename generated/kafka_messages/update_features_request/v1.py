@@ -27,15 +27,15 @@ pack_hbx = struct.Struct(">hbx").pack
 
 
 class FeatureUpdateKey(kipwire.FlexibleStruct):
-    """The changes to make, at most one per feature.
+    """The changes to make, at most one per feature."""
 
-    Attributes:
-        feature (string): Name of the feature whose finalized level is to change.
-        max_version_level (int16): New finalized level of the feature; a value below 1 asks for its removal, that is,
-            for disabling it.
-        upgrade_type (int8): Kind of change that is permitted: 1 (default) upgrade only, 2 safe downgrade without loss
-            of metadata, 3 unsafe downgrade. From version 1 on (KIP-778). Default: 1.
-    """
+    feature: str
+    """Name of the feature whose finalized level is to change."""
+    max_version_level: int
+    """New finalized level of the feature; a value below 1 asks for its removal, that is, for disabling it."""
+    upgrade_type: int
+    """Kind of change that is permitted: 1 (default) upgrade only, 2 safe downgrade without loss of metadata, 3 unsafe
+    downgrade. From version 1 on (KIP-778)."""
 
     FIELDS = (
         kipwire.Field("feature", "Feature", "string", default="", map_key=True),
@@ -72,15 +72,16 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
 
 
 class UpdateFeaturesRequest(kipwire.FlexibleMessage):
-    """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
-    the active controller (KIP-584).
-
-    Attributes:
-        timeout_ms (int32): Longest time in milliseconds that the change may take before the request fails; default
-            60000. Default: 60000.
-        feature_updates ([]FeatureUpdateKey): The changes to make, at most one per feature.
-        validate_only (bool): True = check the changes without making them; default false. From version 1 on.
+    """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out
+    by the active controller (KIP-584).
     """
+
+    timeout_ms: int
+    """Longest time in milliseconds that the change may take before the request fails; default 60000."""
+    feature_updates: list[FeatureUpdateKey]
+    """The changes to make, at most one per feature."""
+    validate_only: bool
+    """True = check the changes without making them; default false. From version 1 on."""
 
     NAME = "UpdateFeaturesRequest"
     TYPE = "request"

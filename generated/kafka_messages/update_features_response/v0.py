@@ -25,13 +25,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class UpdatableFeatureResult(kipwire.FlexibleStruct):
-    """One result per feature to be changed; up to version 1 only.
+    """One result per feature to be changed; up to version 1 only."""
 
-    Attributes:
-        feature (string): Name of the feature that the result is about.
-        error_code (int16): Error of changing this feature; 0 = no error.
-        error_message (string, nullable): Explanation of this feature's error for humans; null = none.
-    """
+    feature: str
+    """Name of the feature that the result is about."""
+    error_code: int
+    """Error of changing this feature; 0 = no error."""
+    error_message: str | None
+    """Explanation of this feature's error for humans; null = none."""
 
     FIELDS = (
         kipwire.Field("feature", "Feature", "string", default="", map_key=True),
@@ -84,14 +85,16 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
 class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per
     feature, later only one for the whole request.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Outcome of the request as a whole; 0 = no error.
-        error_message (string, nullable): Explanation of the request's error for humans; null = none.
-        results ([]UpdatableFeatureResult): One result per feature to be changed; up to version 1 only.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the request as a whole; 0 = no error."""
+    error_message: str | None
+    """Explanation of the request's error for humans; null = none."""
+    results: list[UpdatableFeatureResult]
+    """One result per feature to be changed; up to version 1 only."""
 
     NAME = "UpdateFeaturesResponse"
     TYPE = "response"

@@ -23,13 +23,14 @@ pack_ih = struct.Struct(">ih").pack
 class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per
     feature, later only one for the whole request.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no
-            quota was violated.
-        error_code (int16): Outcome of the request as a whole; 0 = no error.
-        error_message (string, nullable): Explanation of the request's error for humans; null = none.
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
+    error_code: int
+    """Outcome of the request as a whole; 0 = no error."""
+    error_message: str | None
+    """Explanation of the request's error for humans; null = none."""
 
     NAME = "UpdateFeaturesResponse"
     TYPE = "response"

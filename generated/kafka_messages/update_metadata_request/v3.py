@@ -28,18 +28,24 @@ pack_iiiii = struct.Struct(">iiiii").pack
 
 
 class UpdateMetadataPartitionState(kipwire.Struct):
-    """State of a partition, as brokers report it to clients.
+    """State of a partition, as brokers report it to clients."""
 
-    Attributes:
-        topic_name (string): Name of the topic. Up to version 4; later ones group by topic.
-        partition_index (int32): Number of the partition within the topic.
-        controller_epoch (int32): Epoch of the controller that last changed this state.
-        leader (int32): Broker that leads the partition.
-        leader_epoch (int32): Number of this leadership.
-        isr ([]int32): Brokers whose replicas are in sync.
-        zk_version (int32): Version of the partition's state in ZooKeeper.
-        replicas ([]int32): Brokers that hold a replica.
-    """
+    topic_name: str
+    """Name of the topic. Up to version 4; later ones group by topic."""
+    partition_index: int
+    """Number of the partition within the topic."""
+    controller_epoch: int
+    """Epoch of the controller that last changed this state."""
+    leader: int
+    """Broker that leads the partition."""
+    leader_epoch: int
+    """Number of this leadership."""
+    isr: list[int]
+    """Brokers whose replicas are in sync."""
+    zk_version: int
+    """Version of the partition's state in ZooKeeper."""
+    replicas: list[int]
+    """Brokers that hold a replica."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", ignorable=True, entity_type="topicName"),
@@ -107,14 +113,16 @@ class UpdateMetadataPartitionState(kipwire.Struct):
 
 
 class UpdateMetadataEndpoint(kipwire.Struct):
-    """The addresses of its listeners. Since version 1.
+    """The addresses of its listeners. Since version 1."""
 
-    Attributes:
-        port (int32): TCP port of the listener.
-        host (string): Host name or address of the listener.
-        listener (string): Name of the listener. Since version 3 (KIP-103).
-        security_protocol (int16): How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    port: int
+    """TCP port of the listener."""
+    host: str
+    """Host name or address of the listener."""
+    listener: str
+    """Name of the listener. Since version 3 (KIP-103)."""
+    security_protocol: int
+    """How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("port", "Port", "int32", default=0),
@@ -160,13 +168,14 @@ class UpdateMetadataEndpoint(kipwire.Struct):
 
 
 class UpdateMetadataBroker(kipwire.Struct):
-    """The brokers that are alive.
+    """The brokers that are alive."""
 
-    Attributes:
-        id (int32): Id of the broker.
-        endpoints ([]UpdateMetadataEndpoint): The addresses of its listeners. Since version 1.
-        rack (string, nullable): Rack of the broker; null if none is set. Since version 2 (KIP-36).
-    """
+    id: int
+    """Id of the broker."""
+    endpoints: list[UpdateMetadataEndpoint]
+    """The addresses of its listeners. Since version 1."""
+    rack: str | None
+    """Rack of the broker; null if none is set. Since version 2 (KIP-36)."""
 
     FIELDS = (
         kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
@@ -212,16 +221,18 @@ class UpdateMetadataBroker(kipwire.Struct):
 
 
 class UpdateMetadataRequest(kipwire.Message):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster pushed the state of partitions and live brokers to every
-    broker with it. KRaft brokers replay the metadata log instead.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        ungrouped_partition_states ([]UpdateMetadataPartitionState): The partitions, each with the name of its topic. Up
-            to version 4; from 5 on see TopicStates.
-        live_brokers ([]UpdateMetadataBroker): The brokers that are alive.
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster pushed the state of partitions and live brokers to
+    every broker with it. KRaft brokers replay the metadata log instead.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    ungrouped_partition_states: list[UpdateMetadataPartitionState]
+    """The partitions, each with the name of its topic. Up to version 4; from 5 on see TopicStates."""
+    live_brokers: list[UpdateMetadataBroker]
+    """The brokers that are alive."""
 
     NAME = "UpdateMetadataRequest"
     TYPE = "request"

@@ -39,19 +39,24 @@ pack_iiq = struct.Struct(">iiq").pack
 
 
 class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
-    """State of a partition, as brokers report it to clients.
+    """State of a partition, as brokers report it to clients."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        controller_epoch (int32): Epoch of the controller that last changed this state.
-        leader (int32): Broker that leads the partition.
-        leader_epoch (int32): Number of this leadership.
-        isr ([]int32): Brokers whose replicas are in sync.
-        zk_version (int32): Version of the partition's state in ZooKeeper.
-        replicas ([]int32): Brokers that hold a replica.
-        offline_replicas ([]int32): Those of them whose replica is offline, e.g. because of a failed disk. Since version
-            4 (KIP-112).
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    controller_epoch: int
+    """Epoch of the controller that last changed this state."""
+    leader: int
+    """Broker that leads the partition."""
+    leader_epoch: int
+    """Number of this leadership."""
+    isr: list[int]
+    """Brokers whose replicas are in sync."""
+    zk_version: int
+    """Version of the partition's state in ZooKeeper."""
+    replicas: list[int]
+    """Brokers that hold a replica."""
+    offline_replicas: list[int]
+    """Those of them whose replica is offline, e.g. because of a failed disk. Since version 4 (KIP-112)."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -130,13 +135,14 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
 
 
 class UpdateMetadataTopicState(kipwire.FlexibleStruct):
-    """The partitions, grouped by topic. Since version 5.
+    """The partitions, grouped by topic. Since version 5."""
 
-    Attributes:
-        topic_name (string): Name of the topic.
-        topic_id (uuid): Unique id of the topic. Since version 7 (KIP-516).
-        partition_states ([]UpdateMetadataPartitionState): The partitions of the topic.
-    """
+    topic_name: str
+    """Name of the topic."""
+    topic_id: uuid.UUID
+    """Unique id of the topic. Since version 7 (KIP-516)."""
+    partition_states: list[UpdateMetadataPartitionState]
+    """The partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -184,14 +190,16 @@ class UpdateMetadataTopicState(kipwire.FlexibleStruct):
 
 
 class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
-    """The addresses of its listeners. Since version 1.
+    """The addresses of its listeners. Since version 1."""
 
-    Attributes:
-        port (int32): TCP port of the listener.
-        host (string): Host name or address of the listener.
-        listener (string): Name of the listener. Since version 3 (KIP-103).
-        security_protocol (int16): How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
-    """
+    port: int
+    """TCP port of the listener."""
+    host: str
+    """Host name or address of the listener."""
+    listener: str
+    """Name of the listener. Since version 3 (KIP-103)."""
+    security_protocol: int
+    """How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
         kipwire.Field("port", "Port", "int32", default=0),
@@ -241,13 +249,14 @@ class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
 
 
 class UpdateMetadataBroker(kipwire.FlexibleStruct):
-    """The brokers that are alive.
+    """The brokers that are alive."""
 
-    Attributes:
-        id (int32): Id of the broker.
-        endpoints ([]UpdateMetadataEndpoint): The addresses of its listeners. Since version 1.
-        rack (string, nullable): Rack of the broker; null if none is set. Since version 2 (KIP-36).
-    """
+    id: int
+    """Id of the broker."""
+    endpoints: list[UpdateMetadataEndpoint]
+    """The addresses of its listeners. Since version 1."""
+    rack: str | None
+    """Rack of the broker; null if none is set. Since version 2 (KIP-36)."""
 
     FIELDS = (
         kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
@@ -296,17 +305,21 @@ class UpdateMetadataBroker(kipwire.FlexibleStruct):
 
 
 class UpdateMetadataRequest(kipwire.FlexibleMessage):
-    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster pushed the state of partitions and live brokers to every
-    broker with it. KRaft brokers replay the metadata log instead.
-
-    Attributes:
-        controller_id (int32): Broker id of the controller that sends the request.
-        controller_epoch (int32): Epoch of that controller; a broker refuses requests of an earlier one.
-        broker_epoch (int64): Epoch of the broker that this goes to, by which it refuses what was meant for its earlier
-            incarnation; -1 if unknown. Since version 5 (KIP-380). Default: -1.
-        topic_states ([]UpdateMetadataTopicState): The partitions, grouped by topic. Since version 5.
-        live_brokers ([]UpdateMetadataBroker): The brokers that are alive.
+    """Up to Kafka 3.9 the controller of a ZooKeeper-based cluster pushed the state of partitions and live brokers to
+    every broker with it. KRaft brokers replay the metadata log instead.
     """
+
+    controller_id: int
+    """Broker id of the controller that sends the request."""
+    controller_epoch: int
+    """Epoch of that controller; a broker refuses requests of an earlier one."""
+    broker_epoch: int
+    """Epoch of the broker that this goes to, by which it refuses what was meant for its earlier incarnation; -1 if
+    unknown. Since version 5 (KIP-380)."""
+    topic_states: list[UpdateMetadataTopicState]
+    """The partitions, grouped by topic. Since version 5."""
+    live_brokers: list[UpdateMetadataBroker]
+    """The brokers that are alive."""
 
     NAME = "UpdateMetadataRequest"
     TYPE = "request"

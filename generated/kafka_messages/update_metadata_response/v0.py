@@ -16,12 +16,12 @@ __all__ = ["UpdateMetadataResponse"]
 
 
 class UpdateMetadataResponse(kipwire.Message):
-    """With it a broker acknowledged the metadata that the controller of a ZooKeeper-based cluster had pushed, up to Kafka
-    3.9.
-
-    Attributes:
-        error_code (int16): Outcome of the request, such as a stale controller epoch; 0 means no error.
+    """With it a broker acknowledged the metadata that the controller of a ZooKeeper-based cluster had pushed, up to
+    Kafka 3.9.
     """
+
+    error_code: int
+    """Outcome of the request, such as a stale controller epoch; 0 means no error."""
 
     NAME = "UpdateMetadataResponse"
     TYPE = "response"

@@ -29,13 +29,14 @@ pack_ii16s = struct.Struct(">ii16s").pack
 
 
 class Listener(kipwire.FlexibleStruct):
-    """Endpoints under which the voter can now be reached; they replace those on record.
+    """Endpoints under which the voter can now be reached; they replace those on record."""
 
-    Attributes:
-        name (string): Listener name of the endpoint; unique within the list.
-        host (string): Host name or IP address of the endpoint.
-        port (uint16): TCP port of the endpoint.
-    """
+    name: str
+    """Listener name of the endpoint; unique within the list."""
+    host: str
+    """Host name or IP address of the endpoint."""
+    port: int
+    """TCP port of the endpoint."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -82,12 +83,12 @@ class Listener(kipwire.FlexibleStruct):
 
 
 class KRaftVersionFeature(kipwire.FlexibleStruct):
-    """Range of kraft.version feature levels the voter's software can handle.
+    """Range of kraft.version feature levels the voter's software can handle."""
 
-    Attributes:
-        min_supported_version (int16): Lowest kraft.version level the voter supports.
-        max_supported_version (int16): Highest kraft.version level the voter supports.
-    """
+    min_supported_version: int
+    """Lowest kraft.version level the voter supports."""
+    max_supported_version: int
+    """Highest kraft.version level the voter supports."""
 
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
@@ -112,21 +113,23 @@ class KRaftVersionFeature(kipwire.FlexibleStruct):
 
 
 class UpdateRaftVoterRequest(kipwire.FlexibleMessage):
-    """Sent by a KRaft voter to the quorum leader to bring its own endpoints and supported kraft.version range up to date
-    in the voter set (KIP-853).
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the sender belongs to, so that a request to the wrong cluster
-            is refused; null skips the check.
-        current_leader_epoch (int32): Quorum epoch the sender knows; the leader refuses the update if it is not the
-            current one.
-        voter_id (int32): Node id of the voter being updated.
-        voter_directory_id (uuid): Id of the voter's metadata log directory, which together with voter_id identifies the
-            replica.
-        listeners ([]Listener): Endpoints under which the voter can now be reached; they replace those on record.
-        kraft_version_feature (KRaftVersionFeature): Range of kraft.version feature levels the voter's software can
-            handle.
+    """Sent by a KRaft voter to the quorum leader to bring its own endpoints and supported kraft.version range up to
+    date in the voter set (KIP-853).
     """
+
+    cluster_id: str | None
+    """Id of the cluster the sender belongs to, so that a request to the wrong cluster is refused; null skips the
+    check."""
+    current_leader_epoch: int
+    """Quorum epoch the sender knows; the leader refuses the update if it is not the current one."""
+    voter_id: int
+    """Node id of the voter being updated."""
+    voter_directory_id: uuid.UUID
+    """Id of the voter's metadata log directory, which together with voter_id identifies the replica."""
+    listeners: list[Listener]
+    """Endpoints under which the voter can now be reached; they replace those on record."""
+    kraft_version_feature: KRaftVersionFeature
+    """Range of kraft.version feature levels the voter's software can handle."""
 
     NAME = "UpdateRaftVoterRequest"
     TYPE = "request"

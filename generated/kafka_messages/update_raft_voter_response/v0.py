@@ -27,14 +27,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class CurrentLeader(kipwire.FlexibleStruct):
-    """The quorum leader as far as the answering node knows it; a tagged field (KIP-482).
+    """The quorum leader as far as the answering node knows it; a tagged field (KIP-482)."""
 
-    Attributes:
-        leader_id (int32): Node id of the leader, -1 if unknown. Default: -1.
-        leader_epoch (int32): Latest quorum epoch known to the answering node, -1 if unknown. Default: -1.
-        host (string): Host name or IP address of the leader.
-        port (int32): TCP port of the leader.
-    """
+    leader_id: int
+    """Node id of the leader, -1 if unknown."""
+    leader_epoch: int
+    """Latest quorum epoch known to the answering node, -1 if unknown."""
+    host: str
+    """Host name or IP address of the leader."""
+    port: int
+    """TCP port of the leader."""
 
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
@@ -74,15 +76,16 @@ class CurrentLeader(kipwire.FlexibleStruct):
 
 
 class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
-    """The answer to a voter that wants its entry in the voter set updated, with a pointer to the quorum leader (KIP-853).
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds for which the sender should hold back because of a quota; 0 when no quota
-            was violated.
-        error_code (int16): Outcome of the update as a whole; 0 means no error.
-        current_leader (CurrentLeader, tag 0): The quorum leader as far as the answering node knows it; a tagged field
-            (KIP-482).
+    """The answer to a voter that wants its entry in the voter set updated, with a pointer to the quorum leader
+    (KIP-853).
     """
+
+    throttle_time_ms: int
+    """Milliseconds for which the sender should hold back because of a quota; 0 when no quota was violated."""
+    error_code: int
+    """Outcome of the update as a whole; 0 means no error."""
+    current_leader = kipwire.LazyStruct(CurrentLeader)
+    """The quorum leader as far as the answering node knows it; a tagged field (KIP-482)."""
 
     NAME = "UpdateRaftVoterResponse"
     TYPE = "response"
@@ -133,5 +136,3 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
             write_struct(CurrentLeader, self.current_leader, parts)
             fields.append((0, b"".join(parts)))
         return fields
-
-    current_leader = kipwire.LazyStruct(CurrentLeader)

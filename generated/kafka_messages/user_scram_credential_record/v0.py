@@ -23,17 +23,20 @@ pack_ix = struct.Struct(">ix").pack
 class UserScramCredentialRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that stores one SCRAM credential of a user, replacing an earlier one for the
     same mechanism.
-
-    Attributes:
-        name (string): User who logs in with the credential.
-        mechanism (int8): SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
-        salt (bytes): Random bytes that were mixed into the password; sent to the client during login.
-        stored_key (bytes): SCRAM stored_key, against which the server checks the client's proof that it knows the
-            password.
-        server_key (bytes): SCRAM server_key, with which the server proves to the client that it knows the credential.
-        iterations (int32): Number of hash iterations used to derive the salted password; sent to the client during
-            login.
     """
+
+    name: str
+    """User who logs in with the credential."""
+    mechanism: int
+    """SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
+    salt: bytes
+    """Random bytes that were mixed into the password; sent to the client during login."""
+    stored_key: bytes
+    """SCRAM stored_key, against which the server checks the client's proof that it knows the password."""
+    server_key: bytes
+    """SCRAM server_key, with which the server proves to the client that it knows the credential."""
+    iterations: int
+    """Number of hash iterations used to derive the salted password; sent to the client during login."""
 
     NAME = "UserScramCredentialRecord"
     TYPE = "metadata"

@@ -27,20 +27,25 @@ pack_iii16s16siqBx = struct.Struct(">iii16s16siqBx").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The partitions an election is held for.
+    """The partitions an election is held for."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic; 0 for the metadata log.
-        replica_epoch (int32): Epoch of the replica that asks for the vote; for a pre-vote it has not been raised yet.
-        replica_id (int32): Node id of the replica that asks for the vote.
-        replica_directory_id (uuid): Id of the log directory of the asking replica, which with replica_id identifies it.
-            Since version 1 (KIP-853).
-        voter_directory_id (uuid): Id of the log directory of the voter being asked. Since version 1 (KIP-853).
-        last_offset_epoch (int32): Leader epoch of the last record in the asking replica's log; with last_offset it
-            shows how up to date the log is.
-        last_offset (int64): End offset of the asking replica's log, compared with the voter's own.
-        pre_vote (bool): true = only a pre-vote that changes no epoch, false = a real vote. Since version 2 (KIP-996).
-    """
+    partition_index: int
+    """Number of the partition within the topic; 0 for the metadata log."""
+    replica_epoch: int
+    """Epoch of the replica that asks for the vote; for a pre-vote it has not been raised yet."""
+    replica_id: int
+    """Node id of the replica that asks for the vote."""
+    replica_directory_id: uuid.UUID
+    """Id of the log directory of the asking replica, which with replica_id identifies it. Since version 1 (KIP-853)."""
+    voter_directory_id: uuid.UUID
+    """Id of the log directory of the voter being asked. Since version 1 (KIP-853)."""
+    last_offset_epoch: int
+    """Leader epoch of the last record in the asking replica's log; with last_offset it shows how up to date the log
+    is."""
+    last_offset: int
+    """End offset of the asking replica's log, compared with the voter's own."""
+    pre_vote: bool
+    """true = only a pre-vote that changes no epoch, false = a real vote. Since version 2 (KIP-996)."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -110,12 +115,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The replicated logs an election is held for; in practice just __cluster_metadata.
+    """The replicated logs an election is held for; in practice just __cluster_metadata."""
 
-    Attributes:
-        topic_name (string): Name of the topic holding the log.
-        partitions ([]PartitionData): The partitions an election is held for.
-    """
+    topic_name: str
+    """Name of the topic holding the log."""
+    partitions: list[PartitionData]
+    """The partitions an election is held for."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -151,15 +156,16 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class VoteRequest(kipwire.FlexibleMessage):
-    """Sent by a KRaft voter that wants to become leader of the metadata quorum to the other voters, asking for their vote
-    (KIP-595); as a pre-vote it only sounds out whether an election could be won (KIP-996).
-
-    Attributes:
-        cluster_id (string, nullable): Id of the cluster the candidate belongs to, to reject requests gone astray; null
-            = not given. Default: null.
-        voter_id (int32): Node id of the voter being asked. Since version 1 (KIP-853); -1 = not set. Default: -1.
-        topics ([]TopicData): The replicated logs an election is held for; in practice just __cluster_metadata.
+    """Sent by a KRaft voter that wants to become leader of the metadata quorum to the other voters, asking for their
+    vote (KIP-595); as a pre-vote it only sounds out whether an election could be won (KIP-996).
     """
+
+    cluster_id: str | None
+    """Id of the cluster the candidate belongs to, to reject requests gone astray; null = not given."""
+    voter_id: int
+    """Node id of the voter being asked. Since version 1 (KIP-853); -1 = not set."""
+    topics: list[TopicData]
+    """The replicated logs an election is held for; in practice just __cluster_metadata."""
 
     NAME = "VoteRequest"
     TYPE = "request"

@@ -28,15 +28,18 @@ pack_ihiiBx = struct.Struct(">ihiiBx").pack
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """The answer per partition.
+    """The answer per partition."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Outcome of the vote for this partition; 0 = no error.
-        leader_id (int32): Node id of the leader the voter knows of; -1 = unknown.
-        leader_epoch (int32): Newest leader epoch the voter knows of.
-        vote_granted (bool): true = the voter gives its vote (or pre-vote) to the asking replica.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Outcome of the vote for this partition; 0 = no error."""
+    leader_id: int
+    """Node id of the leader the voter knows of; -1 = unknown."""
+    leader_epoch: int
+    """Newest leader epoch the voter knows of."""
+    vote_granted: bool
+    """true = the voter gives its vote (or pre-vote) to the asking replica."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -80,12 +83,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class TopicData(kipwire.FlexibleStruct):
-    """The replicated logs voted on.
+    """The replicated logs voted on."""
 
-    Attributes:
-        topic_name (string): Name of the topic holding the log.
-        partitions ([]PartitionData): The answer per partition.
-    """
+    topic_name: str
+    """Name of the topic holding the log."""
+    partitions: list[PartitionData]
+    """The answer per partition."""
 
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
@@ -121,13 +124,14 @@ class TopicData(kipwire.FlexibleStruct):
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
-    """Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853).
+    """Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853)."""
 
-    Attributes:
-        node_id (int32): Node id the address belongs to.
-        host (string): Host name or address of the node.
-        port (uint16): TCP port of the node.
-    """
+    node_id: int
+    """Node id the address belongs to."""
+    host: str
+    """Host name or address of the node."""
+    port: int
+    """TCP port of the node."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -165,15 +169,14 @@ class NodeEndpoint(kipwire.FlexibleStruct):
 
 
 class VoteResponse(kipwire.FlexibleMessage):
-    """A voter's answer to a replica that asked for its vote in a KRaft leader election (KIP-595).
+    """A voter's answer to a replica that asked for its vote in a KRaft leader election (KIP-595)."""
 
-    Attributes:
-        error_code (int16): Outcome of the request as a whole; 0 = no error. Problems of a single partition are in its
-            own error_code.
-        topics ([]TopicData): The replicated logs voted on.
-        node_endpoints ([]NodeEndpoint, tag 0): Addresses of the leaders named in the partitions. Tagged field since
-            version 1 (KIP-853).
-    """
+    error_code: int
+    """Outcome of the request as a whole; 0 = no error. Problems of a single partition are in its own error_code."""
+    topics: list[TopicData]
+    """The replicated logs voted on."""
+    node_endpoints: list[NodeEndpoint]
+    """Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853)."""
 
     NAME = "VoteResponse"
     TYPE = "response"

@@ -29,13 +29,14 @@ pack_i16s = struct.Struct(">i16s").pack
 
 
 class Endpoint(kipwire.FlexibleStruct):
-    """Addresses at which the voter can be reached, one per listener.
+    """Addresses at which the voter can be reached, one per listener."""
 
-    Attributes:
-        name (string): Name of the listener.
-        host (string): Host name or address of the listener.
-        port (uint16): Port of the listener.
-    """
+    name: str
+    """Name of the listener."""
+    host: str
+    """Host name or address of the listener."""
+    port: int
+    """Port of the listener."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
@@ -82,12 +83,12 @@ class Endpoint(kipwire.FlexibleStruct):
 
 
 class KRaftVersionFeature(kipwire.FlexibleStruct):
-    """Range of kraft.version feature levels the voter supports.
+    """Range of kraft.version feature levels the voter supports."""
 
-    Attributes:
-        min_supported_version (int16): Lowest kraft.version level the voter supports.
-        max_supported_version (int16): Highest kraft.version level the voter supports.
-    """
+    min_supported_version: int
+    """Lowest kraft.version level the voter supports."""
+    max_supported_version: int
+    """Highest kraft.version level the voter supports."""
 
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
@@ -112,15 +113,16 @@ class KRaftVersionFeature(kipwire.FlexibleStruct):
 
 
 class Voter(kipwire.FlexibleStruct):
-    """All voters of the quorum.
+    """All voters of the quorum."""
 
-    Attributes:
-        voter_id (int32): Node id of the voter.
-        voter_directory_id (uuid): Id of the metadata log directory of the voter; tells a replaced disk from the
-            original one.
-        endpoints ([]Endpoint): Addresses at which the voter can be reached, one per listener.
-        kraft_version_feature (KRaftVersionFeature): Range of kraft.version feature levels the voter supports.
-    """
+    voter_id: int
+    """Node id of the voter."""
+    voter_directory_id: uuid.UUID
+    """Id of the metadata log directory of the voter; tells a replaced disk from the original one."""
+    endpoints: list[Endpoint]
+    """Addresses at which the voter can be reached, one per listener."""
+    kraft_version_feature: KRaftVersionFeature
+    """Range of kraft.version feature levels the voter supports."""
 
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
@@ -167,11 +169,12 @@ class Voter(kipwire.FlexibleStruct):
 class VotersRecord(kipwire.FlexibleMessage):
     """Control record in the KRaft metadata log and its snapshots that stores the complete set of voters of the quorum
     (KIP-853).
-
-    Attributes:
-        version (int16): Version of this record's schema.
-        voters ([]Voter): All voters of the quorum.
     """
+
+    version: int
+    """Version of this record's schema."""
+    voters: list[Voter]
+    """All voters of the quorum."""
 
     NAME = "VotersRecord"
     TYPE = "data"

@@ -29,14 +29,16 @@ pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.FlexibleStruct):
-    """Ranges of offsets whose delivery state has changed.
+    """Ranges of offsets whose delivery state has changed."""
 
-    Attributes:
-        first_offset (int64): First offset of the range.
-        last_offset (int64): Last offset of the range, inclusive.
-        delivery_state (int8): Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived.
-        delivery_count (int16): How many times delivery of these records has been attempted.
-    """
+    first_offset: int
+    """First offset of the range."""
+    last_offset: int
+    """Last offset of the range, inclusive."""
+    delivery_state: int
+    """Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived."""
+    delivery_count: int
+    """How many times delivery of these records has been attempted."""
 
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -67,18 +69,20 @@ class StateBatch(kipwire.FlexibleStruct):
 
 
 class PartitionData(kipwire.FlexibleStruct):
-    """State to store for single partitions of the topic.
+    """State to store for single partitions of the topic."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        state_epoch (int32): Epoch of the share-partition's state; it rises when the state is initialised afresh, and
-            writes under an older one are refused.
-        leader_epoch (int32): Leader epoch of the partition as known to the sender, by which writes of a deposed leader
-            are fenced off.
-        start_offset (int64): First offset still in flight for the group, with everything before it finished; -1 to
-            leave the stored value alone.
-        state_batches ([]StateBatch): Ranges of offsets whose delivery state has changed.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    state_epoch: int
+    """Epoch of the share-partition's state; it rises when the state is initialised afresh, and writes under an older
+    one are refused."""
+    leader_epoch: int
+    """Leader epoch of the partition as known to the sender, by which writes of a deposed leader are fenced off."""
+    start_offset: int
+    """First offset still in flight for the group, with everything before it finished; -1 to leave the stored value
+    alone."""
+    state_batches: list[StateBatch]
+    """Ranges of offsets whose delivery state has changed."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -119,12 +123,12 @@ class PartitionData(kipwire.FlexibleStruct):
 
 
 class WriteStateData(kipwire.FlexibleStruct):
-    """State to store, grouped by topic.
+    """State to store, grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        partitions ([]PartitionData): State to store for single partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    partitions: list[PartitionData]
+    """State to store for single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -154,11 +158,12 @@ class WriteStateData(kipwire.FlexibleStruct):
 class WriteShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by the leader of share-partitions to the share coordinator to persist how far delivery to a share group has
     come (KIP-932).
-
-    Attributes:
-        group_id (string): Id of the share group the state belongs to.
-        topics ([]WriteStateData): State to store, grouped by topic.
     """
+
+    group_id: str
+    """Id of the share group the state belongs to."""
+    topics: list[WriteStateData]
+    """State to store, grouped by topic."""
 
     NAME = "WriteShareGroupStateRequest"
     TYPE = "request"

@@ -27,14 +27,14 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class PartitionResult(kipwire.FlexibleStruct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        error_code (int16): Outcome of the write for this partition, such as a fenced epoch; 0 means no error.
-        error_message (string, nullable): Why the state of this partition was not stored, in words; null if there is
-            nothing to add. Default: null.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome of the write for this partition, such as a fenced epoch; 0 means no error."""
+    error_message: str | None
+    """Why the state of this partition was not stored, in words; null if there is nothing to add."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -75,12 +75,12 @@ class PartitionResult(kipwire.FlexibleStruct):
 
 
 class WriteStateResult(kipwire.FlexibleStruct):
-    """Results grouped by topic.
+    """Results grouped by topic."""
 
-    Attributes:
-        topic_id (uuid): Unique id of the topic.
-        partitions ([]PartitionResult): Results for the single partitions of the topic.
-    """
+    topic_id: uuid.UUID
+    """Unique id of the topic."""
+    partitions: list[PartitionResult]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -108,11 +108,10 @@ class WriteStateResult(kipwire.FlexibleStruct):
 
 
 class WriteShareGroupStateResponse(kipwire.FlexibleMessage):
-    """The share coordinator's report on which share-partition states it stored (KIP-932).
+    """The share coordinator's report on which share-partition states it stored (KIP-932)."""
 
-    Attributes:
-        results ([]WriteStateResult): Results grouped by topic.
-    """
+    results: list[WriteStateResult]
+    """Results grouped by topic."""
 
     NAME = "WriteShareGroupStateResponse"
     TYPE = "response"

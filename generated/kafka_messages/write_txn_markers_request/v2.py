@@ -26,12 +26,12 @@ pack_qhB = struct.Struct(">qhB").pack
 
 
 class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
-    """Partitions that get this marker, grouped by topic.
+    """Partitions that get this marker, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partition_indexes ([]int32): Numbers of the partitions of the topic that get the marker.
-    """
+    name: str
+    """Name of the topic."""
+    partition_indexes: list[int]
+    """Numbers of the partitions of the topic that get the marker."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -77,18 +77,22 @@ class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
 
 
 class WritableTxnMarker(kipwire.FlexibleStruct):
-    """The markers to write, one entry per finished transaction.
+    """The markers to write, one entry per finished transaction."""
 
-    Attributes:
-        producer_id (int64): Id of the producer whose transaction ends.
-        producer_epoch (int16): Epoch of that producer; leaders use it to reject markers that are out of date.
-        transaction_result (bool): True if the transaction was committed, false if it was aborted.
-        topics ([]WritableTxnMarkerTopic): Partitions that get this marker, grouped by topic.
-        coordinator_epoch (int32): Leader epoch of the coordinator's partition of the transaction log, so that markers
-            from a replaced coordinator are recognised.
-        transaction_version (int8): Transaction protocol version the transaction ran under; 0 and 1 stand for the older
-            protocol, 2 for the hardened one of KIP-890. Since version 2; 0 by default.
-    """
+    producer_id: int
+    """Id of the producer whose transaction ends."""
+    producer_epoch: int
+    """Epoch of that producer; leaders use it to reject markers that are out of date."""
+    transaction_result: bool
+    """True if the transaction was committed, false if it was aborted."""
+    topics: list[WritableTxnMarkerTopic]
+    """Partitions that get this marker, grouped by topic."""
+    coordinator_epoch: int
+    """Leader epoch of the coordinator's partition of the transaction log, so that markers from a replaced coordinator
+    are recognised."""
+    transaction_version: int
+    """Transaction protocol version the transaction ran under; 0 and 1 stand for the older protocol, 2 for the hardened
+    one of KIP-890. Since version 2; 0 by default."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -138,10 +142,10 @@ class WritableTxnMarker(kipwire.FlexibleStruct):
 class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
     """Sent by a transaction coordinator to partition leaders to have commit or abort markers written to the logs a
     transaction touched (KIP-98).
-
-    Attributes:
-        markers ([]WritableTxnMarker): The markers to write, one entry per finished transaction.
     """
+
+    markers: list[WritableTxnMarker]
+    """The markers to write, one entry per finished transaction."""
 
     NAME = "WriteTxnMarkersRequest"
     TYPE = "request"

@@ -30,12 +30,12 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class WritableTxnMarkerPartitionResult(kipwire.FlexibleStruct):
-    """Results for the single partitions of the topic.
+    """Results for the single partitions of the topic."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within its topic.
-        error_code (int16): Outcome of writing the marker to this partition; 0 means no error.
-    """
+    partition_index: int
+    """Number of the partition within its topic."""
+    error_code: int
+    """Outcome of writing the marker to this partition; 0 means no error."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -60,12 +60,12 @@ class WritableTxnMarkerPartitionResult(kipwire.FlexibleStruct):
 
 
 class WritableTxnMarkerTopicResult(kipwire.FlexibleStruct):
-    """Results for this marker, grouped by topic.
+    """Results for this marker, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partitions ([]WritableTxnMarkerPartitionResult): Results for the single partitions of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partitions: list[WritableTxnMarkerPartitionResult]
+    """Results for the single partitions of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -103,12 +103,12 @@ class WritableTxnMarkerTopicResult(kipwire.FlexibleStruct):
 
 
 class WritableTxnMarkerResult(kipwire.FlexibleStruct):
-    """Results, one entry per marker of the request.
+    """Results, one entry per marker of the request."""
 
-    Attributes:
-        producer_id (int64): Id of the producer whose transaction the marker ends.
-        topics ([]WritableTxnMarkerTopicResult): Results for this marker, grouped by topic.
-    """
+    producer_id: int
+    """Id of the producer whose transaction the marker ends."""
+    topics: list[WritableTxnMarkerTopicResult]
+    """Results for this marker, grouped by topic."""
 
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -135,11 +135,10 @@ class WritableTxnMarkerResult(kipwire.FlexibleStruct):
 
 
 class WriteTxnMarkersResponse(kipwire.FlexibleMessage):
-    """A broker's report to the transaction coordinator on which markers it has written (KIP-98).
+    """A broker's report to the transaction coordinator on which markers it has written (KIP-98)."""
 
-    Attributes:
-        markers ([]WritableTxnMarkerResult): Results, one entry per marker of the request.
-    """
+    markers: list[WritableTxnMarkerResult]
+    """Results, one entry per marker of the request."""
 
     NAME = "WriteTxnMarkersResponse"
     TYPE = "response"

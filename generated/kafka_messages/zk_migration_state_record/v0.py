@@ -21,11 +21,11 @@ pack_bx = struct.Struct(">bx").pack
 class ZkMigrationStateRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that says how far the migration of a cluster from ZooKeeper to KRaft has come
     (KIP-866).
-
-    Attributes:
-        zk_migration_state (int8): Stage of the migration: 0 none (the cluster was created with KRaft), 1 migration with
-            writes to both sides, 2 before the metadata was copied, 3 completed, 4 still with ZooKeeper.
     """
+
+    zk_migration_state: int
+    """Stage of the migration: 0 none (the cluster was created with KRaft), 1 migration with writes to both sides, 2
+    before the metadata was copied, 3 completed, 4 still with ZooKeeper."""
 
     NAME = "ZkMigrationStateRecord"
     TYPE = "metadata"

@@ -24,22 +24,29 @@ class MessageAndOffset(kipwire.Message):
     """An entry of a message set: one message, or several that are compressed into the value of one. The version is the
     magic byte: 0 before Kafka 0.10, 1 from there to 0.11.
 
-    Attributes:
-        offset (int64): Place of the message in its partition. If it is compressed, that of the last message inside;
-            inside of version 1, relative to the first.
-        compression_type (int8, 3 bits): How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.
-        timestamp_type (bool): Who set the timestamp: false the producer, true the broker when it appended the message.
-            Without meaning in version 0, which has none.
-        unused_bits (int8, 4 bits): Without meaning. Kafka writes 0 and does not look at them, so they are kept.
-        timestamp (int64): Milliseconds since 1970; -1 if there is none. Default: -1.
-        key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
-        value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
-            Default: null.
+    Computed:
         message_size (int32, computed size): Bytes of the message after this field.
         crc (uint32, computed crc32): CRC-32 of everything after it.
         magic (int8, always 1): Number of the message format.
         attributes (int8, made of bits): Flags of the message.
     """
+
+    offset: int
+    """Place of the message in its partition. If it is compressed, that of the last message inside; inside of version 1,
+    relative to the first."""
+    compression_type: int
+    """How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4."""
+    timestamp_type: bool
+    """Who set the timestamp: false the producer, true the broker when it appended the message. Without meaning in
+    version 0, which has none."""
+    unused_bits: int
+    """Without meaning. Kafka writes 0 and does not look at them, so they are kept."""
+    timestamp: int
+    """Milliseconds since 1970; -1 if there is none."""
+    key: bytes | None
+    """Decides the partition and what compaction keeps; null if there is none."""
+    value: bytes | None
+    """The contents; null deletes the key under compaction. If compressed, a message set."""
 
     NAME = "MessageAndOffset"
     TYPE = "layout"

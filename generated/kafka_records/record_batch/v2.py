@@ -26,33 +26,47 @@ class RecordBatch(kipwire.Message):
     """Records that share one header, as logs and messages hold them since Kafka 0.11. The version is the magic byte.
     Decompress the records if need be, then read them with Records.
 
-    Attributes:
-        base_offset (int64): Offset that the records' OffsetDelta counts from. 0 from producers; the broker sets it.
-        partition_leader_epoch (int32): Number of the leadership under which the batch was appended; -1 from producers.
-            The broker sets it, so no checksum covers it. Default: -1.
-        compression_type (int16, 3 bits): How the records are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
-        timestamp_type (bool): Who set the timestamps: false the producer, true the broker, which then is max_timestamp
-            for all records.
-        is_transactional (bool): Whether the batch is part of a transaction.
-        is_control (bool): Whether the records are control records, which applications do not see.
-        has_delete_horizon (bool): Whether base_timestamp is the time from which compaction may remove the batch's
-            tombstones and markers (KIP-534).
-        unused_bits (int16, 9 bits): Without meaning as yet. Kafka writes 0 and does not look at them, so they are kept.
-        last_offset_delta (int32): The batch ends at base_offset + last_offset_delta. It stays when compaction removes
-            records.
-        base_timestamp (int64): Milliseconds since 1970 that the records' TimestampDelta counts from.
-        max_timestamp (int64): Highest timestamp of the records, in milliseconds since 1970.
-        producer_id (int64): Id of an idempotent or transactional producer; -1 for others. Default: -1.
-        producer_epoch (int16): Incarnation of that producer; -1 for others. Default: -1.
-        base_sequence (int32): Number of the first record among all of that producer's in the partition; 0 follows
-            2147483647; -1 for others. Default: -1.
-        records_count (int32): How many records there are.
-        records (bytes): The records, compressed together if compression_type says so.
+    Computed:
         batch_length (int32, computed size): Bytes of the batch after this field.
         magic (int8, always 2): Number of the message format.
         crc (uint32, computed crc32c): CRC-32C of everything after it.
         attributes (int16, made of bits): Flags of the batch.
     """
+
+    base_offset: int
+    """Offset that the records' OffsetDelta counts from. 0 from producers; the broker sets it."""
+    partition_leader_epoch: int
+    """Number of the leadership under which the batch was appended; -1 from producers. The broker sets it, so no
+    checksum covers it."""
+    compression_type: int
+    """How the records are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
+    timestamp_type: bool
+    """Who set the timestamps: false the producer, true the broker, which then is max_timestamp for all records."""
+    is_transactional: bool
+    """Whether the batch is part of a transaction."""
+    is_control: bool
+    """Whether the records are control records, which applications do not see."""
+    has_delete_horizon: bool
+    """Whether base_timestamp is the time from which compaction may remove the batch's tombstones and markers
+    (KIP-534)."""
+    unused_bits: int
+    """Without meaning as yet. Kafka writes 0 and does not look at them, so they are kept."""
+    last_offset_delta: int
+    """The batch ends at base_offset + last_offset_delta. It stays when compaction removes records."""
+    base_timestamp: int
+    """Milliseconds since 1970 that the records' TimestampDelta counts from."""
+    max_timestamp: int
+    """Highest timestamp of the records, in milliseconds since 1970."""
+    producer_id: int
+    """Id of an idempotent or transactional producer; -1 for others."""
+    producer_epoch: int
+    """Incarnation of that producer; -1 for others."""
+    base_sequence: int
+    """Number of the first record among all of that producer's in the partition; 0 follows 2147483647; -1 for others."""
+    records_count: int
+    """How many records there are."""
+    records: bytes
+    """The records, compressed together if compression_type says so."""
 
     NAME = "RecordBatch"
     TYPE = "layout"

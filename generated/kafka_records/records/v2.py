@@ -16,12 +16,12 @@ __all__ = ["RecordHeader", "Record", "Records"]
 
 
 class RecordHeader(kipwire.Struct):
-    """Facts about the record, in the order of the sender; a key may be there twice (KIP-82).
+    """Facts about the record, in the order of the sender; a key may be there twice (KIP-82)."""
 
-    Attributes:
-        key (bytes): Name of the header: the bytes of a text, which brokers take even if they are not UTF-8.
-        value (bytes, nullable): Whatever the sender put there. Default: null.
-    """
+    key: bytes
+    """Name of the header: the bytes of a text, which brokers take even if they are not UTF-8."""
+    value: bytes | None
+    """Whatever the sender put there."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "bytes", default=b"", prefix="varint"),
@@ -82,15 +82,22 @@ class RecordHeader(kipwire.Struct):
 class Record(kipwire.Struct):
     """The records; the batch says how many.
 
-    Attributes:
-        attributes (int8): Without meaning as yet. Kafka writes 0 and does not look at it.
-        timestamp_delta (int64, packed64): Milliseconds from the batch's BaseTimestamp to the record's timestamp.
-        offset_delta (int32, packed32): The record's offset less the batch's BaseOffset.
-        key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
-        value (bytes, nullable): The contents; null deletes the key under compaction. Default: null.
-        headers ([]RecordHeader): Facts about the record, in the order of the sender; a key may be there twice (KIP-82).
+    Computed:
         length (int32, computed size): Bytes of the record after this field.
     """
+
+    attributes: int
+    """Without meaning as yet. Kafka writes 0 and does not look at it."""
+    timestamp_delta: int
+    """Milliseconds from the batch's BaseTimestamp to the record's timestamp."""
+    offset_delta: int
+    """The record's offset less the batch's BaseOffset."""
+    key: bytes | None
+    """Decides the partition and what compaction keeps; null if there is none."""
+    value: bytes | None
+    """The contents; null deletes the key under compaction."""
+    headers: list[RecordHeader]
+    """Facts about the record, in the order of the sender; a key may be there twice (KIP-82)."""
 
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="packed32", role="size"),
@@ -241,11 +248,10 @@ class Record(kipwire.Struct):
 
 
 class Records(kipwire.Message):
-    """What a RecordBatch holds, once it is decompressed.
+    """What a RecordBatch holds, once it is decompressed."""
 
-    Attributes:
-        records ([]Record): The records; the batch says how many.
-    """
+    records: list[Record]
+    """The records; the batch says how many."""
 
     NAME = "Records"
     TYPE = "layout"

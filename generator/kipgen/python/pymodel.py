@@ -1,4 +1,4 @@
-"""How a struct looks in Python, for templates to print: fields, reading and writing, docstring and `FIELDS`."""
+"""How a struct looks in Python, for templates to print: its fields with their texts, `FIELDS`, reading and writing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kipgen.code import Code, quoted
-from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
 from kipgen.python.steps import (
     FixedFields,
@@ -41,6 +40,14 @@ class PyTaggedField:
         return self.write[0].run if self.write[0].kind == "run" else None
 
 
+class Declaration(NamedTuple):
+    """A statement in the body of a class that declares an attribute."""
+
+    statement: Code
+    text: Code
+    """What its field means, between the quotes of a docstring; empty if the spec says nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class PyStruct:
     """A struct as a class."""
@@ -52,6 +59,8 @@ class PyStruct:
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
+    declarations: tuple[Declaration, ...]
+    """Of what attributes hold."""
     items: tuple[WireField, ...]
     """What is on the wire."""
     fields: tuple[WireField, ...]
@@ -71,9 +80,19 @@ class PyStruct:
         return tuple(field for field in self.fields if field.is_lazy)
 
     @property
+    def builtins(self) -> dict[str, Code]:
+        """What the body of the class calls the builtins that templates use there, by their names."""
+        return {name: _in_body(Code(name), self.fields) for name in _BUILTINS}
+
+    @property
+    def parameters(self) -> tuple[Code, ...]:
+        """The parameters of `__init__` after `self`."""
+        return tuple(Code(f"{field.attribute}: {_parameter(field, self.fields)}") for field in self.fields)
+
+    @property
     def metadata(self) -> tuple[Code, ...]:
         """The content of `FIELDS`."""
-        return fields_metadata(self.items, flexible=self.flexible, is_bounded=self.is_bounded)
+        return tuple(_field_call(one, self) for item in self.items for one in (item, *item.inner))
 
     @property
     def computed(self) -> tuple[WireField, ...]:
@@ -137,7 +156,8 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool
         flexible=struct.flexible,
         is_bounded=struct.is_bounded,
         other_tags=tuple(tag for tag in struct.declared_tags if tag not in own_tags),
-        docstring=_docstring(struct, fields, attributes),
+        docstring=_docstring(struct, attributes),
+        declarations=tuple(_declaration(field, fields, attributes) for field in fields),
         items=items,
         fields=fields,
         tagged=tuple(
@@ -156,35 +176,86 @@ def attribute_names(message: WireMessage) -> dict[str, str]:
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
 
-def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: dict[str, str]) -> Code:
-    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
-
-    Texts of specs speak of fields by their names there; here they are called as the attributes are.
-    """
-
-    def in_python(text: str) -> str:
-        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
-
-    lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
-    entries = [f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}" for field in fields]
-    for field, note in computed_fields(struct.items):
-        about = in_python(field.about) or "See the spec."
-        entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
-    if entries:
-        lines += ["", "Attributes:", *(line for entry in entries for line in _wrap(entry, "    ", "        "))]
+def _docstring(struct: WireStruct, attributes: dict[str, str]) -> Code:
+    """What the struct is for, then what is on the wire and no attribute holds. Unindented, without quotes."""
+    lines = _between_quotes(_in_python(struct.about, attributes) or f"{struct.class_name}.")
+    computed = [
+        f"{field.attribute} ({field.type}, {note}): {_in_python(field.about, attributes)}".removesuffix(": ")
+        for field, note in computed_fields(struct.items)
+    ]
+    if computed:
+        lines += ["", "Computed:", *(line for entry in computed for line in _wrap(entry, "    ", "        "))]
     return docstring_text(lines)
 
 
-def docstring_text(lines: list[str], indent: str = "    ") -> Code:
-    """Lines as the text between the quotes of a docstring; after several lines, the last quotes have one of their own.
+def _in_python(text: str, attributes: dict[str, str]) -> str:
+    """The text of a spec, which speaks of fields by their names there, with the names of the attributes."""
+    return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
+
+
+def _declaration(field: WireField, fields: tuple[WireField, ...], attributes: dict[str, str]) -> Declaration:
+    """The declaration of one of the fields of a class: its type, or of a lazy struct the descriptor that has it."""
+    text = _in_python(field.about, attributes)
+    if field.is_lazy:
+        of_type = f"[{field.annotation}]" if field.nullable else ""
+        statement = Code(f"{field.attribute} = kipwire.LazyStruct{of_type}({field.struct})")
+    else:
+        statement = Code(f"{field.attribute}: {_in_body(Code(field.annotation), fields)}")
+    if not text:
+        return Declaration(statement, Code(""))
+    return Declaration(statement, docstring_text(_between_quotes(text), last_quotes_apart=False))
+
+
+_BUILTINS = ("bool", "bytes", "float", "frozenset", "int", "list", "object", "str", "tuple", "type")
+"""Builtins that annotations and defaults are made of."""
+_OUTER = re.compile(rf"\b(?:{'|'.join(_BUILTINS)}|uuid)\b")
+
+
+def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
+    """An annotation or a default as it stands in the body of a class.
+
+    A field named `bytes` hides that builtin there, so it is written `_builtins.bytes`. No field's name begins with `_`.
+    """
+    hidden = {field.attribute for field in fields}
+
+    def outer(name: re.Match[str]) -> str:
+        if name[0] not in hidden:
+            return name[0]
+        return "_uuid" if name[0] == "uuid" else f"_builtins.{name[0]}"
+
+    return Code(_OUTER.sub(outer, code))
+
+
+def _default(field: WireField, fields: tuple[WireField, ...]) -> Code:
+    """The default of a field in the body of its class; that of a text may contain any word."""
+    is_called = isinstance(field.default, uuid.UUID | float)
+    return _in_body(field.default_expression, fields) if is_called else field.default_expression
+
+
+def _parameter(field: WireField, fields: tuple[WireField, ...]) -> Code:
+    """The annotation in the signature of `__init__`, and the default if it has one."""
+    annotation = _in_body(Code(field.annotation), fields)
+    if field.is_required:
+        return annotation
+    return Code(f"{annotation} = {'DEFAULT' if field.is_mutable else _default(field, fields)}")
+
+
+def docstring_text(lines: list[str], indent: str = "    ", *, last_quotes_apart: bool = True) -> Code:
+    """Lines as the text between the quotes of a docstring.
 
     It is as black formats it: with plain spaces between words, and a space between quotes of the text and around it.
+
+    Args:
+        lines: of which the first one is not indented.
+        indent: the indentation of all others.
+        last_quotes_apart: whether the last quotes have a line of their own, after several lines.
     """
     first, *more = map(_docstring_line, [lines[0].lstrip(), *lines[1:]])
     first = f" {first}" if first.startswith('"') else first
-    if any(more):
-        return Code("\n".join([first, *(f"{indent}{line}" if line else "" for line in more), indent]))
-    return Code(f"{first} " if first.endswith('"') else first)
+    text = "\n".join([first, *(f"{indent}{line}" if line else "" for line in more)])
+    if any(more) and last_quotes_apart:
+        return Code(f"{text}\n{indent}")
+    return Code(f"{text} " if text.endswith('"') else text)
 
 
 def _docstring_line(line: str) -> str:
@@ -194,35 +265,14 @@ def _docstring_line(line: str) -> str:
     return f"{indent}{text}" if text else ""
 
 
-def _type_note(field: WireField) -> str:
-    notes = [str(field.type)]
-    if field.encoding is not None:
-        notes.append(str(field.encoding))
-    if field.bits is not None:
-        notes.append(f"{field.bits} bits")
-    if field.nullable:
-        notes.append("nullable")
-    if field.tag is not None:
-        notes.append(f"tag {field.tag}")
-    return ", ".join(notes)
+def _between_quotes(text: str) -> list[str]:
+    """The lines of a text that has quotes before and after it, which take room, too."""
+    *lines, last = _wrap(f'"""{text}"""')
+    first, *more = [*lines, last.removesuffix('"""')]
+    return [first.removeprefix('"""'), *more]
 
 
-def _meaning(field: WireField) -> str:
-    default = "" if field.default in _UNREMARKABLE else f"Default: {_spoken_default(field)}."
-    return f"{field.about} {default}".strip() or "See the spec."
-
-
-_UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
-"""Defaults that are what a reader expects of their types."""
-
-
-def _spoken_default(field: WireField) -> str:
-    if field.is_required:
-        return "none, a value is required"
-    return "null" if field.default is None else field.default_expression
-
-
-def _wrap(text: str, indent: str, more: str) -> list[str]:
+def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
     return textwrap.wrap(
         text,
         LINE_LENGTH - 4,
@@ -233,7 +283,7 @@ def _wrap(text: str, indent: str, more: str) -> list[str]:
     )
 
 
-# The `FIELDS` of a generated class: calls of `kipwire.Field`, and the lines of the docstring.
+# The `FIELDS` of a generated class: calls of `kipwire.Field`, and what the docstring says of those that are computed.
 
 
 _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
@@ -245,11 +295,6 @@ class Computed(NamedTuple):
     field: WireField
     note: str
     """Why it is not an attribute, in a word or two."""
-
-
-def fields_metadata(items: Iterable[WireField], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
-    """The calls for the items of a struct, bits after their integers."""
-    return tuple(_field_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
 def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
@@ -267,18 +312,18 @@ def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _field_call(field: WireField, flexible: bool, is_bounded: bool) -> Code:
+def _field_call(field: WireField, struct: PyStruct) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
 
     Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
     """
-    default = Code("()") if field.is_mutable else field.default_expression
+    default = Code("()") if field.is_mutable else _default(field, struct.fields)
     derived = {
         "default": default if field.role in ("value", "constant") else None,
-        "compact": Code(field.compact) if field.is_sized and field.compact != flexible else None,
+        "compact": Code(field.compact) if field.is_sized and field.compact != struct.flexible else None,
         "encoding": field.encoding and str(field.encoding),
         "role": field.role if field.role != "value" else None,
-        "prefix": field.prefix if is_bounded else None,
+        "prefix": field.prefix if struct.is_bounded else None,
     }
     arguments = {name: derived[name] if name in derived else getattr(field, name) for name in _ARGUMENTS}
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]

@@ -213,8 +213,10 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
 def _imports(classes: str, *, has_formats: bool) -> Code:
     """The import statements that the text of the classes needs."""
     words = set(re.findall(r"\w+", classes))
-    standard = ["import struct"] if has_formats else []
-    standard += ["import uuid"] if "uuid." in classes else []
+    standard = ["import builtins as _builtins"] if "_builtins." in classes else []
+    standard += ["import struct"] if has_formats else []
+    standard += ["import uuid"] if re.search(r"\buuid\.", classes) else []
+    standard += ["import uuid as _uuid"] if "_uuid." in classes else []
     runtime = ["import kipwire"]
     if "checksums." in classes:
         runtime.append("from kipwire.codec import checksums")

@@ -172,13 +172,6 @@ class WireField:
         """Whether its default is mutable."""
         return self.default == () and (self.type.is_array or self.type.is_struct)
 
-    @property
-    def parameter(self) -> Code:
-        """The annotation in the signature of `__init__`, and the default if it has one."""
-        if self.is_required:
-            return Code(self.annotation)
-        return Code(f"{self.annotation} = {'DEFAULT' if self.is_mutable else self.default_expression}")
-
     def faults(self, size: str) -> Iterator[Code]:
         """Expressions that are true if a value breaks the spec; `size` is its number of bytes or elements."""
         if self.same_length_as:

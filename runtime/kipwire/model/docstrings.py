@@ -1,39 +1,93 @@
-"""What the fields of a generated class mean, read from its docstring: that text is nowhere else in the class."""
+"""What the fields of a generated class mean, read from its source when somebody asks: no module is larger for it.
+
+A class declares its attributes, each with its text under it. What it computes has no attribute, so its docstring has
+these texts, in the section `Computed`. Classes of code that earlier releases generated have all texts there, in the
+section `Attributes`, each with its default after it if that is another one than everybody expects.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from uuid import UUID
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_SECTION = re.compile(r"\n\n(?P<margin> *)(?P<title>Attributes|Computed):\n")
 _ENTRY = re.compile(r"(?P<name>\w+) \([^()]*\): (?P<text>.*)")
 _UNKNOWN = "See the spec."
 
 
-def about(docstring: str, name: str) -> str:
-    """What a field means, as its spec says it, and its default if stated; "" if the spec says nothing."""
+def about(owner: type, name: str, default: object) -> str:
+    """What a field means, as its spec says it; "" if the spec says nothing, or where there is no source.
+
+    Args:
+        owner: the class that the field is of.
+        name: the field's name in Python.
+        default: the default of an attribute, and `()` of what is computed.
+    """
+    return _declared(owner).get(name) or _told(owner.__doc__ or "", name, default)
+
+
+@lru_cache(maxsize=256)
+def _declared(owner: type) -> dict[str, str]:
+    """The texts under the declarations of a class, by name, as they are when somebody first asks."""
+    return _classes(_source(owner)).get(owner.__qualname__, {})
+
+
+def _source(owner: Any) -> str:
+    """The source of the module that a class is from, even if another module has its name now; "" if there is none."""
+    module: dict[str, Any] = getattr(vars(owner).get("__init__"), "__globals__", {})
+    get_source = getattr(getattr(module.get("__spec__"), "loader", None), "get_source", None)
+    if get_source is None:
+        return ""
+    try:
+        return get_source(module["__spec__"].name) or ""
+    except (ImportError, OSError, SyntaxError, ValueError):  # the file is gone, or no longer text
+        return ""
+
+
+@lru_cache(maxsize=8)
+def _classes(source: str) -> dict[str, dict[str, str]]:
+    """The texts under the declarations of each class of a module, by class and name."""
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError):  # somebody is changing the file
+        return {}
+    return {one.name: dict(_texts(one.body)) for one in statements if isinstance(one, ast.ClassDef)}
+
+
+def _texts(statements: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """The texts that follow a declaration, with the name that it declares."""
+    for declaration, text in pairwise(statements):
+        match declaration, text:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(value))),
+            ):
+                yield name, " ".join(value.split())
+
+
+def _told(docstring: str, name: str, default: object) -> str:
+    """What a docstring tells of a field, without the default."""
     text = _entries(docstring).get(name, "")
+    if default is None or bool(default.int if isinstance(default, UUID) else default):
+        text = text.rpartition("Default: ")[0].rstrip()
     return "" if text == _UNKNOWN else text
-
-
-def without_default(text: str) -> str:
-    """The text of an attribute whose default `is_told`, without that."""
-    return text.rpartition("Default: ")[0].rstrip()
-
-
-def is_told(default: object) -> bool:
-    """Whether the text ends with the default: where it is another one than everybody expects of its type."""
-    return default is None or bool(default.int if isinstance(default, UUID) else default)
 
 
 @lru_cache(maxsize=256)
 def _entries(docstring: str) -> dict[str, str]:
-    """The texts of a docstring's attributes, by name."""
-    _, _, section = docstring.partition("\n\n    Attributes:\n")
-    margin = "        "
-    if not section:  # Python 3.13 and later take the indentation away
-        _, _, section = docstring.partition("\n\nAttributes:\n")
-        margin = "    "
-    joined = re.sub(rf"\n{margin} +", " ", section)
+    """The texts of the section of a docstring, by name."""
+    section = _SECTION.search(docstring)
+    if section is None:
+        return {}
+    margin = f"{section['margin']}    "  # Python 3.13 and later take the indentation away
+    joined = re.sub(rf"\n{margin} +", " ", docstring[section.end() :])
     found = (_ENTRY.fullmatch(line.strip()) for line in joined.splitlines())
     return {entry["name"]: entry["text"] for entry in found if entry}

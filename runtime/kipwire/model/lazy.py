@@ -76,13 +76,28 @@ def submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
     return submodule
 
 
+class _Text:
+    """The docstring of a `LazyStruct`: what its field means, which `help` shows; of the class itself, its own."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self.of_class = of_class
+
+    def __get__(self, instance: Any, owner: type) -> str | None:
+        if instance is None:
+            return self.of_class
+        return next((field.about for field in instance.owner.FIELDS if field.slot == instance.slot), None)
+
+
 class LazyStruct(Generic[T]):
     """A tagged struct that is made on first use, since most are never sent or read."""
+
+    __doc__ = _Text(__doc__)  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, make: Callable[[], T]) -> None:
         self.make = make
 
     def __set_name__(self, owner: type, name: str) -> None:
+        self.owner = owner
         self.slot = f"_lazy_{name}"
 
     if TYPE_CHECKING:

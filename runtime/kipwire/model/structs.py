@@ -164,13 +164,10 @@ class Field:
 
     @property
     def about(self) -> str:
-        """What the field means, from the spec; "" where that says nothing, or where Python dropped the docstrings."""
-        text = model.docstrings.about((self.owner and self.owner.__doc__) or "", self.name)
-        return (
-            model.docstrings.without_default(text)
-            if self.is_attribute and model.docstrings.is_told(self.default)
-            else text
-        )
+        """What the field means, from the spec; "" where that says nothing, or where its class has no source here."""
+        if self.owner is None:
+            return ""
+        return model.docstrings.about(self.owner, self.name, self.default if self.is_attribute else ())
 
     @property
     def compact(self) -> bool:
@@ -253,9 +250,19 @@ def _has_equal_defaults(cls: type[Struct]) -> bool:
     return known
 
 
-def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
+class _Slots(dict[str, "Any"]):
+    """The slots of a class with their fields; `help` asks it for the text of each, which is read then."""
+
+    __slots__ = ()
+
+    def __getitem__(self, slot: str) -> str:
+        text: str = super().__getitem__(slot).about
+        return text
+
+
+def slots_of(fields: tuple[Field, ...]) -> dict[str, Any]:
     """The `__slots__` of a class with these fields."""
-    return tuple([field.slot for field in fields if field.role == "value"])
+    return _Slots({field.slot: field for field in fields if field.role == "value"})
 
 
 class Struct:

@@ -46,6 +46,13 @@ def test_every_constant_of_a_module_is_used_in_it() -> None:
     assert unused == []
 
 
+def test_docstrings_list_no_attributes_since_each_is_declared_with_its_text() -> None:
+    listing = [
+        path for path in modules() if re.search(r"^ *(Attributes:|See the spec)", path.read_text(), re.MULTILINE)
+    ]
+    assert listing == []
+
+
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.__name__))
 def test_fields_say_that_they_are_compact_only_where_their_struct_is_not(package: Any) -> None:
     reported = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -58,6 +59,6 @@ def test_a_required_value_is_kept_by_bytes_other_versions_and_columns(probes: di
     assert [value.as_py() for value in columns.encode(probes[1], table)] == [message.encode()]
 
 
-def test_the_docstring_says_that_a_value_is_required(probes: dict[int, Any]) -> None:
-    assert "kind (int16): Which it is. Default: none, a value is required." in probes[0].__doc__
-    assert probes[0].FIELDS[0].about == "Which it is."
+def test_a_required_value_is_declared_with_its_text_and_without_default(probes: dict[int, Any]) -> None:
+    assert probes[0].FIELDS[0].about == inspect.getdoc(probes[0].kind) == "Which it is."
+    assert str(inspect.signature(probes[0])) == "(*, kind: 'int') -> 'None'"

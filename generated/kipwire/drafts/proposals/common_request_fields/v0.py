@@ -19,19 +19,25 @@ pack_hhih = struct.Struct(">hhih").pack
 
 
 class CommonRequestFields(kipwire.Message):
-    """What every request of the 0.8 wire format begins with, in the order of the proposal's table. Read a frame with it to
-    learn the request and its version, then with the class of that request.
+    """What every request of the 0.8 wire format begins with, in the order of the proposal's table. Read a frame with it
+    to learn the request and its version, then with the class of that request.
 
-    Attributes:
-        request_type_id (int16): Which request it is. The proposal gives no numbers. Default: none, a value is required.
-        version_id (int16): Version of the request's format. Each request counts its own, from 0.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged, so that several requests
-            can be under way at once.
-        client_id (string): Name of the client application, for logs and statistics. It may be shared by many machines;
-            empty if the client gives none.
-        body (bytes): The fields of the request itself.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
     """
+
+    request_type_id: int
+    """Which request it is. The proposal gives no numbers."""
+    version_id: int
+    """Version of the request's format. Each request counts its own, from 0."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged, so that several requests can be under way at
+    once."""
+    client_id: str
+    """Name of the client application, for logs and statistics. It may be shared by many machines; empty if the client
+    gives none."""
+    body: bytes
+    """The fields of the request itself."""
 
     NAME = "CommonRequestFields"
     TYPE = "layout"

@@ -19,16 +19,20 @@ pack_hi = struct.Struct(">hi").pack
 
 
 class CommonRequestFieldsAfterHello(kipwire.Message):
-    """What every request begins with, as CommonRequestFields has it, if a Hello was sent before on its connection. Version
-    0 is for a Hello that may be left out: it has no client id, which the Hello gives. Version 1 is for a Hello that
-    every connection begins with: it has no version either, so the Hello's holds for all requests.
+    """What every request begins with, as CommonRequestFields has it, if a Hello was sent before on its connection.
+    Version 0 is for a Hello that may be left out: it has no client id, which the Hello gives. Version 1 is for a Hello
+    that every connection begins with: it has no version either, so the Hello's holds for all requests.
 
-    Attributes:
-        request_type_id (int16): Number of the request. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        body (bytes): The fields of the request itself.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
     """
+
+    request_type_id: int
+    """Number of the request. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    body: bytes
+    """The fields of the request itself."""
 
     NAME = "CommonRequestFieldsAfterHello"
     TYPE = "layout"

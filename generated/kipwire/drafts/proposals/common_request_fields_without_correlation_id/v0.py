@@ -19,16 +19,21 @@ pack_hhh = struct.Struct(">hhh").pack
 
 
 class CommonRequestFieldsWithoutCorrelationId(kipwire.Message):
-    """What every request begins with, as CommonRequestFields has it, but for a client that waits for each response before
-    it sends the next request.
+    """What every request begins with, as CommonRequestFields has it, but for a client that waits for each response
+    before it sends the next request.
 
-    Attributes:
-        request_type_id (int16): Number of the request. The proposal gives none. Default: none, a value is required.
-        version_id (int16): Version of the request's format.
-        client_id (string): Name of the client application; empty if the client gives none.
-        body (bytes): The fields of the request itself.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
     """
+
+    request_type_id: int
+    """Number of the request. The proposal gives none."""
+    version_id: int
+    """Version of the request's format."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    body: bytes
+    """The fields of the request itself."""
 
     NAME = "CommonRequestFieldsWithoutCorrelationId"
     TYPE = "layout"

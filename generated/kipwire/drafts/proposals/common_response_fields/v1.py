@@ -19,17 +19,22 @@ pack_hih = struct.Struct(">hih").pack
 
 
 class CommonResponseFields(kipwire.Message):
-    """What every response of the 0.8 wire format begins with. Read a frame with it to learn which request it answers, then
-    with the class of that response. Version 0 is as proposed; in 1, from a comment, the error comes right after the
-    size, as in the wire format of the time.
+    """What every response of the 0.8 wire format begins with. Read a frame with it to learn which request it answers,
+    then with the class of that response. Version 0 is as proposed; in 1, from a comment, the error comes right after
+    the size, as in the wire format of the time.
 
-    Attributes:
-        global_error (int16): Error of the request as a whole; 0 if there is none. In version 0 it is Error, further on.
-        correlation_id (int32): That of the request.
-        version_id (int16): Version of the response's format.
-        body (bytes): The fields of the response itself.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    global_error: int
+    """Error of the request as a whole; 0 if there is none. In version 0 it is Error, further on."""
+    correlation_id: int
+    """That of the request."""
+    version_id: int
+    """Version of the response's format."""
+    body: bytes
+    """The fields of the response itself."""
 
     NAME = "CommonResponseFields"
     TYPE = "layout"

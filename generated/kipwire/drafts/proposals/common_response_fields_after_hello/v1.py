@@ -19,16 +19,20 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class CommonResponseFieldsAfterHello(kipwire.Message):
-    """What every response begins with, as CommonResponseFields has it, if each connection begins with a Hello: there is no
-    version, since the Hello's holds. The version of this format is that of the requests, CommonRequestFieldsAfterHello
-    1; if the Hello may be left out, responses are as proposed.
+    """What every response begins with, as CommonResponseFields has it, if each connection begins with a Hello: there is
+    no version, since the Hello's holds. The version of this format is that of the requests,
+    CommonRequestFieldsAfterHello 1; if the Hello may be left out, responses are as proposed.
 
-    Attributes:
-        correlation_id (int32): That of the request.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        body (bytes): The fields of the response itself.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    correlation_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    body: bytes
+    """The fields of the response itself."""
 
     NAME = "CommonResponseFieldsAfterHello"
     TYPE = "layout"

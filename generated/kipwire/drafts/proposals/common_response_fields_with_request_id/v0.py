@@ -23,13 +23,18 @@ class CommonResponseFieldsWithRequestId(kipwire.Message):
     request's id is in the place of the correlation id. The comment takes it for enough to pipeline requests; the answer
     is that this id only says which kind of request it was.
 
-    Attributes:
-        request_type_id (int16): That of the request. Default: none, a value is required.
-        version_id (int16): Version of the response's format.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        body (bytes): The fields of the response itself.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    request_type_id: int
+    """That of the request."""
+    version_id: int
+    """Version of the response's format."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    body: bytes
+    """The fields of the response itself."""
 
     NAME = "CommonResponseFieldsWithRequestId"
     TYPE = "layout"

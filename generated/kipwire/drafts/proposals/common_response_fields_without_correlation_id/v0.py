@@ -19,15 +19,19 @@ pack_hh = struct.Struct(">hh").pack
 
 
 class CommonResponseFieldsWithoutCorrelationId(kipwire.Message):
-    """What every response begins with, as CommonResponseFields has it, but without a correlation id: it answers the only
-    request under way.
+    """What every response begins with, as CommonResponseFields has it, but without a correlation id: it answers the
+    only request under way.
 
-    Attributes:
-        version_id (int16): Version of the response's format.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        body (bytes): The fields of the response itself.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    version_id: int
+    """Version of the response's format."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    body: bytes
+    """The fields of the response itself."""
 
     NAME = "CommonResponseFieldsWithoutCorrelationId"
     TYPE = "layout"

@@ -24,26 +24,36 @@ class CompressedMessageSet(kipwire.Message):
     """A MessageSet of the KIP-98 draft whose messages are compressed together. Decompress them, then read them with
     Messages; read_set of kipwire.drafts.kip_98 does both.
 
-    Attributes:
-        offset (int64): Offset of the first message.
-        compression_type (int16, 3 bits): How the messages are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.
-        timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
-        is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
-        offset_delta (int32): The next set starts at Offset + offset_delta, and the producer's next one at Sequence +
-            offset_delta. It stays when compaction removes messages.
-        max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970; with the broker's
-            timestamps that of all messages.
-        pid (int64): Id of the producer.
-        epoch (int16): Incarnation of the producer; 0 follows 32767. Released Kafka gives a new producer id instead.
-        sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
-            2147483647.
-        compressed_messages (bytes): The messages, compressed as one.
+    Computed:
         length (int32, computed size): Bytes of the set after this field.
         crc (uint32, computed crc32): CRC-32 of everything after it. The draft only says that it covers header and
             messages; the broker sets Offset without touching it.
         magic (int8, always 2): Number of the message format.
         attributes (int16, made of bits): Flags of the set.
     """
+
+    offset: int
+    """Offset of the first message."""
+    compression_type: int
+    """How the messages are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4."""
+    timestamp_type: bool
+    """Who set the timestamps: false the producer, true the broker."""
+    is_transactional: bool
+    """Whether the set is part of a transaction, so that a marker will follow."""
+    offset_delta: int
+    """The next set starts at Offset + offset_delta, and the producer's next one at Sequence + offset_delta. It stays
+    when compaction removes messages."""
+    max_timestamp: int
+    """Highest timestamp of the messages, in milliseconds since 1970; with the broker's timestamps that of all
+    messages."""
+    pid: int
+    """Id of the producer."""
+    epoch: int
+    """Incarnation of the producer; 0 follows 32767. Released Kafka gives a new producer id instead."""
+    sequence: int
+    """Number of the first message among all of this producer's in the partition; 0 follows 2147483647."""
+    compressed_messages: bytes
+    """The messages, compressed as one."""
 
     NAME = "CompressedMessageSet"
     TYPE = "layout"

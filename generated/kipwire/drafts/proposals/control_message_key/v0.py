@@ -20,11 +20,12 @@ pack_hh = struct.Struct(">hh").pack
 class ControlMessageKey(kipwire.Message):
     """The key of a control message in the KIP-98 draft: it ends a transaction.
 
-    Attributes:
-        control_message_type (int16): 0 is COMMIT, 1 is ABORT. Released Kafka has them the other way round: 0 is ABORT,
-            1 is COMMIT.
+    Computed:
         version (int16, always 0): Version of this schema. The draft gives no number; the first is 0.
     """
+
+    control_message_type: int
+    """0 is COMMIT, 1 is ABORT. Released Kafka has them the other way round: 0 is ABORT, 1 is COMMIT."""
 
     NAME = "ControlMessageKey"
     TYPE = "layout"

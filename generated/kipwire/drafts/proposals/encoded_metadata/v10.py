@@ -27,14 +27,16 @@ pack_ix = struct.Struct(">ix").pack
 
 
 class EncodedMetadataBroker(kipwire.FlexibleStruct):
-    """The live brokers.
+    """The live brokers."""
 
-    Attributes:
-        node_id (int32): Node id of the broker.
-        host (string): Host name or address that the broker advertises.
-        port (int32): TCP port that the broker advertises.
-        rack (string, nullable): Rack of the broker; null if none is set. Default: null.
-    """
+    node_id: int
+    """Node id of the broker."""
+    host: str
+    """Host name or address that the broker advertises."""
+    port: int
+    """TCP port that the broker advertises."""
+    rack: str | None
+    """Rack of the broker; null if none is set."""
 
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -88,19 +90,22 @@ class EncodedMetadataBroker(kipwire.FlexibleStruct):
 
 
 class EncodedMetadataPartition(kipwire.FlexibleStruct):
-    """Partitions of the topic.
+    """Partitions of the topic."""
 
-    Attributes:
-        error_code (int16, upacked16): Error concerning this partition; 0 if there is none.
-        partition_index (int32, upacked32): Number of the partition within its topic.
-        leader_id (int32, upacked32): Broker that leads the partition; -1 if there is no leader.
-        leader_epoch (int32, upacked32): Number of the current leadership; -1 if unknown, which costs five bytes as an
-            unsigned varint. Default: -1.
-        replica_nodes ([]int32, upacked32): Brokers that hold a replica. KIP-625 counts these as packed, though its rule
-            knows no encoding for arrays.
-        isr_nodes ([]int32, upacked32): Brokers whose replicas are in sync with the leader.
-        offline_replicas ([]int32, upacked32): Brokers whose replica is offline.
-    """
+    error_code: int
+    """Error concerning this partition; 0 if there is none."""
+    partition_index: int
+    """Number of the partition within its topic."""
+    leader_id: int
+    """Broker that leads the partition; -1 if there is no leader."""
+    leader_epoch: int
+    """Number of the current leadership; -1 if unknown, which costs five bytes as an unsigned varint."""
+    replica_nodes: list[int]
+    """Brokers that hold a replica. KIP-625 counts these as packed, though its rule knows no encoding for arrays."""
+    isr_nodes: list[int]
+    """Brokers whose replicas are in sync with the leader."""
+    offline_replicas: list[int]
+    """Brokers whose replica is offline."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
@@ -197,16 +202,18 @@ class EncodedMetadataPartition(kipwire.FlexibleStruct):
 
 
 class EncodedMetadataTopic(kipwire.FlexibleStruct):
-    """One entry per topic.
+    """One entry per topic."""
 
-    Attributes:
-        error_code (int16): Error concerning this topic; 0 if there is none.
-        name (string): Name of the topic.
-        is_internal (bool): Whether Kafka uses the topic for itself.
-        partitions ([]EncodedMetadataPartition): Partitions of the topic.
-        topic_authorized_operations (int32): Bit field of the operations that the caller may perform on the topic;
-            -2147483648 if not asked for. Default: -2147483648.
-    """
+    error_code: int
+    """Error concerning this topic; 0 if there is none."""
+    name: str
+    """Name of the topic."""
+    is_internal: bool
+    """Whether Kafka uses the topic for itself."""
+    partitions: list[EncodedMetadataPartition]
+    """Partitions of the topic."""
+    topic_authorized_operations: int
+    """Bit field of the operations that the caller may perform on the topic; -2147483648 if not asked for."""
 
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -265,17 +272,20 @@ class EncodedMetadata(kipwire.FlexibleMessage):
     """Kafka's MetadataResponse of version 9 with KIP-625's encodings. Version 9 has fixed integers, byte for byte as in
     Kafka; 10 has those of partitions as unsigned varints, 11 has all so; 12 has those of partitions as signed (zigzag)
     varints, 13 has all so.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client should hold back because a quota was exceeded; 0 if none was
-            violated.
-        brokers ([]EncodedMetadataBroker): The live brokers.
-        cluster_id (string, nullable): Id of the cluster; null if the broker does not know it. Default: null.
-        controller_id (int32): Broker to send controller requests to; -1 if unknown. Default: -1.
-        topics ([]EncodedMetadataTopic): One entry per topic.
-        cluster_authorized_operations (int32): Bit field of the operations that the caller may perform on the cluster;
-            -2147483648 if not asked for. Default: -2147483648.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client should hold back because a quota was exceeded; 0 if none was violated."""
+    brokers: list[EncodedMetadataBroker]
+    """The live brokers."""
+    cluster_id: str | None
+    """Id of the cluster; null if the broker does not know it."""
+    controller_id: int
+    """Broker to send controller requests to; -1 if unknown."""
+    topics: list[EncodedMetadataTopic]
+    """One entry per topic."""
+    cluster_authorized_operations: int
+    """Bit field of the operations that the caller may perform on the cluster; -2147483648 if not asked for."""
 
     NAME = "EncodedMetadata"
     TYPE = "data"

@@ -23,14 +23,15 @@ pack_iiih = struct.Struct(">iiih").pack
 
 
 class OffsetData(kipwire.Struct):
-    """What to fetch, by topic.
+    """What to fetch, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions.
-        offsets ([]int32): Offset to start from in each partition. An int32, as the proposal has it, though offsets are
-            an int64 elsewhere.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions."""
+    offsets: list[int]
+    """Offset to start from in each partition. An int32, as the proposal has it, though offsets are an int64
+    elsewhere."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -81,24 +82,31 @@ class OffsetData(kipwire.Struct):
 
 
 class FetchRequest(kipwire.Message):
-    """Asks a broker for messages, and lets it wait until there are enough. Version 0 is as proposed; 1 has the partitions
-    of a comment, each with its offset and fetch size. The first fields are in the order of the table that is common to
-    all requests: the drawing has correlation_id before version_id, since it was put in afterwards, and a server must
-    find the version before it knows the request.
+    """Asks a broker for messages, and lets it wait until there are enough. Version 0 is as proposed; 1 has the
+    partitions of a comment, each with its offset and fetch size. The first fields are in the order of the table that is
+    common to all requests: the drawing has correlation_id before version_id, since it was put in afterwards, and a
+    server must find the version before it knows the request.
 
-    Attributes:
-        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        client_id (string): Name of the client application; empty if the client gives none.
-        replica_id (int32): Node id of the replica that fetches, whose request acknowledges all earlier offsets; -1 for
-            a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
-        min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the
-            list of changes.
-        topic_offsets ([]OffsetData): What to fetch, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of FetchRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    replica_id: int
+    """Node id of the replica that fetches, whose request acknowledges all earlier offsets; -1 for a client outside the
+    cluster."""
+    max_wait: int
+    """Milliseconds after which the broker answers even with less than min_bytes."""
+    min_bytes: int
+    """Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the list of changes."""
+    topic_offsets: list[OffsetData]
+    """What to fetch, by topic."""
 
     NAME = "FetchRequest"
     TYPE = "layout"

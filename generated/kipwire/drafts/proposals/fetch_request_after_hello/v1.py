@@ -21,13 +21,14 @@ pack_hiiiih = struct.Struct(">hiiiih").pack
 
 
 class OffsetData(kipwire.Struct):
-    """What to fetch, by topic.
+    """What to fetch, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions.
-        offsets ([]int32): Offset to start from in each partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions."""
+    offsets: list[int]
+    """Offset to start from in each partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -78,20 +79,27 @@ class OffsetData(kipwire.Struct):
 
 
 class FetchRequestAfterHello(kipwire.Message):
-    """Asks a broker for messages, after a Hello. It keeps the replica id, although the Hello has one too, as a string that
-    the comment leaves open. Version 0 is for a Hello that may be left out: it has no client id, which the Hello gives.
-    Version 1 is for a Hello that every connection begins with: it has no version either, so the Hello's holds for all
-    requests.
+    """Asks a broker for messages, after a Hello. It keeps the replica id, although the Hello has one too, as a string
+    that the comment leaves open. Version 0 is for a Hello that may be left out: it has no client id, which the Hello
+    gives. Version 1 is for a Hello that every connection begins with: it has no version either, so the Hello's holds
+    for all requests.
 
-    Attributes:
-        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        replica_id (int32): Node id of the replica that fetches; -1 for a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
-        min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
-        topic_offsets ([]OffsetData): What to fetch, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
     """
+
+    request_type_id: int
+    """Number of FetchRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    replica_id: int
+    """Node id of the replica that fetches; -1 for a client outside the cluster."""
+    max_wait: int
+    """Milliseconds after which the broker answers even with less than min_bytes."""
+    min_bytes: int
+    """Bytes of messages, over all topics, that are enough to answer at once."""
+    topic_offsets: list[OffsetData]
+    """What to fetch, by topic."""
 
     NAME = "FetchRequestAfterHello"
     TYPE = "layout"

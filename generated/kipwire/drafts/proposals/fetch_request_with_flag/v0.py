@@ -23,13 +23,14 @@ pack_hhih = struct.Struct(">hhih").pack
 
 
 class OffsetData(kipwire.Struct):
-    """What to fetch, by topic.
+    """What to fetch, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions.
-        offsets ([]int32): Offset to start from in each partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions."""
+    offsets: list[int]
+    """Offset to start from in each partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -80,21 +81,29 @@ class OffsetData(kipwire.Struct):
 
 
 class FetchRequestWithFlag(kipwire.Message):
-    """Asks a broker for messages. A flag says whether a replica asks; it is in the place of the replica id of FetchRequest
-    0.
+    """Asks a broker for messages. A flag says whether a replica asks; it is in the place of the replica id of
+    FetchRequest 0.
 
-    Attributes:
-        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        client_id (string): Name of the client application; empty if the client gives none.
-        is_replica (int8): 0 for a consumer; another number for a replica that follows the leader. The comment gives no
-            width: an int8, like RequiredAcks.
-        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
-        min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
-        topic_offsets ([]OffsetData): What to fetch, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of FetchRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    is_replica: int
+    """0 for a consumer; another number for a replica that follows the leader. The comment gives no width: an int8, like
+    RequiredAcks."""
+    max_wait: int
+    """Milliseconds after which the broker answers even with less than min_bytes."""
+    min_bytes: int
+    """Bytes of messages, over all topics, that are enough to answer at once."""
+    topic_offsets: list[OffsetData]
+    """What to fetch, by topic."""
 
     NAME = "FetchRequestWithFlag"
     TYPE = "layout"

@@ -23,13 +23,14 @@ pack_iiih = struct.Struct(">iiih").pack
 
 
 class OffsetData(kipwire.Struct):
-    """What to fetch, by topic.
+    """What to fetch, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions.
-        offsets ([]int32): Offset to start from in each partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions."""
+    offsets: list[int]
+    """Offset to start from in each partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -82,16 +83,23 @@ class OffsetData(kipwire.Struct):
 class FetchRequestWithoutCorrelationId(kipwire.Message):
     """Asks a broker for messages, for a client that waits for each response before it sends the next request.
 
-    Attributes:
-        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
-        client_id (string): Name of the client application; empty if the client gives none.
-        replica_id (int32): Node id of the replica that fetches; -1 for a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
-        min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
-        topic_offsets ([]OffsetData): What to fetch, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of FetchRequest. The proposal gives none."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    replica_id: int
+    """Node id of the replica that fetches; -1 for a client outside the cluster."""
+    max_wait: int
+    """Milliseconds after which the broker answers even with less than min_bytes."""
+    min_bytes: int
+    """Bytes of messages, over all topics, that are enough to answer at once."""
+    topic_offsets: list[OffsetData]
+    """What to fetch, by topic."""
 
     NAME = "FetchRequestWithoutCorrelationId"
     TYPE = "layout"

@@ -23,13 +23,14 @@ pack_iih = struct.Struct(">iih").pack
 
 
 class OffsetData(kipwire.Struct):
-    """What to fetch, by topic.
+    """What to fetch, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]int32): Numbers of the partitions.
-        offsets ([]int32): Offset to start from in each partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[int]
+    """Numbers of the partitions."""
+    offsets: list[int]
+    """Offset to start from in each partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -80,18 +81,26 @@ class OffsetData(kipwire.Struct):
 
 
 class FetchRequestWithoutMinBytes(kipwire.Message):
-    """Asks a broker for messages, and says how long the broker may wait for more of them, but not how many are enough.
+    """Asks a broker for messages, and says how long the broker may wait for more of them, but not how many are
+    enough.
 
-    Attributes:
-        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        client_id (string): Name of the client application; empty if the client gives none.
-        replica_id (int32): Node id of the replica that fetches; -1 for a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers with the messages that it has.
-        topic_offsets ([]OffsetData): What to fetch, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of FetchRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    replica_id: int
+    """Node id of the replica that fetches; -1 for a client outside the cluster."""
+    max_wait: int
+    """Milliseconds after which the broker answers with the messages that it has."""
+    topic_offsets: list[OffsetData]
+    """What to fetch, by topic."""
 
     NAME = "FetchRequestWithoutMinBytes"
     TYPE = "layout"

@@ -23,15 +23,16 @@ pack_iiqi = struct.Struct(">iiqi").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages of the topic, by partition.
+    """The messages of the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        error (int32): Error of this partition; 0 if there is none. An int32 in the comment, though errors are an int16
-            elsewhere.
-        offset (int64): Offset of the messages that were fetched.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    error: int
+    """Error of this partition; 0 if there is none. An int32 in the comment, though errors are an int16 elsewhere."""
+    offset: int
+    """Offset of the messages that were fetched."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -64,12 +65,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages of the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages of the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -111,17 +112,21 @@ class TopicData(kipwire.Struct):
 
 
 class FetchResponse(kipwire.Message):
-    """The messages that a FetchRequest asked for, in the structs of ProduceRequest. Version 0 is as proposed; 1 is drawn
-    in a comment: the error of the request comes right after the size, and each partition has an error and an offset of
-    its own.
+    """The messages that a FetchRequest asked for, in the structs of ProduceRequest. Version 0 is as proposed; 1 is
+    drawn in a comment: the error of the request comes right after the size, and each partition has an error and an
+    offset of its own.
 
-    Attributes:
-        global_error (int16): Error of the request as a whole; 0 if there is none. In version 0 it is Error, further on.
-        correlation_id (int32): That of the request.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 1): Version of the response's format.
     """
+
+    global_error: int
+    """Error of the request as a whole; 0 if there is none. In version 0 it is Error, further on."""
+    correlation_id: int
+    """That of the request."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "FetchResponse"
     TYPE = "layout"

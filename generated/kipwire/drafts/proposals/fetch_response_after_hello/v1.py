@@ -23,12 +23,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages of the topic, by partition.
+    """The messages of the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,12 +57,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages of the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages of the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -107,12 +107,16 @@ class FetchResponseAfterHello(kipwire.Message):
     """The messages that a FetchRequestAfterHello 1 asked for, without a version. If the Hello may be left out, the
     response is FetchResponse 0.
 
-    Attributes:
-        correlation_id (int32): That of the request.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    correlation_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "FetchResponseAfterHello"
     TYPE = "layout"

@@ -23,12 +23,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages of the topic, by partition.
+    """The messages of the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,12 +57,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages of the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages of the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -104,17 +104,21 @@ class TopicData(kipwire.Struct):
 
 
 class FetchResponseWithRequestId(kipwire.Message):
-    """The messages that a FetchRequestWithoutCorrelationId asked for. The request's id is in the place of the correlation
-    id. The comment takes it for enough to pipeline requests; the answer is that this id only says which kind of request
-    it was.
+    """The messages that a FetchRequestWithoutCorrelationId asked for. The request's id is in the place of the
+    correlation id. The comment takes it for enough to pipeline requests; the answer is that this id only says which
+    kind of request it was.
 
-    Attributes:
-        request_type_id (int16): That of the request. Default: none, a value is required.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
+
+    request_type_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "FetchResponseWithRequestId"
     TYPE = "layout"

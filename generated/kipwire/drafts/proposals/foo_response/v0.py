@@ -18,11 +18,10 @@ __all__ = ["Foo", "FooResponse"]
 
 
 class Foo(kipwire.Struct):
-    """All foos, in the order in which they were found.
+    """All foos, in the order in which they were found."""
 
-    Attributes:
-        baz (int16): The baz that belongs to this foo, in every version.
-    """
+    baz: int
+    """The baz that belongs to this foo, in every version."""
 
     FIELDS = (kipwire.Field("baz", "Baz", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
@@ -42,10 +41,10 @@ class Foo(kipwire.Struct):
 class FooResponse(kipwire.Message):
     """The example message of KIP-482: tagged fields at the top level and within the elements of an array, both from
     version 9 on.
-
-    Attributes:
-        foos ([]Foo): All foos, in the order in which they were found.
     """
+
+    foos: list[Foo]
+    """All foos, in the order in which they were found."""
 
     NAME = "FooResponse"
     TYPE = "response"

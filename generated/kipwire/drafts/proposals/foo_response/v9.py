@@ -23,13 +23,12 @@ pack_hx = struct.Struct(">hx").pack
 
 
 class Foo(kipwire.FlexibleStruct):
-    """All foos, in the order in which they were found.
+    """All foos, in the order in which they were found."""
 
-    Attributes:
-        bar (string, tag 0): The bar that belongs to this foo. Its tag may be 0 again: each struct counts its tags from
-            0. Default: "hello world".
-        baz (int16): The baz that belongs to this foo, in every version.
-    """
+    bar: str
+    """The bar that belongs to this foo. Its tag may be 0 again: each struct counts its tags from 0."""
+    baz: int
+    """The baz that belongs to this foo, in every version."""
 
     FIELDS = (
         kipwire.Field("bar", "Bar", "string", default="hello world", tag=0),
@@ -81,12 +80,12 @@ class Foo(kipwire.FlexibleStruct):
 class FooResponse(kipwire.FlexibleMessage):
     """The example message of KIP-482: tagged fields at the top level and within the elements of an array, both from
     version 9 on.
-
-    Attributes:
-        user_agent (string, tag 0): The program that sent the request. In no version before 9, since only flexible
-            versions can carry tags.
-        foos ([]Foo): All foos, in the order in which they were found.
     """
+
+    user_agent: str
+    """The program that sent the request. In no version before 9, since only flexible versions can carry tags."""
+    foos: list[Foo]
+    """All foos, in the order in which they were found."""
 
     NAME = "FooResponse"
     TYPE = "response"

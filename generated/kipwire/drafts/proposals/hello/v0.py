@@ -19,14 +19,17 @@ pack_hh = struct.Struct(">hh").pack
 
 
 class Hello(kipwire.Message):
-    """A handshake that a comment on the 0.8 proposal suggests, so that later requests need not repeat who sends them: the
-    first message on a connection, or none. Version 1 also names the software, which the comment leaves open.
+    """A handshake that a comment on the 0.8 proposal suggests, so that later requests need not repeat who sends them:
+    the first message on a connection, or none. Version 1 also names the software, which the comment leaves open.
 
-    Attributes:
-        client_id (string): Name of the client, such as its application, process and host.
-        replica_id (string): Name of the replica, where a broker connects. A text here, though a number in FetchRequest.
+    Computed:
         version (int16, always 0): Version of the protocol, for the whole connection.
     """
+
+    client_id: str
+    """Name of the client, such as its application, process and host."""
+    replica_id: str
+    """Name of the replica, where a broker connects. A text here, though a number in FetchRequest."""
 
     NAME = "Hello"
     TYPE = "layout"

@@ -14,11 +14,10 @@ __all__ = ["HelloReply"]
 
 
 class HelloReply(kipwire.Message):
-    """What the broker answers to Hello, in the same version. Version 1 also names the software.
+    """What the broker answers to Hello, in the same version. Version 1 also names the software."""
 
-    Attributes:
-        broker_id (string): Name of the broker, such as its process and host.
-    """
+    broker_id: str
+    """Name of the broker, such as its process and host."""
 
     NAME = "HelloReply"
     TYPE = "layout"

@@ -14,12 +14,12 @@ __all__ = ["HelloReply"]
 
 
 class HelloReply(kipwire.Message):
-    """What the broker answers to Hello, in the same version. Version 1 also names the software.
+    """What the broker answers to Hello, in the same version. Version 1 also names the software."""
 
-    Attributes:
-        broker_id (string): Name of the broker, such as its process and host.
-        software_version (string): Name and version of the broker's software.
-    """
+    broker_id: str
+    """Name of the broker, such as its process and host."""
+    software_version: str
+    """Name and version of the broker's software."""
 
     NAME = "HelloReply"
     TYPE = "layout"

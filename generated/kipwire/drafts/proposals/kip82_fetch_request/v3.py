@@ -25,14 +25,14 @@ pack_iqi = struct.Struct(">iqi").pack
 
 
 class FetchPartition(kipwire.Struct):
-    """Partitions of the topic to read from.
+    """Partitions of the topic to read from."""
 
-    Attributes:
-        partition (int32): Number of the partition within the topic.
-        fetch_offset (int64): Offset of the first message wanted.
-        partition_max_bytes (int32): Upper bound in bytes for this partition's messages; the last of them may be cut
-            short by it.
-    """
+    partition: int
+    """Number of the partition within the topic."""
+    fetch_offset: int
+    """Offset of the first message wanted."""
+    partition_max_bytes: int
+    """Upper bound in bytes for this partition's messages; the last of them may be cut short by it."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -56,12 +56,12 @@ class FetchPartition(kipwire.Struct):
 
 
 class FetchTopic(kipwire.Struct):
-    """Topics to fetch.
+    """Topics to fetch."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]FetchPartition): Partitions of the topic to read from.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[FetchPartition]
+    """Partitions of the topic to read from."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
@@ -97,15 +97,17 @@ class Kip82FetchRequest(kipwire.Message):
     """A consumer or a follower asks for messages that may have numbered headers. Version 3 as version 43 of KIP-82
     proposes it: the fields of Kafka's version 2, and an answer with messages of the new format. Kafka gave the number
     to another version 3, which bounds the whole response (KIP-74).
-
-    Attributes:
-        replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
-            answers.
-        min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            max_wait_ms is over.
-        topics ([]FetchTopic): Topics to fetch.
     """
+
+    replica_id: int
+    """Broker id of the fetching follower; -1 for an ordinary consumer."""
+    max_wait_ms: int
+    """Longest time in milliseconds the broker may wait for min_bytes to accumulate before it answers."""
+    min_bytes: int
+    """Number of bytes that should be available before the broker answers; it answers with less once max_wait_ms is
+    over."""
+    topics: list[FetchTopic]
+    """Topics to fetch."""
 
     NAME = "Kip82FetchRequest"
     TYPE = "request"

@@ -24,15 +24,16 @@ pack_ihq = struct.Struct(">ihq").pack
 
 
 class PartitionData(kipwire.Struct):
-    """Fetched messages of each partition.
+    """Fetched messages of each partition."""
 
-    Attributes:
-        partition_index (int32): Number of the partition within the topic.
-        error_code (int16): Error concerning this partition; 0 if there is none.
-        high_watermark (int64): Offset up to which all in-sync replicas have the partition, exclusive.
-        records (records, nullable): Messages read, as stored in the log; nullable on the wire, and may end with one
-            that is cut short. Default: null.
-    """
+    partition_index: int
+    """Number of the partition within the topic."""
+    error_code: int
+    """Error concerning this partition; 0 if there is none."""
+    high_watermark: int
+    """Offset up to which all in-sync replicas have the partition, exclusive."""
+    records: bytes | None
+    """Messages read, as stored in the log; nullable on the wire, and may end with one that is cut short."""
 
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -74,12 +75,12 @@ class PartitionData(kipwire.Struct):
 
 
 class FetchableTopicResponse(kipwire.Struct):
-    """Fetched messages grouped by topic.
+    """Fetched messages grouped by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partitions ([]PartitionData): Fetched messages of each partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partitions: list[PartitionData]
+    """Fetched messages of each partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
@@ -114,12 +115,13 @@ class FetchableTopicResponse(kipwire.Struct):
 class Kip82FetchResponse(kipwire.Message):
     """Answer to a Kip82FetchRequest: the messages of the requested partitions, which may be of magic 0, 1 and 2 in one
     log. Version 3 as version 43 of KIP-82 proposes it, with the fields of Kafka's version 2.
-
-    Attributes:
-        throttle_time_ms (int32): Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0
-            if no quota was violated.
-        responses ([]FetchableTopicResponse): Fetched messages grouped by topic.
     """
+
+    throttle_time_ms: int
+    """Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota was
+    violated."""
+    responses: list[FetchableTopicResponse]
+    """Fetched messages grouped by topic."""
 
     NAME = "Kip82FetchResponse"
     TYPE = "response"

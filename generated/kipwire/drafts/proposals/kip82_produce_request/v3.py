@@ -24,13 +24,13 @@ pack_hi = struct.Struct(">hi").pack
 
 
 class PartitionProduceData(kipwire.Struct):
-    """The messages for each partition of this topic.
+    """The messages for each partition of this topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        records (records, nullable): The messages to append: a MessageAndOffset of magic 2 for each, or a compressed one
-            for all; nullable on the wire, as in Kafka's specs of version 2. Default: null.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    records: bytes | None
+    """The messages to append: a MessageAndOffset of magic 2 for each, or a compressed one for all; nullable on the
+    wire, as in Kafka's specs of version 2."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -66,12 +66,12 @@ class PartitionProduceData(kipwire.Struct):
 
 
 class TopicProduceData(kipwire.Struct):
-    """The messages to append, grouped by topic.
+    """The messages to append, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partition_data ([]PartitionProduceData): The messages for each partition of this topic.
-    """
+    name: str
+    """Name of the topic."""
+    partition_data: list[PartitionProduceData]
+    """The messages for each partition of this topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -104,17 +104,18 @@ class TopicProduceData(kipwire.Struct):
 
 
 class Kip82ProduceRequest(kipwire.Message):
-    """A producer sends messages that may have numbered headers to the leader of their partitions. Version 3 as version 43
-    of KIP-82 proposes it: the fields of Kafka's version 2 with messages of the new format. Kafka's own version 3 is
+    """A producer sends messages that may have numbered headers to the leader of their partitions. Version 3 as version
+    43 of KIP-82 proposes it: the fields of Kafka's version 2 with messages of the new format. Kafka's own version 3 is
     another one (KIP-98).
-
-    Attributes:
-        acks (int16): Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which
-            case the broker sends no response.
-        timeout_ms (int32): Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers
-            with a timeout.
-        topic_data ([]TopicProduceData): The messages to append, grouped by topic.
     """
+
+    acks: int
+    """Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which case the broker
+    sends no response."""
+    timeout_ms: int
+    """Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers with a timeout."""
+    topic_data: list[TopicProduceData]
+    """The messages to append, grouped by topic."""
 
     NAME = "Kip82ProduceRequest"
     TYPE = "request"

@@ -23,15 +23,17 @@ pack_ihqq = struct.Struct(">ihqq").pack
 
 
 class PartitionProduceResponse(kipwire.Struct):
-    """The outcome for each partition of the topic.
+    """The outcome for each partition of the topic."""
 
-    Attributes:
-        index (int32): Index of the partition within its topic.
-        error_code (int16): Whether the messages were appended to this partition as demanded; 0 means no error.
-        base_offset (int64): Offset given to the first of the appended messages; -1 if nothing was appended.
-        log_append_time_ms (int64): Broker time stamped on the messages, in milliseconds since the Unix epoch, if the
-            topic uses log append time (KIP-32); -1 if the producer's timestamps were kept. Default: -1.
-    """
+    index: int
+    """Index of the partition within its topic."""
+    error_code: int
+    """Whether the messages were appended to this partition as demanded; 0 means no error."""
+    base_offset: int
+    """Offset given to the first of the appended messages; -1 if nothing was appended."""
+    log_append_time_ms: int
+    """Broker time stamped on the messages, in milliseconds since the Unix epoch, if the topic uses log append time
+    (KIP-32); -1 if the producer's timestamps were kept."""
 
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -59,12 +61,12 @@ class PartitionProduceResponse(kipwire.Struct):
 
 
 class TopicProduceResponse(kipwire.Struct):
-    """The outcomes, grouped by topic.
+    """The outcomes, grouped by topic."""
 
-    Attributes:
-        name (string): Name of the topic.
-        partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
-    """
+    name: str
+    """Name of the topic."""
+    partition_responses: list[PartitionProduceResponse]
+    """The outcome for each partition of the topic."""
 
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -99,15 +101,15 @@ class TopicProduceResponse(kipwire.Struct):
 
 
 class Kip82ProduceResponse(kipwire.Message):
-    """The leader's answer to a Kip82ProduceRequest: for each partition an error or the offset at which the messages were
-    appended. Version 3 as version 43 of KIP-82 proposes it, with the fields of Kafka's version 2. It is not sent if the
-    request had acks 0.
-
-    Attributes:
-        responses ([]TopicProduceResponse): The outcomes, grouped by topic.
-        throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
-            was violated.
+    """The leader's answer to a Kip82ProduceRequest: for each partition an error or the offset at which the messages
+    were appended. Version 3 as version 43 of KIP-82 proposes it, with the fields of Kafka's version 2. It is not sent
+    if the request had acks 0.
     """
+
+    responses: list[TopicProduceResponse]
+    """The outcomes, grouped by topic."""
+    throttle_time_ms: int
+    """Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated."""
 
     NAME = "Kip82ProduceResponse"
     TYPE = "response"

@@ -28,12 +28,13 @@ pack_bBq = struct.Struct(">bBq").pack
 class Header(kipwire.Struct):
     """Facts about the message, in ascending order of keys; no two headers of a message share a key. Empty is not on the
     wire at all.
-
-    Attributes:
-        key (uint32): What the header is; kipwire.drafts.header_keys knows who may use which number. Unsigned, as the
-            KIP prints its ranges.
-        value (bytes): Whatever the owner of the key puts there. The KIP knows no null.
     """
+
+    key: int
+    """What the header is; kipwire.drafts.header_keys knows who may use which number. Unsigned, as the KIP prints its
+    ranges."""
+    value: bytes
+    """Whatever the owner of the key puts there. The KIP knows no null."""
 
     FIELDS = (
         kipwire.Field("key", "Key", "uint32", default=0, map_key=True),
@@ -62,20 +63,11 @@ class Header(kipwire.Struct):
 
 
 class MessageAndOffset(kipwire.Message):
-    """A message with headers whose keys are numbers: the format with magic 2 that version 43 of KIP-82 proposes. Without
-    headers it is as long as one of format 1. The CRC is as in that format, for the KIP does not say; so are null keys
-    and values.
+    """A message with headers whose keys are numbers: the format with magic 2 that version 43 of KIP-82 proposes.
+    Without headers it is as long as one of format 1. The CRC is as in that format, for the KIP does not say; so are
+    null keys and values.
 
-    Attributes:
-        offset (int64): Place of the message in its partition.
-        compression_type (int8, 3 bits): How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.
-        timestamp_type (bool): Who set the timestamp: false the producer, true the broker when it appended the message.
-        timestamp (int64): Milliseconds since 1970.
-        key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
-        headers ([]Header): Facts about the message, in ascending order of keys; no two headers of a message share a
-            key. Empty is not on the wire at all.
-        value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
-            Default: null.
+    Computed:
         message_size (int32, computed size): Bytes of the message after this field.
         crc (uint32, computed crc32): CRC-32 of everything after it.
         magic_byte (int8, always 2): Number of the message format.
@@ -83,6 +75,22 @@ class MessageAndOffset(kipwire.Message):
             format 1.
         has_headers (bool, computed bit): Whether the message has headers.
     """
+
+    offset: int
+    """Place of the message in its partition."""
+    compression_type: int
+    """How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4."""
+    timestamp_type: bool
+    """Who set the timestamp: false the producer, true the broker when it appended the message."""
+    timestamp: int
+    """Milliseconds since 1970."""
+    key: bytes | None
+    """Decides the partition and what compaction keeps; null if there is none."""
+    headers: list[Header]
+    """Facts about the message, in ascending order of keys; no two headers of a message share a key. Empty is not on the
+    wire at all."""
+    value: bytes | None
+    """The contents; null deletes the key under compaction. If compressed, a message set."""
 
     NAME = "MessageAndOffset"
     TYPE = "layout"

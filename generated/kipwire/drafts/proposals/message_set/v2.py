@@ -28,20 +28,25 @@ pack_bHiqqhi = struct.Struct(">bHiqqhi").pack
 class Message(kipwire.Struct):
     """The messages; nothing says how many, they go on to the end of the set.
 
-    Attributes:
-        is_control (bool): Whether it is a control message, which applications do not see. Its key is a
-            ControlMessageKey, never null.
-        timestamp (int64): Milliseconds since 1970.
-        offset_delta (int32, upacked32): How far the message's offset is above the first one of its set.
-        key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
-            out where no value follows. Default: null.
-        value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
+    Computed:
         length (int32, computed size): Bytes of the message after this field, the CRC among them.
         attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
         null_key (bool, computed bit): Whether the key is null.
         null_value (bool, computed bit): Whether the value is null.
         crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
+
+    is_control: bool
+    """Whether it is a control message, which applications do not see. Its key is a ControlMessageKey, never null."""
+    timestamp: int
+    """Milliseconds since 1970."""
+    offset_delta: int
+    """How far the message's offset is above the first one of its set."""
+    key: bytes | None
+    """Decides the partition and what compaction keeps; null if there is none. Its size is left out where no value
+    follows."""
+    value: bytes | None
+    """The contents, up to the CRC; null deletes the key under compaction."""
 
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
@@ -173,22 +178,10 @@ class Message(kipwire.Struct):
 
 
 class MessageSet(kipwire.Message):
-    """Messages that share one header: the format with magic 2 in the KIP-98 draft that has a CRC in each message. This is
-    a set that is not compressed; CompressedMessageSet is one that is.
+    """Messages that share one header: the format with magic 2 in the KIP-98 draft that has a CRC in each message. This
+    is a set that is not compressed; CompressedMessageSet is one that is.
 
-    Attributes:
-        offset (int64): Offset of the first message.
-        timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
-        is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
-        offset_delta (int32): The next set starts at Offset + offset_delta, and the producer's next one at Sequence +
-            offset_delta. It stays when compaction removes messages.
-        max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970; with the broker's
-            timestamps that of all messages.
-        pid (int64): Id of the producer.
-        epoch (int16): Incarnation of the producer; 0 follows 32767. Released Kafka gives a new producer id instead.
-        sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
-            2147483647.
-        messages ([]Message): The messages; nothing says how many, they go on to the end of the set.
+    Computed:
         length (int32, computed size): Bytes of the set after this field.
         crc (uint32, computed crc32): CRC-32 of everything after it. The draft only says that it covers header and
             messages; the broker sets Offset without touching it.
@@ -196,6 +189,27 @@ class MessageSet(kipwire.Message):
         attributes (int16, made of bits): Flags of the set. The lowest three bits are the compression type in
             CompressedMessageSet, and 0 here.
     """
+
+    offset: int
+    """Offset of the first message."""
+    timestamp_type: bool
+    """Who set the timestamps: false the producer, true the broker."""
+    is_transactional: bool
+    """Whether the set is part of a transaction, so that a marker will follow."""
+    offset_delta: int
+    """The next set starts at Offset + offset_delta, and the producer's next one at Sequence + offset_delta. It stays
+    when compaction removes messages."""
+    max_timestamp: int
+    """Highest timestamp of the messages, in milliseconds since 1970; with the broker's timestamps that of all
+    messages."""
+    pid: int
+    """Id of the producer."""
+    epoch: int
+    """Incarnation of the producer; 0 follows 32767. Released Kafka gives a new producer id instead."""
+    sequence: int
+    """Number of the first message among all of this producer's in the partition; 0 follows 2147483647."""
+    messages: list[Message]
+    """The messages; nothing says how many, they go on to the end of the set."""
 
     NAME = "MessageSet"
     TYPE = "layout"

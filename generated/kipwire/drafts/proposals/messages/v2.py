@@ -25,20 +25,25 @@ pack_Bq = struct.Struct(">Bq").pack
 class Message(kipwire.Struct):
     """The messages of one set, as in MessageSet.
 
-    Attributes:
-        is_control (bool): Whether it is a control message, which applications do not see. Its key is a
-            ControlMessageKey, never null.
-        timestamp (int64): Milliseconds since 1970.
-        offset_delta (int32, upacked32): How far the message's offset is above the first one of its set.
-        key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
-            out where no value follows. Default: null.
-        value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
+    Computed:
         length (int32, computed size): Bytes of the message after this field, the CRC among them.
         attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
         null_key (bool, computed bit): Whether the key is null.
         null_value (bool, computed bit): Whether the value is null.
         crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
+
+    is_control: bool
+    """Whether it is a control message, which applications do not see. Its key is a ControlMessageKey, never null."""
+    timestamp: int
+    """Milliseconds since 1970."""
+    offset_delta: int
+    """How far the message's offset is above the first one of its set."""
+    key: bytes | None
+    """Decides the partition and what compaction keeps; null if there is none. Its size is left out where no value
+    follows."""
+    value: bytes | None
+    """The contents, up to the CRC; null deletes the key under compaction."""
 
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
@@ -170,11 +175,10 @@ class Message(kipwire.Struct):
 
 
 class Messages(kipwire.Message):
-    """What a CompressedMessageSet of the KIP-98 draft holds, once it is decompressed.
+    """What a CompressedMessageSet of the KIP-98 draft holds, once it is decompressed."""
 
-    Attributes:
-        messages ([]Message): The messages of one set, as in MessageSet.
-    """
+    messages: list[Message]
+    """The messages of one set, as in MessageSet."""
 
     NAME = "Messages"
     TYPE = "layout"

@@ -21,13 +21,14 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class TopicPartitionMessages(kipwire.Struct):
-    """The message sets.
+    """The message sets."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    topic: str
+    """Name of the topic."""
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -68,12 +69,12 @@ class TopicPartitionMessages(kipwire.Struct):
 
 
 class MultiProducerRequestData(kipwire.Message):
-    """The messages of a MultiProducerRequest, the request that ProduceRequest replaces: each partition comes with the name
-    of its topic. ProduceRequest's Data has the same with each topic named once.
-
-    Attributes:
-        entries ([]TopicPartitionMessages): The message sets.
+    """The messages of a MultiProducerRequest, the request that ProduceRequest replaces: each partition comes with the
+    name of its topic. ProduceRequest's Data has the same with each topic named once.
     """
+
+    entries: list[TopicPartitionMessages]
+    """The message sets."""
 
     NAME = "MultiProducerRequestData"
     TYPE = "layout"

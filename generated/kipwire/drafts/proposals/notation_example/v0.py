@@ -21,12 +21,12 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class Record(kipwire.Struct):
-    """The records.
+    """The records."""
 
-    Attributes:
-        id (int32): The id of the record.
-        name (string): The name of the record.
-    """
+    id: int
+    """The id of the record."""
+    name: str
+    """The name of the record."""
 
     FIELDS = (
         kipwire.Field("id", "Id", "int32", default=0),
@@ -55,11 +55,10 @@ class Record(kipwire.Struct):
 
 
 class NotationExample(kipwire.Message):
-    """A list of records that each have an id and a name: the example for the notation of the 0.8 proposal.
+    """A list of records that each have an id and a name: the example for the notation of the 0.8 proposal."""
 
-    Attributes:
-        records ([]Record): The records.
-    """
+    records: list[Record]
+    """The records."""
 
     NAME = "NotationExample"
     TYPE = "layout"

@@ -25,13 +25,13 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages for the topic, by partition.
+    """The messages for the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time; kipwire.records reads and writes such sets with magic
-            0. Its size precedes it as an int32: the proposal does not say so, but the set could not end otherwise.
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time; kipwire.records reads and writes such sets with magic 0. Its size
+    precedes it as an int32: the proposal does not say so, but the set could not end otherwise."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -60,12 +60,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages for the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages for the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -107,24 +107,31 @@ class TopicData(kipwire.Struct):
 
 
 class ProduceRequest(kipwire.Message):
-    """Hands messages to a broker: the 0.8 wire format's ProduceRequest, which replaces the single and the multiple one. A
-    topic is named once, however many of its partitions follow.
+    """Hands messages to a broker: the 0.8 wire format's ProduceRequest, which replaces the single and the multiple one.
+    A topic is named once, however many of its partitions follow.
 
-    Attributes:
-        request_type_id (int16): Number of ProduceRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        client_id (string): Name of the client application; empty if the client gives none.
-        required_acks (int8): Acknowledgements to wait for before the broker answers. The number means one of three
-            things. In the proposal: 0 is no acknowledgement, the asynchronous behaviour of before; n is the number of
-            replicas that must have the messages, the master among them. In the comments: 0 is all replicas that are in
-            sync, -1 is no acknowledgement, n as before. In the answer to them: 0 is no acknowledgement, -1 is all
-            replicas in sync, n as before; Kafka 0.8 was released with this meaning.
-        ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
-            messages. Called replication_timeout in the list of changes.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of ProduceRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    required_acks: int
+    """Acknowledgements to wait for before the broker answers. The number means one of three things. In the proposal: 0
+    is no acknowledgement, the asynchronous behaviour of before; n is the number of replicas that must have the
+    messages, the master among them. In the comments: 0 is all replicas that are in sync, -1 is no acknowledgement, n as
+    before. In the answer to them: 0 is no acknowledgement, -1 is all replicas in sync, n as before; Kafka 0.8 was
+    released with this meaning."""
+    ack_timeout: int
+    """Milliseconds after which the broker answers with an error if too few replicas have the messages. Called
+    replication_timeout in the list of changes."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "ProduceRequest"
     TYPE = "layout"

@@ -23,12 +23,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages for the topic, by partition.
+    """The messages for the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -57,12 +57,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages for the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages for the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -104,21 +104,25 @@ class TopicData(kipwire.Struct):
 
 
 class ProduceRequestAfterHello(kipwire.Message):
-    """Hands messages to a broker, after a Hello. Version 0 is for a Hello that may be left out: it has no client id, which
-    the Hello gives. Version 1 is for a Hello that every connection begins with: it has no version either, so the
+    """Hands messages to a broker, after a Hello. Version 0 is for a Hello that may be left out: it has no client id,
+    which the Hello gives. Version 1 is for a Hello that every connection begins with: it has no version either, so the
     Hello's holds for all requests.
 
-    Attributes:
-        request_type_id (int16): Number of ProduceRequest. The proposal gives none. Default: none, a value is required.
-        correlation_id (int32): Chosen by the client; the response carries it back unchanged.
-        required_acks (int8): Acknowledgements to wait for before the broker answers. It has three meanings, which
-            ProduceRequest lists.
-        ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
-            messages.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of ProduceRequest. The proposal gives none."""
+    correlation_id: int
+    """Chosen by the client; the response carries it back unchanged."""
+    required_acks: int
+    """Acknowledgements to wait for before the broker answers. It has three meanings, which ProduceRequest lists."""
+    ack_timeout: int
+    """Milliseconds after which the broker answers with an error if too few replicas have the messages."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "ProduceRequestAfterHello"
     TYPE = "layout"

@@ -25,12 +25,12 @@ pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionData(kipwire.Struct):
-    """The messages for the topic, by partition.
+    """The messages for the topic, by partition."""
 
-    Attributes:
-        partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
-    """
+    partition: int
+    """Number of the partition within its topic."""
+    messages: bytes
+    """A message set in the format of the time, after its size as an int32 (see ProduceRequest)."""
 
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -59,12 +59,12 @@ class PartitionData(kipwire.Struct):
 
 
 class TopicData(kipwire.Struct):
-    """The messages, by topic.
+    """The messages, by topic."""
 
-    Attributes:
-        topic (string): Name of the topic.
-        partition_data ([]PartitionData): The messages for the topic, by partition.
-    """
+    topic: str
+    """Name of the topic."""
+    partition_data: list[PartitionData]
+    """The messages for the topic, by partition."""
 
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -108,17 +108,21 @@ class TopicData(kipwire.Struct):
 class ProduceRequestWithoutCorrelationId(kipwire.Message):
     """Hands messages to a broker, for a client that waits for each response before it sends the next request.
 
-    Attributes:
-        request_type_id (int16): Number of ProduceRequest. The proposal gives none. Default: none, a value is required.
-        client_id (string): Name of the client application; empty if the client gives none.
-        required_acks (int8): Acknowledgements to wait for before the broker answers. It has three meanings, which
-            ProduceRequest lists.
-        ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
-            messages.
-        data ([]TopicData): The messages, by topic.
+    Computed:
         size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
+
+    request_type_id: int
+    """Number of ProduceRequest. The proposal gives none."""
+    client_id: str
+    """Name of the client application; empty if the client gives none."""
+    required_acks: int
+    """Acknowledgements to wait for before the broker answers. It has three meanings, which ProduceRequest lists."""
+    ack_timeout: int
+    """Milliseconds after which the broker answers with an error if too few replicas have the messages."""
+    data: list[TopicData]
+    """The messages, by topic."""
 
     NAME = "ProduceRequestWithoutCorrelationId"
     TYPE = "layout"

@@ -25,16 +25,20 @@ class ProduceResponse(kipwire.Message):
     proposed; 1 adds the counts of acknowledgements that a comment asks for; 2 pairs errors and offsets, which a comment
     names as an equal choice.
 
-    Attributes:
-        correlation_id (int32): That of the request.
-        error (int16): Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into
-            the comment of the line before; its table of common fields has it.
-        errors ([]int16): Error of each message set. The proposal takes -1 for none where all went well; a comment says
-            0.
-        offsets ([]int64): Offset at which each message set was stored.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
+
+    correlation_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into the comment of the
+    line before; its table of common fields has it."""
+    errors: list[int]
+    """Error of each message set. The proposal takes -1 for none where all went well; a comment says 0."""
+    offsets: list[int]
+    """Offset at which each message set was stored."""
 
     NAME = "ProduceResponse"
     TYPE = "layout"

@@ -23,12 +23,12 @@ pack_qh = struct.Struct(">qh").pack
 
 
 class MessageSetResult(kipwire.Struct):
-    """What became of each message set.
+    """What became of each message set."""
 
-    Attributes:
-        offset (int64): Offset at which the message set was stored.
-        error (int16): Error of the message set; 0 if there is none.
-    """
+    offset: int
+    """Offset at which the message set was stored."""
+    error: int
+    """Error of the message set; 0 if there is none."""
 
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
@@ -54,14 +54,18 @@ class ProduceResponse(kipwire.Message):
     proposed; 1 adds the counts of acknowledgements that a comment asks for; 2 pairs errors and offsets, which a comment
     names as an equal choice.
 
-    Attributes:
-        correlation_id (int32): That of the request.
-        error (int16): Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into
-            the comment of the line before; its table of common fields has it.
-        response_data ([]MessageSetResult): What became of each message set.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 2): Version of the response's format.
     """
+
+    correlation_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into the comment of the
+    line before; its table of common fields has it."""
+    response_data: list[MessageSetResult]
+    """What became of each message set."""
 
     NAME = "ProduceResponse"
     TYPE = "layout"

@@ -21,16 +21,21 @@ pack_ihh = struct.Struct(">ihh").pack
 
 
 class ProduceResponseAfterHello(kipwire.Message):
-    """Reports where the message sets of a ProduceRequestAfterHello 1 were stored, without a version. If the Hello may be
-    left out, the response is ProduceResponse 0.
+    """Reports where the message sets of a ProduceRequestAfterHello 1 were stored, without a version. If the Hello may
+    be left out, the response is ProduceResponse 0.
 
-    Attributes:
-        correlation_id (int32): That of the request.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        errors ([]int16): Error of each message set, in the order of the request.
-        offsets ([]int64): Offset at which each message set was stored.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
     """
+
+    correlation_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    errors: list[int]
+    """Error of each message set, in the order of the request."""
+    offsets: list[int]
+    """Offset at which each message set was stored."""
 
     NAME = "ProduceResponseAfterHello"
     TYPE = "layout"

@@ -21,17 +21,22 @@ pack_hihh = struct.Struct(">hihh").pack
 
 
 class ProduceResponseWithErrorFirst(kipwire.Message):
-    """Reports where each message set of a ProduceRequest was stored, as ProduceResponse 0 does, but with the error of the
-    request right after the size. FetchResponse 1 has its error there too.
+    """Reports where each message set of a ProduceRequest was stored, as ProduceResponse 0 does, but with the error of
+    the request right after the size. FetchResponse 1 has its error there too.
 
-    Attributes:
-        error (int16): Error of the request as a whole; 0 if there is none.
-        correlation_id (int32): That of the request.
-        errors ([]int16): Error of each message set, in the order of the request.
-        offsets ([]int64): Offset at which each message set was stored.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
+
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    correlation_id: int
+    """That of the request."""
+    errors: list[int]
+    """Error of each message set, in the order of the request."""
+    offsets: list[int]
+    """Offset at which each message set was stored."""
 
     NAME = "ProduceResponseWithErrorFirst"
     TYPE = "layout"

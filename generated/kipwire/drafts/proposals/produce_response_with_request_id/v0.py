@@ -21,18 +21,23 @@ pack_hhhh = struct.Struct(">hhhh").pack
 
 
 class ProduceResponseWithRequestId(kipwire.Message):
-    """Reports where the message sets of a ProduceRequestWithoutCorrelationId were stored. The request's id is in the place
-    of the correlation id. The comment takes it for enough to pipeline requests; the answer is that this id only says
-    which kind of request it was.
+    """Reports where the message sets of a ProduceRequestWithoutCorrelationId were stored. The request's id is in the
+    place of the correlation id. The comment takes it for enough to pipeline requests; the answer is that this id only
+    says which kind of request it was.
 
-    Attributes:
-        request_type_id (int16): That of the request. Default: none, a value is required.
-        error (int16): Error of the request as a whole; 0 if there is none.
-        errors ([]int16): Error of each message set, in the order of the request.
-        offsets ([]int64): Offset at which each message set was stored.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
+
+    request_type_id: int
+    """That of the request."""
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    errors: list[int]
+    """Error of each message set, in the order of the request."""
+    offsets: list[int]
+    """Offset at which each message set was stored."""
 
     NAME = "ProduceResponseWithRequestId"
     TYPE = "layout"

@@ -23,13 +23,17 @@ pack_hhh = struct.Struct(">hhh").pack
 class ProduceResponseWithoutCorrelationId(kipwire.Message):
     """Reports where the message sets of a ProduceRequestWithoutCorrelationId were stored.
 
-    Attributes:
-        error (int16): Error of the request as a whole; 0 if there is none.
-        errors ([]int16): Error of each message set, in the order of the request.
-        offsets ([]int64): Offset at which each message set was stored.
+    Computed:
         size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
+
+    error: int
+    """Error of the request as a whole; 0 if there is none."""
+    errors: list[int]
+    """Error of each message set, in the order of the request."""
+    offsets: list[int]
+    """Offset at which each message set was stored."""
 
     NAME = "ProduceResponseWithoutCorrelationId"
     TYPE = "layout"

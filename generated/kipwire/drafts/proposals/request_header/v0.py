@@ -21,13 +21,16 @@ pack_hhi = struct.Struct(">hhi").pack
 class RequestHeader(kipwire.Message):
     """What precedes every request, in the form that KIP-482 proposes: version 1 has a compact client id and room for
     tagged fields.
-
-    Attributes:
-        request_api_key (int16): Number of the API that is called.
-        request_api_version (int16): Version of the request that follows.
-        correlation_id (int32): Number that the response repeats, so that the client knows which request it answers.
-        client_id (string, nullable): Name that the client gives itself, for logs and quotas; null if it gives none.
     """
+
+    request_api_key: int
+    """Number of the API that is called."""
+    request_api_version: int
+    """Version of the request that follows."""
+    correlation_id: int
+    """Number that the response repeats, so that the client knows which request it answers."""
+    client_id: str | None
+    """Name that the client gives itself, for logs and quotas; null if it gives none."""
 
     NAME = "RequestHeader"
     TYPE = "header"

@@ -14,11 +14,10 @@ __all__ = ["ResponseHeader"]
 
 
 class ResponseHeader(kipwire.Message):
-    """What precedes every response, in the form that KIP-482 proposes: version 1 has room for tagged fields.
+    """What precedes every response, in the form that KIP-482 proposes: version 1 has room for tagged fields."""
 
-    Attributes:
-        correlation_id (int32): The number that came with the request.
-    """
+    correlation_id: int
+    """The number that came with the request."""
 
     NAME = "ResponseHeader"
     TYPE = "header"

@@ -16,11 +16,10 @@ __all__ = ["TooSmall"]
 class TooSmall(kipwire.Message):
     """The example of KIP-625 for a field that outgrows its type: 32 bits on the wire up to version 1, 64 from version 2
     on, and an int64 to programs in all of them.
-
-    Attributes:
-        too_small (int64): Promoted when it is read in versions 0 and 1, checked to fit 32 bits when it is written in
-            them.
     """
+
+    too_small: int
+    """Promoted when it is read in versions 0 and 1, checked to fit 32 bits when it is written in them."""
 
     NAME = "TooSmall"
     TYPE = "data"

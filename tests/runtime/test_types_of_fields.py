@@ -1,0 +1,188 @@
+"""What type checkers and editors know of the fields of generated classes. mypy and pyright look at this file, too."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, assert_type
+
+import pytest
+
+from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
+from kafka_messages.metadata_response import v11
+from kafka_messages.metadata_response.v12 import MetadataResponseTopic
+from kafka_records.record_batch.v2 import RecordBatch
+from tests.support.places import FORMS, LAYOUTS, ROOT
+from tests.support.spec_package import write_package
+
+WRONG_USES = ROOT / "tests/support/subjects/wrong_uses.py"
+MARK = re.compile(r"  # type: ignore\[[\w, -]+\]$", re.MULTILINE)
+TOOLS = Path(sys.executable).parent
+IMPORTS = ["generator", "runtime", "generated"]
+"""Folders of this checkout that generated code imports from."""
+
+
+def test_type_checkers_know_the_fields_of_each_kind() -> None:
+    topic = MetadataResponseTopic()
+    assert_type(topic.error_code, int)
+    assert_type(topic.name, str | None)
+    assert_type(topic.topic_id, uuid.UUID)
+    assert_type(topic.is_internal, bool)
+    assert_type([one.leader_id for one in topic.partitions], list[int])
+    assert_type([one.replica_nodes for one in topic.partitions], list[list[int]])
+    assert_type(PartitionData().diverging_epoch, EpochEndOffset)
+    assert_type(PartitionData().records, bytes | None)
+    assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from that of another version
+    assert_type(RecordBatch().has_delete_horizon, bool)
+
+
+def wrong_lines() -> list[int]:
+    """The numbers of the lines that are marked as wrong."""
+    lines = WRONG_USES.read_text("utf-8").splitlines()
+    return [number for number, line in enumerate(lines, 1) if MARK.search(line)]
+
+
+def test_each_wrong_use_is_marked_for_both_type_checkers() -> None:
+    text = WRONG_USES.read_text("utf-8")
+    assert text.startswith("# pyright: strict, reportUnnecessaryTypeIgnoreComment=true\n")
+    in_functions = re.findall(r"^    (?!print\().*$", text, re.MULTILINE)
+    assert [line for line in in_functions if not MARK.search(line)] == []
+    assert len(wrong_lines()) == len(in_functions) > 30
+
+
+Errors = set[tuple[str, int]]
+"""Where a type checker found errors: file and line."""
+
+
+def by_mypy(folder: Path) -> Errors:
+    """The errors that mypy finds in the files of a folder."""
+    (folder / "mypy.ini").write_text(
+        f"[mypy]\nstrict = true\nmypy_path = {':'.join(str(ROOT / one) for one in IMPORTS)}\nfiles = .\n"
+    )
+    done = run(["mypy", "--no-error-summary", "--hide-error-context", "--no-color-output"], folder)
+    found = re.findall(r"^(.*?):(\d+): error: ", done.stdout, re.MULTILINE)
+    assert bool(found) == bool(done.returncode), done.stdout + done.stderr
+    return {(file, int(line)) for file, line in found}
+
+
+def by_pyright(folder: Path) -> Errors:
+    """The errors that pyright finds in the files of a folder, strict where they ask for it."""
+    write_pyright_settings(folder)
+    done = run(["pyright", "--outputjson"], folder)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    assert bool(found) == bool(done.returncode), done.stdout + done.stderr
+    return {(Path(one["file"]).relative_to(folder).as_posix(), one["range"]["start"]["line"] + 1) for one in found}
+
+
+def write_pyright_settings(folder: Path) -> None:
+    settings = {"include": ["."], "extraPaths": [str(ROOT / one) for one in IMPORTS], "pythonVersion": "3.11"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    path, *arguments = command
+    return subprocess.run([TOOLS / path, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+CHECKERS = pytest.mark.parametrize("checker", [by_mypy, by_pyright])
+
+
+@pytest.mark.night
+@CHECKERS
+def test_type_checkers_refuse_each_wrong_use_and_nothing_else(
+    checker: Callable[[Path], Errors], tmp_path: Path
+) -> None:
+    (tmp_path / "wrong_uses.py").write_text(MARK.sub("", WRONG_USES.read_text("utf-8")))
+    assert checker(tmp_path) == {("wrong_uses.py", line) for line in wrong_lines()}
+
+
+@pytest.mark.night
+@CHECKERS
+def test_type_checkers_accept_classes_with_fields_of_any_name_and_form(
+    checker: Callable[[Path], Errors], tmp_path: Path
+) -> None:
+    for specs in (FORMS, LAYOUTS):
+        write_package(specs, tmp_path / f"{specs.name}_package")
+    assert checker(tmp_path) == set()
+
+
+class LanguageServer:
+    """What editors talk to, with one file open."""
+
+    def __init__(self, process: subprocess.Popen[bytes], file: Path) -> None:
+        self._process = process
+        self._uri = file.as_uri()
+        self._requests = 0
+        folders = [{"uri": file.parent.as_uri(), "name": "all"}]
+        self.ask("initialize", {"processId": None, "capabilities": {}, "workspaceFolders": folders})
+        self._send({"method": "initialized", "params": {}})
+        document = {"uri": self._uri, "languageId": "python", "version": 1, "text": file.read_text("utf-8")}
+        self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+
+    def hover(self, line: int, column: int) -> str:
+        """The text that an editor shows over a place, both counted from 0."""
+        place = {"textDocument": {"uri": self._uri}, "position": {"line": line, "character": column}}
+        return str(self.ask("textDocument/hover", place)["contents"]["value"])
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        self._requests += 1
+        self._send({"id": self._requests, "method": method, "params": params})
+        while (message := self._receive()).get("id") != self._requests or "method" in message:
+            if "id" in message:  # a request of the server, such as one for settings
+                count = len(message.get("params", {}).get("items", ()))
+                self._send({"id": message["id"], "result": [None] * count})
+        return message["result"]
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self._process.stdin.flush()
+
+    def _receive(self) -> dict[str, Any]:
+        source = self._process.stdout
+        assert source is not None
+        size = 0
+        while (line := source.readline()) not in (b"\r\n", b""):
+            if line.lower().startswith(b"content-length:"):
+                size = int(line.partition(b":")[2])
+        assert size, "the language server ended"
+        message: dict[str, Any] = json.loads(source.read(size))
+        return message
+
+
+USES = """\
+from kafka_messages.fetch_response.v12 import PartitionData
+from kafka_messages.metadata_response.v11 import MetadataResponse
+from kafka_messages.metadata_response.v12 import MetadataResponseBroker
+
+MetadataResponse().cluster_id
+MetadataResponseBroker().rack
+PartitionData().current_leader
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LanguageServer]:
+    write_pyright_settings(tmp_path)
+    file = tmp_path / "uses.py"
+    file.write_text(USES)
+    command = [str(TOOLS / "pyright-langserver"), "--stdio"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield LanguageServer(process, file)
+        process.kill()
+
+
+def test_editors_show_the_type_and_the_text_of_a_field(server: LanguageServer) -> None:
+    shown = [server.hover(line, text.index("()") + 4) for line, text in enumerate(USES.splitlines()) if "()" in text]
+    assert [" ".join(text.split()) for text in shown] == [
+        "(variable) cluster_id: str | None Id of the cluster; null if the broker does not know it.",
+        "(variable) rack: str | None Rack the broker is configured to be in; null if none is set.",
+        "(variable) current_leader: LeaderIdAndEpoch Leader of the partition as known to the answering node, so that "
+        "the client can redirect its fetch (tagged, from version 12 on; for ordinary clients KIP-951).",
+    ]

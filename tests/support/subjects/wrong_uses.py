@@ -1,0 +1,71 @@
+# pyright: strict, reportUnnecessaryTypeIgnoreComment=true
+"""Wrong uses of generated classes, each on one marked line: mypy and pyright must both refuse it, and no other line.
+
+`make types` proves it: both of them pass over an error on a marked line, and report a mark that hides none. Nothing
+runs this file.
+"""
+
+from __future__ import annotations
+
+import kafka_messages
+import kipwire
+from kafka_messages.fetch_response.v12 import PartitionData, SnapshotId
+from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
+from kafka_messages.metadata_response import v4, v9
+from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition
+from kafka_records.record_batch.v2 import RecordBatch
+
+
+def write_fields(message: MetadataResponse, partition: MetadataResponsePartition, batch: RecordBatch) -> None:
+    message.controller_id = "x"  # type: ignore[assignment]
+    message.controller_id = None  # type: ignore[assignment]
+    message.cluster_id = b"bytes"  # type: ignore[assignment]
+    message.contoller_id = 1  # type: ignore[attr-defined]
+    partition.replica_nodes = ["1", "2"]  # type: ignore[list-item]
+    partition.replica_nodes.append("3")  # type: ignore[arg-type]
+    partition.replica_nodes = None  # type: ignore[assignment]
+    partition.leader_epoch += 0.5  # type: ignore[assignment]
+    batch.is_control = "yes"  # type: ignore[assignment]
+    batch.crc = 0  # type: ignore[attr-defined]
+    del message.brokers[0].hots  # type: ignore[attr-defined]
+
+
+def write_structs(message: MetadataResponse, fetched: PartitionData) -> None:
+    message.brokers = [MetadataResponsePartition()]  # type: ignore[list-item]
+    message.brokers = [v4.MetadataResponseBroker()]  # type: ignore[list-item]
+    message.brokers[0] = v9.MetadataResponse()  # type: ignore[call-overload]
+    fetched.current_leader.leader_id = "1"  # type: ignore[assignment]
+    fetched.current_leader = SnapshotId()  # type: ignore[assignment]
+    fetched.current_leader = None  # type: ignore[assignment]
+    fetched.unknown_tagged_fields["7"] = b""  # type: ignore[index]
+
+
+def read_fields(message: MetadataResponse, fetched: PartitionData) -> None:
+    leader: str = message.topics[0].partitions[0].leader_id  # type: ignore[assignment]
+    cluster: str = message.cluster_id  # type: ignore[assignment]
+    host: bytes = message.brokers[0].host  # type: ignore[assignment]
+    length = len(fetched.records)  # type: ignore[arg-type]
+    epoch: str = fetched.diverging_epoch.epoch  # type: ignore[assignment]
+    v4.MetadataResponse().unknown_tagged_fields.clear()  # type: ignore[attr-defined]
+    print(leader, cluster, host, length, epoch)
+
+
+def make_messages() -> None:
+    MetadataResponse(0)  # type: ignore[call-arg]
+    MetadataResponse(controller_id="x")  # type: ignore[arg-type]
+    MetadataResponse(error_code=1)  # type: ignore[call-arg]
+    MetadataResponse(brokers=None)  # type: ignore[arg-type]
+    MetadataResponse(brokers=[MetadataRequestTopic()])  # type: ignore[list-item]
+    MetadataResponseBroker(node_id=1, host=None)  # type: ignore[arg-type]
+    MetadataRequest(topics=["orders"])  # type: ignore[list-item]
+    PartitionData(snapshot_id=v9.MetadataResponse())  # type: ignore[arg-type]
+
+
+def pass_messages(data: bytes) -> None:
+    answer: MetadataResponse = MetadataRequest.decode(data)  # type: ignore[assignment]
+    older: MetadataResponse = v9.MetadataResponse.decode(data)  # type: ignore[assignment]
+    newer: MetadataResponse = kipwire.convert(older, v9.MetadataResponse)  # type: ignore[assignment]
+    body: MetadataRequest = kafka_messages.decode_response(data, MetadataResponse).body  # type: ignore[assignment]
+    MetadataResponse.encode()  # type: ignore[call-arg]
+    MetadataResponse.decode("text")  # type: ignore[arg-type]
+    print(answer, older, newer, body)
