@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import kafka_messages
-from benchmarks import beside, cold_start, everything, floor, growth, memory, own_spec
+from benchmarks import beside, cold_start, conversion, everything, floor, growth, memory, own_spec
 from benchmarks.bodies import ALIKE, SAMPLES, SIX
 from benchmarks.peers import FLOOR, OURS, PEERS, WrongBytesError, checked_codec
 from benchmarks.reporting import plots, report
@@ -103,6 +103,8 @@ def measure(effort: Effort) -> Results:
         memory_taken = memory.measure(PEERS, programs, bodies, (*SIX, ALIKE))
     _say("a user's own spec")
     own = own_spec.measure(effort.rounds, effort.seconds)
+    _say("conversion")
+    conversions = conversion.measure(effort.rounds, effort.seconds)
     _say("growth")
     lines = growth.measure(max(3, effort.rounds // 2), effort.seconds / 2)
     _say("cold start")
@@ -112,7 +114,7 @@ def measure(effort: Effort) -> Results:
     machine = report.machine((OURS, *PEERS))
     versions = machine.versions | {f"{one.library} ({one.name})": one.version for one, _ in programs}
     where = replace(machine, versions=versions, load=load)
-    return Results(comparisons, own, lines, starts, memory_taken, whole, absent, where)
+    return Results(comparisons, own, conversions, lines, starts, memory_taken, whole, absent, where)
 
 
 def _build(languages: Sequence[Language]) -> tuple[list[tuple[Language, list[str]]], dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks import conversion
 from benchmarks.bodies import SIX
 from benchmarks.growth import PARTITIONS
 from benchmarks.peers import FLOOR, INTERPRETED, KAFKA_PYTHON, KIO, MSGPACK, NATIVE
@@ -40,7 +41,13 @@ class Verdict:
 
 def verdicts(results: Results) -> list[Verdict]:
     """All targets whose codecs were measured."""
-    return [*_ratios(results), *_own_spec(results), *_cold_start(results), *_growth(results)]
+    return [
+        *_ratios(results),
+        *_own_spec(results),
+        *_conversions(results),
+        *_cold_start(results),
+        *_growth(results),
+    ]
 
 
 def _ratios(results: Results) -> Iterator[Verdict]:
@@ -79,6 +86,13 @@ def _own_spec(results: Results) -> Iterator[Verdict]:
     for (codec, operation), (own, shipped) in results.own_spec.items():
         ratio = median_ratio(own, shipped)
         yield Verdict("a user's own spec: times as long as shipped", f"{codec} {operation}", ratio, SAME_SPEED, True)
+
+
+def _conversions(results: Results) -> Iterator[Verdict]:
+    bounded = {case.title for case in conversion.CASES if not case.has_more_lists}
+    for (codec, case), one in results.conversions.items():
+        if codec == NATIVE.name and case in bounded:
+            yield Verdict("conversion: times as long as decoding", case, one.ratio, 1, True)
 
 
 def _cold_start(results: Results) -> Iterator[Verdict]:

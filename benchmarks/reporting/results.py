@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.bodies import Sample
 from benchmarks.cold_start import ColdStart
+from benchmarks.conversion import Conversion
 from benchmarks.everything import Everything
 from benchmarks.growth import Line
 from benchmarks.reporting.report import Machine
@@ -35,6 +36,8 @@ class Results:
     comparisons: Sequence[Comparison]
     own_spec: Mapping[tuple[str, str], tuple[list[float], list[float]]]
     """By codec and operation: seconds per call of a user's class and of the shipped one, a figure per round each."""
+    conversions: Mapping[tuple[str, str], Conversion]
+    """By codec and case."""
     growth: Sequence[Line]
     cold_starts: Sequence[ColdStart]
     memory: Mapping[str, Mapping[str, float]]

@@ -20,6 +20,7 @@ def tables(results: Results) -> list[Table]:
         *_comparisons(results),
         _targets(verdicts(results)),
         _own_spec(results),
+        _conversions(results),
         _growth(results),
         _memory(results),
         _cold_start(results),
@@ -75,6 +76,15 @@ def _own_spec(results: Results) -> Table:
     ]
     title = "A user's own copy of MetadataResponse v12, generated a moment ago"
     return Table(title, ("", "own µs", "shipped µs", "own / shipped"), tuple(rows))
+
+
+def _conversions(results: Results) -> Table:
+    rows = [
+        (f"{codec}: {case}", _microseconds(one.convert), _microseconds(one.decode), _ratio(one.ratio))
+        for (codec, case), one in results.conversions.items()
+    ]
+    title = "Conversion to another version, beside decoding of the same message"
+    return Table(title, ("", "convert µs", "decode µs", "convert / decode"), tuple(rows))
 
 
 def _growth(results: Results) -> Table:
