@@ -14,6 +14,7 @@ from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response import v4, v9
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition
 from kafka_records.record_batch.v2 import RecordBatch
+from kipwire.connection import ClientConnection, Request, Response
 
 
 def write_fields(message: MetadataResponse, partition: MetadataResponsePartition, batch: RecordBatch) -> None:
@@ -69,3 +70,14 @@ def pass_messages(data: bytes) -> None:
     MetadataResponse.encode()  # type: ignore[call-arg]
     MetadataResponse.decode("text")  # type: ignore[arg-type]
     print(answer, older, newer, body)
+
+
+def speak_any_version(client: ClientConnection, request: Request, response: Response) -> None:
+    client.send("MetadataRequest", version=9)  # type: ignore[arg-type]
+    client.send(MetadataRequest(), version="9")  # type: ignore[arg-type]
+    answer: v9.MetadataResponse = response.body_as(MetadataRequest)  # type: ignore[assignment]
+    other: MetadataResponse = request.body_as(MetadataRequest)  # type: ignore[assignment]
+    kafka_messages.decode_response(b"", MetadataRequest, version=9).body.leaders  # type: ignore[attr-defined]
+    asked: kipwire.AnsweredBy[MetadataResponse] = MetadataResponse()  # type: ignore[assignment]
+    wrong: kipwire.AnsweredBy[PartitionData] = MetadataRequest()  # type: ignore[type-var, assignment]
+    print(answer, other, asked, wrong)
