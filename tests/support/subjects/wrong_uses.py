@@ -77,7 +77,8 @@ def speak_any_version(client: ClientConnection, request: Request, response: Resp
     client.send(MetadataRequest(), version="9")  # type: ignore[arg-type]
     answer: v9.MetadataResponse = response.body_as(MetadataRequest)  # type: ignore[assignment]
     other: MetadataResponse = request.body_as(MetadataRequest)  # type: ignore[assignment]
-    kafka_messages.decode_response(b"", MetadataRequest, version=9).body.leaders  # type: ignore[attr-defined]
+    body = kafka_messages.decode_response(b"", MetadataRequest, version=9).body
+    body.leaders = 1  # type: ignore[attr-defined]
     asked: kipwire.AnsweredBy[MetadataResponse] = MetadataResponse()  # type: ignore[assignment]
     wrong: kipwire.AnsweredBy[PartitionData] = MetadataRequest()  # type: ignore[type-var, assignment]
     print(answer, other, asked, wrong)
