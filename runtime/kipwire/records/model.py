@@ -114,9 +114,7 @@ class Record:
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
-        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
-        is_refused = isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable)
-        self.headers: list[Header] = pairs if is_refused else list(pairs)
+        self.headers: list[Header] = _listed(headers)
         """Keys and values, in the order of the sender; a key may be there more than once.
 
         A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.
@@ -132,6 +130,13 @@ class Record:
             f"Record(offset={self.offset}, timestamp={self.timestamp}, key={self.key!r}, value={self.value!r}, "
             f"headers={self.headers!r})"
         )
+
+
+def _listed(headers: Any) -> Any:
+    """Return headers as a list; leave anything else as it is, since writing refuses it with its place."""
+    if isinstance(headers, str | bytes) or not isinstance(headers, Iterable):
+        return headers
+    return list(headers.items() if isinstance(headers, Mapping) else headers)
 
 
 class RecordBatch:
