@@ -148,7 +148,9 @@ def test_a_mechanism_that_the_broker_does_not_have_is_refused_with_those_that_it
     ("versions", "why"),
     [
         ({}, "the broker has no SASL: it does not serve SaslHandshake"),
+        ({17: range(0), 36: range(3)}, "the broker has no SASL: it does not serve SaslHandshake"),
         ({17: range(1), 18: range(1)}, "the broker is older than Kafka 1.0: it has SaslHandshake v0"),
+        ({17: range(1), 36: range(3)}, "the broker is older than Kafka 1.0"),
         ({17: range(2), 36: range(0)}, "the broker is older than Kafka 1.0"),
     ],
 )
@@ -191,6 +193,22 @@ def test_a_token_is_refused_whatever_the_status_is(status: bytes) -> None:
     line = str(refusal(MECHANISMS["OAUTHBEARER"], *answers))
     assert "the broker refuses the token: " in line
     assert line.isprintable() and len(line) < 2200
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        ('{"status": "invalid_token", "scope": "a b", "x": "y"}', "status invalid_token, scope a b"),
+        ('{"openid-configuration": "https://id"}', "openid-configuration https://id"),
+        ('{"status": 1}', '{"status": 1}'),
+        ('["status"]', '["status"]'),
+        ("no JSON", "no JSON"),
+    ],
+)
+def test_a_status_is_shown_without_its_json(status: str, shown: str) -> None:
+    answers = SaslAuthenticateResponse(auth_bytes=status.encode()), SaslAuthenticateResponse(error_code=58)
+    error = refusal(MECHANISMS["OAUTHBEARER"], SaslHandshakeResponse(), *answers)
+    assert error.reason == f"the broker refuses the token: {shown}"
 
 
 def test_what_a_broker_says_is_shown_on_one_line_of_a_bounded_length() -> None:
@@ -292,6 +310,24 @@ def test_no_secret_is_in_any_error_whatever_the_broker_says(
             answered(mechanism, SaslHandshakeResponse(), SaslAuthenticateResponse(error_code=58, error_message=text))
         assert not any(one in texts_about(caught_later.value) for one in secrets)
         assert "SASL_AUTHENTICATION_FAILED: (what it says is left out" in str(caught_later.value)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [("~0123456789~", "x" * 994 + "~0123456789~" + "x" * 5000), ("~0123\n456789~", "~0123\n456789~")],
+    ids=["cut", "escaped"],
+)
+def test_no_part_of_a_secret_is_shown_either(secret: str, said: str) -> None:
+    answer = SaslAuthenticateResponse(error_code=58, error_message=said)
+    assert "~0123" not in texts_about(refusal(Plain("me", secret), SaslHandshakeResponse(), answer))
+
+
+def test_no_secret_is_among_the_mechanisms_of_a_broker() -> None:
+    error = refusal(
+        Plain("me", "TOP-SECRET"), SaslHandshakeResponse(error_code=33, mechanisms=["TOP-SECRET", "GSSAPI"])
+    )
+    assert error.offered == ("GSSAPI",)
+    assert "TOP-SECRET" not in repr(error)
 
 
 def test_no_secret_is_in_the_error_that_scram_ends_with() -> None:
