@@ -49,6 +49,8 @@ def maker(cls: Any) -> Callable[[Any], Any]:
     names = attributes(cls)
     structs = [(one.name, one.struct) for one in cls.FIELDS if one.tag is None and one.struct is not None]
     inner = [(name, maker(struct), len(attributes(struct)) == 1) for name, struct in structs]
+    if not inner and not cls.FLEXIBLE:
+        return lambda values: cls(**dict(zip(names, values, strict=True)))
 
     def make(values: Any) -> Any:
         if len(values) < len(names):  # CreatePartitions: two neighbours are a tuple of their own
@@ -104,9 +106,9 @@ class OwnRequest:
         """
         own: Any = kafka_messages.request(self.API_KEY, self.MADE_IN)
         made: Message = maker(own)([getattr(self, name) for name in self.SCHEMA.names])
-        lost: list[kipwire.Loss] | None = None if self.MADE_IN == self.SENT_IN else []
-        sent = kipwire.convert(made, self.SENT_IN, lost=lost)
-        if dropped := [one for one in lost or () if one.is_dropped]:
+        lost: list[kipwire.Loss] = []
+        sent = made if self.MADE_IN == self.SENT_IN else kipwire.convert(made, self.SENT_IN, lost=lost)
+        if dropped := [one for one in lost if one.is_dropped]:
             raise kipwire.ConversionError(made.NAME, made.VERSION, dropped[0].path, "; ".join(map(str, dropped)))
         return sent
 
