@@ -15,6 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
+	bench-adapter \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
@@ -143,6 +144,9 @@ bench-projection: setup  ## Read and replace two fields of a message, beside all
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied
+
+bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
+	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -10,6 +10,7 @@ import pytest
 
 import kafka_messages
 from benchmarks import beside, bodies, low_headers, msgpack, own_spec, workers
+from benchmarks.adapted import frames
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -41,6 +42,13 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
     wrong = Peer("wrong", "none", lambda sample: Codec(decode=lambda: None, encode=lambda: b"other"))
     with pytest.raises(WrongBytesError, match="wrong: metadata_v12 does not come back"):
         checked_codec(wrong, bodies.METADATA)
+
+
+def test_frames_of_both_sides_are_the_same_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(frames.measure(1, 1e-6).rows) == 11
+    monkeypatch.setattr(frames, "_written", lambda builder, cls: cls.__mro__)
+    with pytest.raises(RuntimeError, match="write Produce, a batch of 1 KB: the adapter does something else"):
+        frames.measure(1, 1e-6)
 
 
 def test_only_a_checkout_with_a_python_and_a_kipwire_of_its_own_is_compared(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""aiokafka with the adapter of the examples and without. `python -m benchmarks.adapted` runs it."""
