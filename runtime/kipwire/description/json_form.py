@@ -54,6 +54,11 @@ def _to_json(field: Field, value: Any) -> Any:
     return [convert(element) for element in value] if field.array else convert(value)
 
 
+def default_to_json(field: Field) -> Any:
+    """The default of a field in the JSON form; null where it has none."""
+    return _to_json(field, field.default_value())
+
+
 def float_to_json(value: float) -> float | str:
     """A float64; what JSON has no number for is a string."""
     if math.isnan(value):

@@ -20,7 +20,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
-    from kipwire.console.brokers.logins import Mechanism
+    from kipwire.connection import Mechanism
     from kipwire.message.registry import Registry
 
 T = TypeVar("T")

@@ -47,7 +47,9 @@ def read_json_argument(argument: str) -> Any:
         with path.open("rb") as file:
             return parse(_decoded(file.read(_LARGEST + 1), str(path)), str(path))
     if not argument.lstrip().startswith(("{", "//")):
-        raise KipwireError(f"{argument[:80]!r} is no JSON object; give one, as in '{{\"topics\": null}}', or @FILE, or -")
+        raise KipwireError(
+            f"{argument[:80]!r} is no JSON object; give one, as in '{{\"topics\": null}}', or @FILE, or -"
+        )
     return parse(argument, "the JSON")
 
 

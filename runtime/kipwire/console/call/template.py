@@ -8,6 +8,7 @@ from typing import Any
 
 from kipwire.console.call.json_text import Line, Notes, lines_of
 from kipwire.console.call.requests import own_values
+from kipwire.description.json_form import default_to_json
 from kipwire.message.messages import Message
 from kipwire.model.structs import Field, Struct
 
@@ -37,7 +38,7 @@ def _sample(cls: type[Struct]) -> dict[str, Any]:
             element = _sample(field.struct)
             plain[field.json_name] = [element] if field.array else element
         else:
-            plain[field.json_name] = default_json(field)
+            plain[field.json_name] = default_to_json(field)
     return plain
 
 
