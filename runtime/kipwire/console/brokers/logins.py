@@ -8,13 +8,12 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from kipwire.connection import Mechanism, OAuthBearer, Plain, Scram
+from kipwire.console.brokers.given import NO_LOGIN, Given, Sasl
 from kipwire.console.brokers.properties import Login, Properties, SettingsError
 from kipwire.console.brokers.tls import asked_for, secret_of
 from kipwire.tools.text import did_you_mean
@@ -32,29 +31,6 @@ _MODULES = {
     "OAUTHBEARER": "OAuthBearerLoginModule",
 }
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
-
-
-class Sasl(StrEnum):
-    """The mechanisms that there are."""
-
-    PLAIN = "PLAIN"
-    SCRAM_SHA_256 = "SCRAM-SHA-256"
-    SCRAM_SHA_512 = "SCRAM-SHA-512"
-    OAUTHBEARER = "OAUTHBEARER"
-
-
-@dataclass(frozen=True)
-class Given:
-    """What options say of the login."""
-
-    sasl: Sasl | None = None
-    user: str | None = None
-    password_file: Path | None = None
-    token_file: Path | None = None
-    token_command: str | None = field(default=None, repr=False)
-
-
-NO_LOGIN = Given()
 
 
 def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) -> Mechanism | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from getpass import getpass
 from pathlib import Path
 
+from kipwire.console.brokers.given import Certificates
 from kipwire.console.brokers.properties import Properties, SettingsError, read_small
 
 TYPE_CHECKING = False
@@ -24,21 +25,6 @@ KEY_PASSWORD = "KIPWIRE_KEY_PASSWORD"
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JKS = b"\xfe\xed\xfe\xed"
 _DER = b"\x30"
-
-
-@dataclass(frozen=True)
-class Certificates:
-    """What options say of certificates."""
-
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    key_password_file: Path | None = None
-    insecure: bool = False
-    """Whether any certificate of a broker will do."""
-
-
-NO_CERTIFICATES = Certificates()
 
 
 @dataclass(frozen=True)

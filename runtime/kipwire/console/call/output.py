@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -114,8 +113,3 @@ def _print_explained(request: Inspection, response: Inspection | None, *, as_tex
             print_text(response)
         return
     print(json.dumps({"request": json_form(request), "response": None if response is None else json_form(response)}))
-
-
-def is_terminal() -> bool:
-    """Whether people read standard output."""
-    return sys.stdout.isatty()
