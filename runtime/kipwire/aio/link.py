@@ -211,16 +211,20 @@ class Link(asyncio.Protocol):
     def _end(self, error: Exception | None) -> None:
         """Fail because nothing more comes from the broker."""
         if self.failure is not None:
-            return None
-        if isinstance(error, ssl.SSLError):
-            return self.fail(TlsFailure(self._address, tls_reason(error)))
-        how = "has closed the connection"
-        if error is not None:
-            how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+            return
         self._wire.receive_end()
         self._deliver()  # which finds a frame that is cut short
-        why = f"; {self.suspicion}" if self.suspicion else ""
-        self.fail(Closed(self._address, f"the broker {how}{why}"))
+        failure: Failure
+        if isinstance(error, ssl.SSLError):
+            failure = TlsFailure(self._address, tls_reason(error))
+        else:
+            how = "has closed the connection"
+            if error is not None:
+                how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+            why = f"; {self.suspicion}" if self.suspicion else ""
+            failure = Closed(self._address, f"the broker {how}{why}")
+        failure.__cause__ = error
+        self.fail(failure)
 
     # The end.
 
@@ -263,10 +267,15 @@ class Link(asyncio.Protocol):
         return True
 
     def when_closed(self, action: Callable[[], None]) -> None:
-        """Call something when the connection is closed or fails."""
-        self._at_end.append(action)
+        """Call something when the connection is closed or fails; at once if it has been."""
+        if self.failure is None:
+            self._at_end.append(action)
+        else:
+            action()
 
     def reason(self) -> Failure:
         """The failure again, as an error of its own: one that several tasks raise would collect all their traces."""
         assert self.failure is not None
-        return type(self.failure)(self.failure.address, self.failure.reason)
+        again = type(self.failure)(self.failure.address, self.failure.reason)
+        again.__cause__ = self.failure.__cause__
+        return again

@@ -71,8 +71,10 @@ class Served(asyncio.Protocol):
         self._is_paused = False
         """Whether the client reads too slowly to be written to."""
         self._is_at_end = False
-        self._error: BaseException | None = None
-        """Of a handler that runs beside others."""
+        self._error: Exception | None = None
+        """Of a handler that runs beside others, or of the transport."""
+        self.broken: Exception | None = None
+        """What the transport says of a client that broke off the connection."""
         self._handling: set[asyncio.Task[None]] = set()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         """Done when the transport has closed its socket."""
@@ -84,9 +86,11 @@ class Served(asyncio.Protocol):
 
         Raises:
             RemoteProtocolError: bytes of the client are no requests.
+            OSError: `broken`.
             Exception: of the handler.
         """
-        assert self._transport is not None
+        if self._transport is None:
+            return  # the client has left already
         address = (self._transport.get_extra_info("peername") or ("a client", 0))[:2]
         try:
             async with self._session(Client(address, self._transport)) as handler:
@@ -112,12 +116,12 @@ class Served(asyncio.Protocol):
                 while self._is_full() and self._error is None:
                     await self._changed()
                 self._raise_error()
+            self._raise_error()
             if self._is_at_end and not self._handling:
                 return
             if not self._unseen:
                 self._read_on()
                 await self._changed()
-                self._raise_error()
 
     def _is_full(self) -> bool:
         """Whether no request is taken: as many are handled, or wait for their turn, or for the client to read."""
@@ -194,6 +198,8 @@ class Served(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._is_paused = False
+        self.broken = exc
+        self._error = self._error or exc
         self._at_end()
         if not self._lost.done():
             self._lost.set_result(None)

@@ -153,12 +153,11 @@ class Server:
         except (ClosedByHandler, DecodeError, Failure, RemoteProtocolError) as error:
             if str(error):
                 self._warn(str(error))
-        except ConnectionError:
-            pass  # the client has closed it
         except asyncio.CancelledError:
             pass  # by `close`
         except Exception as error:
-            self._fail(error)
+            if error is not served.broken:
+                self._fail(error)
         try:
             await (served.abort() if self._closing.is_set() else served.close(_SECONDS_TO_CLOSE))
         except asyncio.CancelledError:
