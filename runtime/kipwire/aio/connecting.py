@@ -9,6 +9,7 @@ from typing import Any
 
 import kafka_messages
 import kipwire
+from kipwire.aio.authentication import Session
 from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
 from kipwire.aio.failures import (
     Address,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from types import TracebackType
 
+    from kipwire.connection import Mechanism
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
 
@@ -54,6 +56,7 @@ class Connecting:
         *,
         client_id: str | None,
         ssl: bool | tls.SSLContext | None,
+        sasl: Mechanism | None,
         timeout: float,
         registry: Registry,
         versions: Mapping[int, range] | None,
@@ -63,7 +66,7 @@ class Connecting:
         """Keep what `connect` was given."""
         self._address, self._client_id, self._timeout = address, client_id, timeout
         self._context = tls.create_default_context() if ssl is True else ssl or None
-        self._registry, self._versions = registry, versions
+        self._sasl, self._registry, self._versions = sasl, registry, versions
         self._in_flight, self._largest_frame = in_flight, largest_frame
         self._open: Connection | None = None
 
@@ -87,6 +90,7 @@ class Connecting:
                 try:
                     connection = Connection(link, self._address, self._registry, self._client_id, self._timeout)
                     await self._agree(connection, link)
+                    await self._authenticate(connection, link)
                     return connection
                 except BaseException:
                     link.fail(Closed(self._address, "the connection was not opened"))
@@ -140,7 +144,13 @@ class Connecting:
         if code := getattr(answer, "error_code", 0):
             raise ProtocolFailure(self._address, f"the broker does not say its versions: error code {code}")
         connection.agree(served_versions(answer))
-        link.suspicion = _NO_SASL
+
+    async def _authenticate(self, connection: Connection, link: Link) -> None:
+        if self._sasl is None:
+            link.suspicion = _NO_SASL
+            return
+        where = (link, self._address, self._registry, self._client_id)
+        await Session(*where, self._sasl, connection.versions, self._timeout).begin()
 
     async def _hello(self, connection: Connection, version: int) -> Message:
         request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
@@ -153,6 +163,7 @@ def connect(
     *,
     client_id: str | None = None,
     ssl: bool | tls.SSLContext | None = None,
+    sasl: Mechanism | None = None,
     timeout: float = TIMEOUT,
     registry: Registry = kafka_messages.REGISTRY,
     versions: Mapping[int, range] | None = None,
@@ -166,6 +177,8 @@ def connect(
         client_id: the client's name for itself.
         ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
             client. None for a connection without TLS.
+        sasl: who the client is: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again before
+            the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
         registry: that of the package of messages.
@@ -181,6 +194,7 @@ def connect(
         where,
         client_id=client_id,
         ssl=ssl,
+        sasl=sasl,
         timeout=timeout,
         registry=registry,
         versions=versions,
