@@ -171,7 +171,7 @@ def problems(
 @pytest.mark.night
 @pytest.mark.parametrize("how", LEVELS)
 def test_structs_that_share_structs_cost_no_more_than_structs(how: str, tmp_path: Path, packages: Packages) -> None:
-    has_all_ways = ("advise", "inspect", "call, error codes")  # since a message of those has
+    has_all_ways = ("advise", "inspect", "call, template", "call, error codes")  # since a message of those has
     without = has_all_ways if how == "structs" else ()
     assert not problems(tmp_path, packages, of_levels(how), how, (8, 16, 30), without)
 
