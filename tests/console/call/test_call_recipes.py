@@ -32,7 +32,7 @@ def test_recipes_do_what_they_say_with_a_fake_broker(answer: Callable[..., Any])
         address = broker.bootstrap_servers
         served = {row["apiKey"] for row in answer(address, "--list") if row["broker"]}
         assert ApiKey.FETCH in served
-        tried = 0
+        tried, member = 0, None
         for recipe in recipes(address):
             if not is_served(recipe, served):
                 continue
