@@ -43,7 +43,7 @@ IN_FLIGHT = 1000
 """Requests."""
 _SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
 """What ApiVersions says about the client."""
-_NO_TLS = "is it a listener for TLS, which needs ssl=?"
+_NO_TLS = "is it a listener for TLS?"
 _TLS = "does it want a certificate of the client?"
 _NO_SASL = "a listener for SASL does so to a client that does not authenticate"
 

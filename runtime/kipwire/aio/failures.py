@@ -57,11 +57,11 @@ def tls_reason(error: ssl.SSLError) -> str:
         why = error.verify_message.rstrip(".")
         right = "connect to a name that the certificate has"
         if "mismatch" not in why:
-            right = "give a context that trusts the certificate's authority as ssl="
+            right = "give the authority that has signed it"
         return f"the certificate of the broker is not accepted: {why}; {right}"
     name, said = error.reason or "", openssl_says(error)
     if name in _NO_TLS:
-        return f"the listener does not speak TLS ({said}); connect without ssl=, or to the port of a listener with TLS"
+        return f"the listener does not speak TLS ({said}); connect without TLS, or to the port of a listener with TLS"
     if "CERTIFICATE" in name and "ALERT" in name:
         return f"the broker does not accept the certificate of the client, or misses one: {said}"
     return f"TLS failed: {said}"

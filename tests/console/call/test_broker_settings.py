@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from kipwire.connection.sasl import Mechanism
 from kipwire.console.brokers import Settings, SettingsError
 from kipwire.console.brokers.given import Certificates, Given, Sasl
 from kipwire.console.brokers.properties import LARGEST_FILE, parse_properties, read_properties
+from kipwire.console.call.command import call
 from tests.support.places import DATA
 
 TLS = DATA / "tls"
@@ -356,3 +358,35 @@ def test_secrets_are_in_no_repr(config: Callable[..., Settings], monkeypatch: py
 
 def test_nothing_is_read_before_a_connection_needs_it(tmp_path: Path) -> None:
     Settings(config=tmp_path / "missing", login=Given(Sasl.PLAIN, "alice", tmp_path / "missing"))
+
+
+def test_a_person_at_a_terminal_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def answer(prompt: str, stream: object) -> str:
+        asked.append(prompt)
+        return "hunter2"
+
+    monkeypatch.setattr("kipwire.console.brokers.tls.getpass", answer)
+    with pytest.raises(SettingsError, match="the password of alice is missing"):  # nobody is there
+        _ = Settings(login=Given(Sasl.PLAIN, "alice")).security
+    assert not asked
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("sys.stderr", Terminal())
+    settings = Settings(login=Given(Sasl.PLAIN, "alice"), certificates=Certificates(cert=ENCRYPTED))
+    assert settings.security.sasl == Plain("alice", "hunter2")
+    assert settings.security is settings.security
+    assert asked == [f"Password of the key in {ENCRYPTED}: ", "Password of alice: "]
+
+
+class Terminal(io.StringIO):
+    """What looks like a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_no_option_takes_a_secret() -> None:
+    options = {name for one in call.params for name in one.opts}
+    assert {"--password-file", "--token-file", "--key-password-file"} <= options
+    assert not options & {"--password", "--token", "--key-password", "--secret"}
