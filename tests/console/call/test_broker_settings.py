@@ -106,7 +106,9 @@ def test_a_login_of_another_form_is_refused_without_its_text(jaas: str, config: 
 
 
 def test_a_hostile_login_is_refused_without_going_back_and_forth_in_it(config: Callable[..., Settings]) -> None:
+    unclosed = "a required " + '"' + '\\\\"' * 50_000
     for text in (
+        unclosed,
         "a required " + 'b="' * 20_000,
         "a required " + "b " * 20_000,
         '"' * 40_000,
@@ -298,6 +300,7 @@ def test_the_key_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.Monke
         (b"hello", "is not in PEM"),
         (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "certificate 1 of 1 is damaged"),
         (b"-----BEGIN CERTIFICATE-----\nAAAA", "has no certificate in PEM"),
+        (b"-----BEGIN CERTIFICATE-----\n" * 30_000, "has no certificate in PEM"),
     ],
 )  # fmt: skip
 def test_certificates_of_another_form_say_how_to_convert_them(content: bytes, reason: str, tmp_path: Path) -> None:

@@ -161,6 +161,15 @@ def test_explained_frames_are_those_of_inspect(broker: FakeBroker, call: Call) -
     assert [value[side]["message"] for side in ("request", "response")] == ["HeartbeatRequest", "HeartbeatResponse"]
 
 
+def test_frames_of_several_brokers_say_whose_they_are(broker: FakeBroker, call: Call) -> None:
+    arguments = (broker.bootstrap_servers, "--to", "all", "ListGroups", "--explain")
+    assert call(*arguments, "-f", "text").stdout.startswith(
+        f"node 1 at {broker.bootstrap_servers}\nListGroupsRequest v5"
+    )
+    value = json.loads(call(*arguments).stdout)
+    assert (value["node"], value["response"]["message"]) == (1, "ListGroupsResponse")
+
+
 def test_a_dry_run_sends_nothing(broker: FakeBroker, call: Call) -> None:
     done = call(broker.bootstrap_servers, "Heartbeat", GROUP, "--dry-run")
     assert (done.returncode, done.stderr) == (0, "")

@@ -23,6 +23,7 @@ _LOGIN = re.compile(r"(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?=\s|;)")
 _OPTION = re.compile(
     r"""\s+(?P<name>[\w.-]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[^\s;"']+))"""
 )
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
 _FLAGS = ("required", "requisite", "sufficient", "optional")
 
 
@@ -142,7 +143,7 @@ def _character(escape: str) -> str:
 
 def _within_quotes(text: str) -> str:
     """The text with other characters for all that is within quotes, where a semicolon ends nothing."""
-    return re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'', lambda match: f'"{"x" * (len(match[0]) - 2)}"', text)
+    return _QUOTED.sub(lambda match: "x" * len(match[0]), text)
 
 
 def _options(text: str) -> dict[str, str] | None:

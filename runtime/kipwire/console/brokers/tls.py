@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEY_PASSWORD = "KIPWIRE_KEY_PASSWORD"
 """The variable with the password of the client's key."""
 
-_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----((?:[^-]|-(?!-))*)-----END \1-----")
 _JKS = b"\xfe\xed\xfe\xed"
 _DER = b"\x30"
 

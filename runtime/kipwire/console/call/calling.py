@@ -141,7 +141,7 @@ def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bo
         return _NO_RESPONSE
     output.say(*(f"sent without: {loss}" for loss in answer.sent.lost))
     if how.explain:
-        output.explain(registry, answer, as_text=how.is_text)
+        output.explain(registry, answer, as_text=how.is_text, of_many=of_many)
     if answer.frame is None:
         output.say("sent; no response comes to such a request")
         return 0

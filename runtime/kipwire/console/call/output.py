@@ -98,26 +98,29 @@ def _of_node(node: Node) -> dict[str, Any]:
     return {"node": node.id, "address": shown_address(node.address)}
 
 
-def explain(registry: Registry, answer: Answer, *, as_text: bool) -> None:
+def explain(registry: Registry, answer: Answer, *, as_text: bool, of_many: bool) -> None:
     """Print the bytes of the request and of the response, as `kipwire inspect` does."""
     request = inspect_request(registry, sized(answer.sent.frame))
     response = None
     if answer.frame is not None:
         cls = registry.counterpart(registry.request(answer.sent.body.API_KEY or 0, answer.sent.version))
         response = inspect_response(registry, cls, sized(answer.frame))
-    _print_explained(request, response, as_text=as_text)
+    _print_explained(request, response, answer.node if of_many else None, as_text=as_text)
 
 
 def explain_request(registry: Registry, frame: bytes, *, as_text: bool) -> None:
     """Print the bytes of a request that is not sent."""
-    _print_explained(inspect_request(registry, sized(frame)), None, as_text=as_text)
+    _print_explained(inspect_request(registry, sized(frame)), None, None, as_text=as_text)
 
 
-def _print_explained(request: Inspection, response: Inspection | None, *, as_text: bool) -> None:
+def _print_explained(request: Inspection, response: Inspection | None, node: Node | None, *, as_text: bool) -> None:
     if as_text:
+        if node is not None:
+            print_out((str(node), "bold"))
         print_text(request)
         if response is not None:
             print()
             print_text(response)
         return
-    print(json.dumps({"request": json_form(request), "response": None if response is None else json_form(response)}))
+    sides = {"request": json_form(request), "response": None if response is None else json_form(response)}
+    print(json.dumps(sides if node is None else {**_of_node(node), **sides}))
