@@ -141,6 +141,19 @@ def test_a_file_of_kafkas_tools_says_all(config: Callable[..., Settings]) -> Non
     assert sasl_of(config(text.format("SASL_SSL", "SCRAM-SHA-512", delegated))) == expected
 
 
+def test_properties_that_count_for_kafkas_tools_alone_are_named(
+    config: Callable[..., Settings], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "ssl.cipher.suites=X\nsasl.kerberos.service.name=kafka\nssl.truststore.password=x\nacks=1"
+    handler = "sasl.login.callback.handler.class=org.apache.kafka.common.security.oauthbearer.{}"
+    settings = config(f"{text}\n{handler.format('OAuthBearerLoginCallbackHandler')}")
+    assert settings.security == settings.security
+    said = capsys.readouterr().err
+    assert said == f"{settings.config}: is read without sasl.kerberos.service.name, ssl.cipher.suites\n"
+    _ = config(handler.format("Mine")).security
+    assert "is read without sasl.login.callback.handler.class\n" in capsys.readouterr().err
+
+
 def test_an_option_wins_over_the_environment_and_that_over_the_file(
     config: Callable[..., Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

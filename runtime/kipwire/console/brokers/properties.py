@@ -25,6 +25,13 @@ _OPTION = re.compile(
 )
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
 _FLAGS = ("required", "requisite", "sufficient", "optional")
+_READ = frozenset("""
+    sasl.jaas.config sasl.mechanism sasl.oauthbearer.token.endpoint.url
+    ssl.enabled.protocols ssl.endpoint.identification.algorithm
+    ssl.key.password ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password
+    ssl.keystore.type ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type
+    """.split())
+_HANDLER = "sasl.login.callback.handler.class"
 
 
 class SettingsError(KipwireError):
@@ -51,6 +58,12 @@ class Properties:
     def get(self, name: str, default: str = "") -> str:
         """The value of a property without blanks around it, or the default."""
         return self.values.get(name, default).strip() or default
+
+    def unread(self) -> list[str]:
+        """The properties about TLS and SASL that count for Kafka's tools alone."""
+        names = (name for name in self.values if name.startswith(("sasl.", "ssl.")) and name not in _READ)
+        is_usual = self.get(_HANDLER).endswith(".OAuthBearerLoginCallbackHandler")
+        return sorted(name for name in names if not (name == _HANDLER and is_usual))
 
     def path_of(self, name: str) -> Path | None:
         """The path that a property names; None where it names none."""

@@ -18,7 +18,7 @@ from kipwire.console.brokers.properties import Properties, SettingsError, read_p
 from kipwire.console.brokers.tls import context_of
 from kipwire.console.command_line import fail
 from kipwire.model.errors import KipwireError
-from kipwire.tools.text import did_you_mean
+from kipwire.tools.text import did_you_mean, print_err
 
 if TYPE_CHECKING:
     from kipwire.connection import Mechanism
@@ -61,6 +61,8 @@ class Settings:
             SettingsError: a file cannot be read, or the settings do not fit together.
         """
         properties = Properties(Path(), {}) if self.config is None else read_properties(self.config)
+        if unread := properties.unread():
+            print_err(f"{properties.path}: is read without {', '.join(unread)}")
         protocol = _protocol(properties)
         has_tls = protocol.endswith("SSL") if self.tls is None else self.tls
         if self.certificates != NO_CERTIFICATES:
