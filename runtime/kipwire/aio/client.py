@@ -155,8 +155,8 @@ class Connection:
         """The response frame to a request frame; None if no response is due. Any API and version will do.
 
         Args:
-            frame: header and body, without a size. Its correlation id can be anything: another one is sent, and the
-                response has that of the frame again.
+            frame: header and body, without a size. Its correlation id can be anything: where a request in flight has
+                it, another one is sent, and the response has that of the frame again.
             timeout: as of `request`.
 
         Raises:
@@ -168,9 +168,12 @@ class Connection:
         deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
         if self._link.failure is not None or self._link.is_full:
             await self._turn(deadline)
+        (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
+        if not self._link.is_taken(number):
+            answer = await self._answer(frame, deadline, None)
+            return None if answer is None else answer.raw
         own_id = CORRELATION_ID.pack(self._link.next_id())
-        numbered = b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :]))
-        answer = await self._answer(numbered, deadline, None)
+        answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
         return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
 
     async def close(self) -> None:

@@ -118,9 +118,15 @@ class Link(asyncio.Protocol):
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
+    def is_taken(self, number: int) -> bool:
+        """Whether a request in flight has a correlation id."""
+        return self._wire.is_expected(number)
+
     def next_id(self) -> int:
-        """A correlation id that no request in flight has, since fewer are in flight than there are numbers."""
+        """A correlation id that no request in flight has, for a request that is sent before anything is awaited."""
         number = self._next_id
+        while self._wire.is_expected(number):
+            number = (number + 1) & _HIGHEST_ID
         self._next_id = (number + 1) & _HIGHEST_ID
         return number
 
@@ -128,7 +134,7 @@ class Link(asyncio.Protocol):
         """The future response to a request frame, which is sent with this turn of the event loop; None if none is due.
 
         Args:
-            frame: with an id of `next_id`.
+            frame: with an id that is not taken, such as `next_id`.
             deadline: the time of the event loop at which the future gets a `TimeoutError`.
         """
         if not self._write(frame):
