@@ -1,0 +1,240 @@
+"""A connection to a broker, as programs use it: any request, and its response."""
+
+from __future__ import annotations
+
+import asyncio
+from math import inf
+from typing import Any, TypeVar
+
+from kipwire.aio.failures import Address, Closed, Failure, TimedOut, shown_address
+from kipwire.aio.link import Link
+from kipwire.connection import LocalProtocolError, Response, best_version
+from kipwire.connection.events import CORRELATION_ID, HEAD
+from kipwire.connection.framing import is_answered
+from kipwire.message.messages import Message, described
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from kipwire.message.conversion import Loss
+    from kipwire.message.frames import AnsweredBy
+    from kipwire.message.registry import Registry
+
+M = TypeVar("M", bound=Message)
+
+SECONDS_TO_CLOSE = 1.0
+"""For what the broker has not read yet, and for TLS to say goodbye."""
+_ID_AT = HEAD.size - CORRELATION_ID.size
+"""Where a request frame has its correlation id."""
+
+
+class Connection:
+    """One connection to one broker. Any number of tasks of its event loop may use it at the same time."""
+
+    def __init__(self, link: Link, address: Address, registry: Registry, client_id: str | None, timeout: float) -> None:
+        """Use an open link; `connect` makes connections.
+
+        Args:
+            link: to the broker.
+            address: of the broker.
+            registry: that of the package of messages.
+            client_id: the client's name for itself.
+            timeout: seconds for each request.
+        """
+        self._link = link
+        self._registry = registry
+        self._client_id = client_id
+        self._timeout = timeout
+        self._loop = asyncio.get_running_loop()
+        self._address = address
+        self._versions: Mapping[int, range] = {}
+        self._best: dict[type, int] = {}
+        """The version in which each class of requests is sent."""
+
+    @property
+    def address(self) -> Address:
+        """Host and port of the broker, as `connect` was given them."""
+        return self._address
+
+    @property
+    def versions(self) -> Mapping[int, range]:
+        """The versions of each API that the broker serves, by API key."""
+        return self._versions
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why no request can be sent any more: the first failure, or `Closed` after `close`; None while it is open."""
+        return self._link.failure
+
+    def when_closed(self, action: Callable[[], None]) -> None:
+        """Call something when the connection fails or is closed, in the event loop.
+
+        Args:
+            action: called once; at once if it has happened already.
+        """
+        self._link.when_closed(action)
+
+    def __repr__(self) -> str:
+        return f"<Connection to {shown_address(self._address)}, {'open' if self.failure is None else 'closed'}>"
+
+    async def request(
+        self,
+        request: AnsweredBy[M],
+        version: int | None = None,
+        timeout: float | None = None,
+        lost: list[Loss] | None = None,
+    ) -> M:
+        """The response to a request, in the version of the request's class, whatever the broker has.
+
+        A task that is cancelled while it waits, or whose time is over, leaves the connection as it is: the response is
+        dropped when it comes.
+
+        Args:
+            request: in the version that the program is written for.
+            version: the version in which to send it; by default the highest that both sides have.
+            timeout: seconds from now; by default that of the connection.
+            lost: as of `kipwire.convert`: a list that gets what the versions of request and response cannot carry.
+
+        Raises:
+            Failure: there is no response; the class says why.
+            UnsupportedVersionError: the broker and the program have no version in common.
+            ConversionError: the version cannot carry what the request has, or the request's what came.
+            EncodeError: a value does not fit its field.
+            DecodeError: the response is broken; the connection can be used further.
+            LocalProtocolError: no response comes to it: it is Produce with `acks` of 0. `send` sends it.
+        """
+        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
+        if version is None:
+            version = self._best_version(request)
+        if self._link.failure is not None or self._link.is_full:
+            await self._turn(deadline)
+        frame = self._encoded(request, version, lost)
+        if not self._is_answered(frame):
+            raise LocalProtocolError(f"no response comes to {described(request)} with acks of 0; use send")
+        response = await self._answer(frame, deadline, type(request))
+        assert response is not None
+        return response.body_as(type(request), lost=lost)
+
+    async def send(
+        self,
+        request: Message | AnsweredBy[Any],
+        version: int | None = None,
+        timeout: float | None = None,
+        lost: list[Loss] | None = None,
+    ) -> None:
+        """Send a request that has no response, which is Produce with `acks` of 0.
+
+        It is sent when this returns, as far as this program is concerned; `close` waits a while for it to go out.
+
+        Args:
+            request: in the version that the program is written for.
+            version: as of `request`.
+            timeout: seconds that it may wait until it can be sent; by default that of the connection.
+            lost: as of `kipwire.convert`.
+
+        Raises:
+            Failure: the connection has failed, or it was too full to send it in time.
+            LocalProtocolError: a response comes to it; `request` waits for that.
+            UnsupportedVersionError: the broker and the program have no version in common.
+            ConversionError: the version cannot carry what the request has.
+            EncodeError: a value does not fit its field.
+        """
+        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
+        if version is None:
+            version = self._best_version(request)
+        if self._link.failure is not None or self._link.is_full:
+            await self._turn(deadline)
+        frame = self._encoded(request, version, lost)
+        if self._is_answered(frame):
+            raise LocalProtocolError(f"a response comes to {described(request)}; use request")
+        self._link.submit(frame, deadline)
+
+    async def exchange(self, frame: bytes, timeout: float | None = None) -> bytes | None:
+        """The response frame to a request frame; None if no response is due. Any API and version will do.
+
+        Args:
+            frame: header and body, without a size. Its correlation id can be anything: where a request in flight has
+                it, another one is sent, and the response has that of the frame again.
+            timeout: as of `request`.
+
+        Raises:
+            Failure: there is no response; the class says why.
+            LocalProtocolError: the frame is too short for a request.
+        """
+        if len(frame) < HEAD.size:
+            raise LocalProtocolError(f"{len(frame)} bytes cannot be a request, whose header has at least {HEAD.size}")
+        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
+        if self._link.failure is not None or self._link.is_full:
+            await self._turn(deadline)
+        (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
+        if not self._link.is_taken(number):
+            answer = await self._answer(frame, deadline, None)
+            return None if answer is None else answer.raw
+        own_id = CORRELATION_ID.pack(self._link.next_id())
+        answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
+        return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+
+    async def close(self) -> None:
+        """Close the connection; requests that wait for their responses fail with `Closed`."""
+        await self._link.close(Closed(self._address, "this program has closed the connection"), SECONDS_TO_CLOSE)
+
+    async def __aenter__(self) -> Connection:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # The way of a request.
+
+    def agree(self, versions: Mapping[int, range]) -> None:
+        """Take the versions of the broker, as `connect` finds them out."""
+        self._versions = versions
+        self._best.clear()
+
+    def _best_version(self, request: Message | AnsweredBy[Any]) -> int:
+        cls = type(request)
+        version = self._best.get(cls)
+        if version is None:
+            self._best[cls] = version = best_version(request, self._versions)
+        return version
+
+    async def _turn(self, deadline: float) -> None:
+        """Wait until a request can be sent.
+
+        Raises:
+            Failure: it cannot, or not in time.
+        """
+        if self._link.failure is not None:
+            raise self._link.reason()
+        try:
+            async with asyncio.timeout_at(None if deadline == inf else deadline):
+                await self._link.turn()
+        except TimeoutError:
+            why = "the broker reads too slowly, or too many requests wait for their responses"
+            raise TimedOut(self._address, f"the request could not be sent in time: {why}") from None
+
+    def _encoded(self, request: Message | AnsweredBy[Any], version: int, lost: list[Loss] | None) -> bytes:
+        number = self._link.next_id()
+        return self._registry.encode_request(request, number, self._client_id, version=version, lost=lost)
+
+    def _is_answered(self, frame: bytes) -> bool:
+        api_key, version, _ = HEAD.unpack_from(frame)
+        return is_answered(self._registry, frame, api_key, version)
+
+    async def _answer(self, frame: bytes, deadline: float, cls: Any) -> Response | None:
+        """The response to a frame that is sent now; None if none is due.
+
+        Raises:
+            Failure: there is none.
+        """
+        try:
+            answer = self._link.submit(frame, deadline)
+            return None if answer is None else await answer
+        except TimeoutError:
+            api_key, version, _ = HEAD.unpack_from(frame)
+            what = f"the request with API key {api_key}" if cls is None else cls.NAME
+            raise TimedOut(self._address, f"no response to {what} v{version} came in time") from None

@@ -1,0 +1,109 @@
+"""Kinds of failures of a connection, each with its own class, and the addresses that they name."""
+
+from __future__ import annotations
+
+import re
+import ssl
+
+from kipwire.model.errors import KipwireError, bounded, shown
+from kipwire.tools.text import printable_line
+
+Address = tuple[str, int]
+"""Host and port."""
+DEFAULT_PORT = 9092
+
+
+class Failure(KipwireError):
+    """Base of every failure of a connection: one readable line, which begins with the address."""
+
+    def __init__(self, address: Address, reason: str) -> None:
+        reason = printable_line(bounded(reason))
+        super().__init__(address, reason)
+        self.address = address
+        """Host and port, as they were given."""
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{shown_address(self.address)}: {self.reason}"
+
+
+class Refused(Failure):
+    """No connection could be opened: nothing listens there, or there is no such host."""
+
+
+class TlsFailure(Failure):
+    """The two sides do not agree on TLS: a certificate that one of them refuses, or a listener without TLS."""
+
+
+class AuthenticationFailure(Failure):
+    """The broker does not accept the credentials, or not their mechanism."""
+
+
+class Closed(Failure):
+    """The connection is closed: the broker closed it, or broke it off, or this program called `close`."""
+
+
+class TimedOut(Failure):
+    """Something took longer than its timeout."""
+
+
+class ProtocolFailure(Failure):
+    """The broker sent bytes that are not valid where they are; nothing can be read after them."""
+
+
+def tls_reason(error: ssl.SSLError) -> str:
+    """Why TLS failed, and what would be right."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message.rstrip(".")
+        right = "connect to a name that the certificate has"
+        if "mismatch" not in why:
+            right = "give the authority that has signed it"
+        return f"the certificate of the broker is not accepted: {why}; {right}"
+    name, said = error.reason or "", openssl_says(error)
+    if name in _NO_TLS:
+        return f"the listener does not speak TLS ({said}); connect without TLS, or to the port of a listener with TLS"
+    if "CERTIFICATE" in name and "ALERT" in name:
+        return f"the broker does not accept the certificate of the client, or misses one: {said}"
+    return f"TLS failed: {said}"
+
+
+def openssl_says(error: ssl.SSLError) -> str:
+    """What OpenSSL calls an error, in words."""
+    return error.reason.lower().replace("_", " ") if error.reason else str(error)
+
+
+_NO_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "PACKET_LENGTH_TOO_LONG",
+    "HTTP_REQUEST",
+    "UNEXPECTED_EOF_WHILE_READING",
+)
+"""What OpenSSL says of bytes that are no TLS."""
+
+
+def shown_address(address: Address) -> str:
+    """An address as `parse_address` reads it."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+_ADDRESS = re.compile(
+    r"""(?P<bare> [0-9a-fA-F]* : [0-9a-fA-F]* : [0-9a-fA-F:.]* (%\w+)? )       # IPv6, without a port
+    | ( \[ (?P<ipv6> [0-9a-fA-F:.]+ (%\w+)? ) \] | (?P<host> [^\s:/@?\#\[\],]+ ) ) ( : (?P<port> [0-9]{1,5} ) )?""",
+    re.VERBOSE,
+)
+
+
+def parse_address(text: str) -> Address:
+    """Host and port of an address such as `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = _ADDRESS.fullmatch(text)
+    port = int(found["port"] or DEFAULT_PORT) if found else 0
+    if found is None or not 0 < port < 1 << 16:
+        right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
+        raise ValueError(f"{shown(text)} is not an address of a broker; {right}")
+    return found["bare"] or found["ipv6"] or found["host"], port

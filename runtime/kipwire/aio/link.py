@@ -1,0 +1,307 @@
+"""The client's end of a transport: requests go out in batches, and each response goes to who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from contextlib import contextmanager
+from math import inf
+
+from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, tls_reason
+from kipwire.connection import ClientConnection, RemoteProtocolError, Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kipwire.message.registry import Registry
+
+_AT_ONCE = 65536
+"""Bytes: requests that wait for the end of a turn of the event loop are written when they are more."""
+_HIGHEST_ID = 2**31 - 1
+
+
+class Link(asyncio.Protocol):
+    """One transport to a broker. Everything is called in the event loop that made it."""
+
+    def __init__(self, registry: Registry, address: Address, largest_frame: int, in_flight: int) -> None:
+        """Wait for a transport.
+
+        Args:
+            registry: that of the package of messages.
+            address: of the broker, for errors.
+            largest_frame: bytes of a response at most.
+            in_flight: how many requests may wait for their responses.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._wire = ClientConnection(registry, largest_frame=largest_frame)
+        self._address = address
+        self._most_in_flight = in_flight
+        self._transport: asyncio.Transport | None = None
+        self._is_paused = False
+        """Whether the transport has more to write than it wants to keep."""
+        self._is_held = False
+        """Whether requests wait for the end of something that must not be interrupted."""
+        self._outgoing: list[bytes] = []
+        """Requests that go out at the end of this turn of the event loop."""
+        self._outgoing_size = 0
+        self._waiting: deque[tuple[asyncio.Future[Response], float]] = deque()
+        """Who waits for a response, in the order of the requests, and until when. A future that is done was given up;
+        it keeps its place until its response comes."""
+        self._turns: deque[asyncio.Future[None]] = deque()
+        """Who waits until something can be sent. One with a result has its turn, one that was cancelled wants none."""
+        self._idle: asyncio.Future[None] | None = None
+        """Done when no request is in flight."""
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = inf
+        self._next_id = 0
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        """Done when the transport has closed its socket."""
+        self._at_end: list[Callable[[], None]] = []
+        self.failure: Failure | None = None
+        """The first failure, after which nothing can be sent."""
+        self.suspicion = ""
+        """Why the broker would not give its next response, as far as it can be guessed."""
+
+    # Sending.
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a request has to wait for its `turn`."""
+        return not self._has_room() or bool(self._turns)
+
+    def _has_room(self) -> bool:
+        return not (self._is_paused or self._is_held or len(self._waiting) >= self._most_in_flight)
+
+    async def turn(self) -> None:
+        """Wait until a request can be sent; those that wait are served in their order.
+
+        Raises:
+            Failure: the connection fails before.
+        """
+        mine: asyncio.Future[None] = self._loop.create_future()
+        self._turns.append(mine)
+        try:
+            await mine
+        finally:
+            if self._turns and self._turns[0] is mine:
+                self._turns.popleft()
+            self._loop.call_soon(self._give_turn)  # to the next one, whether this one uses its turn or not
+
+    def _give_turn(self) -> None:
+        """Wake the first of those that wait, if there is room for a request."""
+        while self._turns and self._turns[0].cancelled():
+            self._turns.popleft()
+        if self._turns and self._has_room():
+            first = self._turns[0]
+            if not first.done():
+                first.set_result(None)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let requests wait for their turn until the end of the block; `submit` sends none the less."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            self._give_turn()
+
+    async def idle(self) -> None:
+        """Wait until no request is in flight, or the connection fails."""
+        while self._waiting:
+            self._idle = self._loop.create_future()
+            await self._idle
+
+    def _note_idle(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def is_taken(self, number: int) -> bool:
+        """Whether a request in flight has a correlation id."""
+        return self._wire.is_expected(number)
+
+    def next_id(self) -> int:
+        """A correlation id that no request in flight has, for a request that is sent before anything is awaited."""
+        number = self._next_id
+        while self._wire.is_expected(number):
+            number = (number + 1) & _HIGHEST_ID
+        self._next_id = (number + 1) & _HIGHEST_ID
+        return number
+
+    def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response] | None:
+        """The future response to a request frame, which is sent with this turn of the event loop; None if none is due.
+
+        Args:
+            frame: with an id that is not taken, such as `next_id`.
+            deadline: the time of the event loop at which the future gets a `TimeoutError`.
+        """
+        if not self._write(frame):
+            return None
+        answer: asyncio.Future[Response] = self._loop.create_future()
+        self._waiting.append((answer, deadline))
+        if deadline < self._alarm_at:
+            self._set_alarm(deadline)
+        return answer
+
+    def _write(self, frame: bytes) -> bool:
+        """Send a frame, with those of the same turn of the event loop; whether a response to it is due."""
+        before = self._wire.in_flight
+        data = self._wire.send_frame(frame)
+        assert self._transport is not None
+        if not self._waiting and not self._outgoing:
+            self._transport.write(data)  # since no other is likely to come
+            return self._wire.in_flight > before
+        if not self._outgoing:
+            self._loop.call_soon(self._flush)
+        self._outgoing.append(data)
+        self._outgoing_size += len(data)
+        if self._outgoing_size > _AT_ONCE:
+            self._flush()
+        return self._wire.in_flight > before
+
+    def _flush(self) -> None:
+        if self._outgoing and self._transport is not None:
+            data = b"".join(self._outgoing)
+            self._outgoing.clear()
+            self._outgoing_size = 0
+            self._transport.write(data)
+
+    # Deadlines. One timer is enough: it looks at all who wait, and comes again for the next of them.
+
+    def _set_alarm(self, at: float) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm, self._alarm_at = self._loop.call_at(at, self._on_alarm), at
+
+    def _on_alarm(self) -> None:
+        now, following = self._alarm_at, inf
+        self._alarm, self._alarm_at = None, inf
+        for answer, deadline in self._waiting:
+            if answer.done():
+                continue
+            if deadline <= now:
+                answer.set_exception(TimeoutError())
+            else:
+                following = min(following, deadline)
+        if following < inf:
+            self._set_alarm(following)
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def pause_writing(self) -> None:
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        self._is_paused = False
+        self._give_turn()
+
+    def data_received(self, data: bytes) -> None:
+        if self.failure is None:
+            self._wire.receive_data(data)
+            self._deliver()
+
+    def eof_received(self) -> None:
+        self._end(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(exc)
+        self._transport = None
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    def _deliver(self) -> None:
+        """Give each response to who waits for it; one that was given up is dropped."""
+        try:
+            for event in self._wire.events():
+                assert isinstance(event, Response)  # no tokens of SASL are sent
+                answer, _ = self._waiting.popleft()
+                self.suspicion = ""
+                if not answer.done():
+                    answer.set_result(event)
+        except RemoteProtocolError as error:
+            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
+        if not self._waiting:
+            self._note_idle()
+        if self._turns:
+            self._give_turn()
+
+    def _end(self, error: Exception | None) -> None:
+        """Fail because nothing more comes from the broker."""
+        if self.failure is not None:
+            return
+        self._wire.receive_end()
+        self._deliver()  # which finds a frame that is cut short
+        failure: Failure
+        if isinstance(error, ssl.SSLError):
+            failure = TlsFailure(self._address, tls_reason(error))
+        else:
+            how = "has closed the connection"
+            if error is not None:
+                how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+            failure = Closed(self._address, f"the broker {how}{self._suspected()}")
+        failure.__cause__ = error
+        self.fail(failure)
+
+    def _suspected(self) -> str:
+        return f"; {self.suspicion}" if self.suspicion else ""
+
+    # The end.
+
+    def fail(self, failure: Failure) -> None:
+        """Close the socket for a reason, which is that of all requests that wait; the first reason stays."""
+        if self._settle(failure) and self._transport is not None:
+            self._transport.abort()
+
+    async def close(self, failure: Failure, seconds: float) -> None:
+        """Close the socket after what has been sent, as far as the broker reads it in time; wait for that."""
+        is_first = self._settle(failure)
+        if is_first and self._transport is not None:
+            self._flush()
+            self._transport.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._lost)
+        except TimeoutError:
+            pass
+        finally:
+            if self._transport is not None:
+                self._transport.abort()
+
+    def _settle(self, failure: Failure) -> bool:
+        """Give a failure to all who wait; whether it is the first one."""
+        if self.failure is not None:
+            return False
+        self.failure = failure
+        for action in self._at_end:
+            action()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for answer, _ in self._waiting:
+            if not answer.done():
+                answer.set_exception(self.reason())
+        for turn in self._turns:
+            if not turn.done():
+                turn.set_exception(self.reason())
+        self._waiting.clear()
+        self._note_idle()
+        return True
+
+    def when_closed(self, action: Callable[[], None]) -> None:
+        """Call something when the connection is closed or fails; at once if it has been."""
+        if self.failure is None:
+            self._at_end.append(action)
+        else:
+            action()
+
+    def reason(self) -> Failure:
+        """The failure again, as an error of its own: one that several tasks raise would collect all their traces."""
+        assert self.failure is not None
+        again = type(self.failure)(self.failure.address, self.failure.reason)
+        again.__cause__ = self.failure.__cause__
+        return again
