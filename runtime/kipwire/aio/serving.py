@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import kafka_messages
-from kipwire.aio.failures import Address, Failure, openssl_says, shown_address
+from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
 from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
 from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
 from kipwire.model.errors import DecodeError
@@ -234,7 +234,11 @@ def serve_each(
         largest_frame: bytes of a request at most.
         logger: gets a line for each connection that is closed because of what a client has sent.
         failed: called with errors of handlers, and of accepting connections.
+
+    Raises:
+        ValueError: nothing may be in flight.
     """
+    expect_some(in_flight)
     return Serving(
         lambda: Server(
             session,
@@ -283,6 +287,7 @@ def serve(
         failed: called with errors of handlers, and of accepting connections; by default they go to the logger.
 
     Raises:
+        ValueError: nothing may be in flight.
         OSError: when it is opened: it cannot listen there.
     """
     return serve_each(

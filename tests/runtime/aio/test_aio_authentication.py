@@ -225,7 +225,7 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
         async with serve(handle) as server, connect(server.address, sasl=sasl, timeout=0.3) as connection:
             broker.may_answer.clear()
             kind, reason = expected[what]
-            waiting: asyncio.Future[Any] = asyncio.ensure_future(asyncio.sleep(0))
+            waiting: Any = asyncio.ensure_future(asyncio.sleep(0))
             if what == "refused":
                 waiting = asyncio.ensure_future(connection.request(HeartbeatRequest(group_id="1"), timeout=50))
                 await until(lambda: link_is_held(connection))
