@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
+
+T = TypeVar("T")
 
 
 class Changes:
@@ -122,6 +124,25 @@ class Node:
         if name not in self.groups:
             raise Refused(error)
         return self.groups[name]
+
+    def present_groups(self) -> list[Group]:
+        """All groups in the order of their names, without members that have expired."""
+        for group in self.groups.values():
+            group.expire(self.now())
+        return sorted(self.groups.values(), key=lambda group: group.name)
+
+    async def decided(self, group: Group, ticket: Ticket[T]) -> T:
+        """What a member of a group waits for.
+
+        Raises:
+            Refused: the group has decided against it.
+        """
+        self.changes.notify()  # those who were waiting for this member
+        while (found := ticket.found()) is None:
+            await self.changes.wait(group.next_expiry - self.now())
+            if group.expire(self.now()):
+                self.changes.notify()
+        return found
 
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""

@@ -1,13 +1,16 @@
-"""What the handlers of all APIs have in common: each answers a request with plain values, for any version."""
+"""What the APIs have in common: each answers a request with plain values, for any version."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.transactions import Numbers, Transaction
 
 Values = dict[str, Any]
 """What a response is built of."""
@@ -31,19 +34,22 @@ class Api(NamedTuple):
     """Those that are served, where they are not all that Kafka has."""
 
 
+def api_of(module: ModuleType) -> Api:
+    """The API that a module answers."""
+    return Api(module.answer, getattr(module, "refuse", refuse_all), getattr(module, "VERSIONS", None))
+
+
 def refuse_all(body: Any, error: int) -> Values:
     """A response with one error code, for all of the request."""
     return {"error_code": error}
 
 
-def refusal(error: Refused) -> Values:
-    """The error code of an element, and the message."""
-    return {"error_code": error.error, "error_message": error.message}
-
-
-def identity(topic: Any) -> Values:
-    """The name or id of a topic, as the request has it and the response repeats it."""
-    return {name: getattr(topic, name) for name in ("name", "topic", "topic_id") if hasattr(topic, name)}
+def outcome(action: Callable[[Any], Values], asked: Any) -> Values:
+    """The values of a row: those of an action, or why it refuses."""
+    try:
+        return action(asked)
+    except Refused as error:
+        return {"error_code": error.error, "error_message": error.message}
 
 
 def by_partition(
@@ -58,5 +64,40 @@ def by_partition(
         answer: for a topic and a partition of the request.
     """
     return [
-        {**identity(topic), of_response: [answer(topic, one) for one in getattr(topic, of_request)]} for topic in topics
+        {**_identity(topic), of_response: [answer(topic, one) for one in getattr(topic, of_request)]}
+        for topic in topics
     ]
+
+
+def _identity(topic: Any) -> Values:
+    """The name or id of a topic, as the request has it and the response repeats it."""
+    return {name: getattr(topic, name) for name in ("name", "topic", "topic_id") if hasattr(topic, name)}
+
+
+# Requests of producers with a transactional id.
+
+_FIRST_WITH_FENCED = 2
+"""The first version of most of these APIs whose clients have the code PRODUCER_FENCED."""
+
+
+def numbers_of(body: Any) -> Numbers:
+    """The numbers of the producer that asks."""
+    return Numbers(body.producer_id, body.producer_epoch)
+
+
+def current(node: Node, request: Request, transactional_id: str, numbers: Numbers) -> Transaction:
+    """The transaction of a producer.
+
+    Raises:
+        Refused: another producer has its transactional id now.
+    """
+    try:
+        return node.producers.current(transactional_id, numbers)
+    except Refused as error:
+        raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
+
+
+def in_version(error: Refused, version: int, first_with_fenced: int) -> Refused:
+    """A refusal with a code that clients of a version have."""
+    is_new = error.error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
+    return Refused(ErrorCode.INVALID_PRODUCER_EPOCH) if is_new else error

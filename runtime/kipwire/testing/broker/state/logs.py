@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kafka_messages.enums import ErrorCode
 from kipwire.records import Record, RecordBatch, read_batches, with_offsets
 from kipwire.testing.broker.state.batches import NO_LIMITS, Limits, expect_appendable, sent_batch
 from kipwire.testing.broker.state.producer_states import ProducerStates
+from kipwire.testing.broker.state.refusals import Refused
 
 LEADER_EPOCH = 0
 """Of all partitions: their leader never changes."""
@@ -46,6 +48,21 @@ class Log:
     def last_stable_offset(self) -> int:
         """The offset that open transactions begin at."""
         return min(self.producers.open_offsets, default=self.end_offset)
+
+    def expect_epoch(self, asked: Any) -> None:
+        """Check that a client has the leader's epoch, or none.
+
+        Args:
+            asked: the partition of its request.
+
+        Raises:
+            Refused: it has another one.
+        """
+        epoch = getattr(asked, "current_leader_epoch", -1)
+        if epoch > LEADER_EPOCH:
+            raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if -1 < epoch < LEADER_EPOCH:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
 
     def append(self, data: bytes, limits: Limits = NO_LIMITS) -> int:
         """The offset of the first record of a batch that is now in the log, if it was not there before.

@@ -1,0 +1,18 @@
+"""Heartbeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.node import Node
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Keep a member alive."""
+    body: Any = request.body
+    node.known_group(body.group_id).heartbeat(
+        body.member_id, getattr(body, "group_instance_id", None), body.generation_id, node.now()
+    )
+    return {}

@@ -1,0 +1,16 @@
+"""AddOffsetsToTxn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import Values, current, numbers_of
+from kipwire.testing.broker.node import Node
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Make the offsets of a group part of a transaction."""
+    body: Any = request.body
+    current(node, request, body.transactional_id, numbers_of(body)).add_group(body.group_id)
+    return {}
