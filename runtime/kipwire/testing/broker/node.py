@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state.groups import Group, Ticket
@@ -143,6 +143,19 @@ class Node:
             if group.expire(self.now()):
                 self.changes.notify()
         return found
+
+    def configs_of(self, kind: int, name: str) -> dict[str, str | None]:
+        """The settings of a topic or of the broker; changes to them have their effect.
+
+        Raises:
+            Refused: there is none, or it is of another kind.
+        """
+        if kind == ConfigResourceType.TOPIC:
+            self.topics.check_name(name)
+            return self.topics.named(name).configs
+        if kind == ConfigResourceType.BROKER and name in ("", str(NODE_ID)):
+            return {}
+        raise Refused(ErrorCode.INVALID_REQUEST, "only topics and the broker have a configuration")
 
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""

@@ -1,7 +1,17 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
-What a module has, and what it leaves to the rule, is said by `Handler` in `api`. `APIS` and `SERVED` are made of the
-modules that are here, so that a new file is all that a new API needs.
+A module has `answer`, a function of a node and a request. Where it is not the rule of `rows`, it says how a refusal is
+made, by `ROWS` and `REFUSED` or by a function `refuse`; and the `VERSIONS` that are served, where they are not all that
+Kafka has. Its head has these versions, and how the answers differ from Kafka's. docs/testing.md repeats the heads, and
+test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules that are here.
+
+Unlike Kafka:
+
+* Groups use the classic protocol. The protocol of KIP-848, share groups and Streams groups are not served.
+* SASL, TLS, ACLs and quotas are not served.
+* Records are never removed by retention or compaction.
+* `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
+  settings of topics have no effect. Their values are checked by their types alone.
 """
 
 from importlib import import_module

@@ -1,19 +1,19 @@
-"""What the APIs have in common: each answers a request with plain values, for any version."""
+"""An API: the module that answers it, and what several of them have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Hints, refusal
+from kipwire.testing.broker.apis.rows import Values as Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, Transaction
-
-Values = dict[str, Any]
-"""What a response is built of."""
 
 
 class NoAnswer(Exception):
@@ -35,43 +35,10 @@ class Api(NamedTuple):
 
 
 def api_of(module: ModuleType) -> Api:
-    """The API that a module answers."""
-    return Api(module.answer, getattr(module, "refuse", refuse_all), getattr(module, "VERSIONS", None))
-
-
-def refuse_all(body: Any, error: int) -> Values:
-    """A response with one error code, for all of the request."""
-    return {"error_code": error}
-
-
-def outcome(action: Callable[[Any], Values], asked: Any) -> Values:
-    """The values of a row: those of an action, or why it refuses."""
-    try:
-        return action(asked)
-    except Refused as error:
-        return {"error_code": error.error, "error_message": error.message}
-
-
-def by_partition(
-    topics: Iterable[Any], of_request: str, of_response: str, answer: Callable[[Any, Any], Values]
-) -> list[Values]:
-    """The topics of a response, with an answer for each partition that the request has.
-
-    Args:
-        topics: those of the request.
-        of_request: the attribute that has its partitions.
-        of_response: the one that has those of the response.
-        answer: for a topic and a partition of the request.
-    """
-    return [
-        {**_identity(topic), of_response: [answer(topic, one) for one in getattr(topic, of_request)]}
-        for topic in topics
-    ]
-
-
-def _identity(topic: Any) -> Values:
-    """The name or id of a topic, as the request has it and the response repeats it."""
-    return {name: getattr(topic, name) for name in ("name", "topic", "topic_id") if hasattr(topic, name)}
+    """The API that a module answers: its `answer`, and what it says of refusals and versions."""
+    hints: list[Hints] = [getattr(module, name, {}) for name in ("ROWS", "REFUSED")]
+    refuse = getattr(module, "refuse", partial(refusal, rows=hints[0], refused=hints[1]))
+    return Api(module.answer, refuse, getattr(module, "VERSIONS", None))
 
 
 # Requests of producers with a transactional id.

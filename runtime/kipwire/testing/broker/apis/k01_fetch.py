@@ -1,4 +1,9 @@
-"""Fetch."""
+"""Fetch, versions 4 to 18: whole batches, once there are as many bytes as are asked for or the time is over.
+
+Unlike Kafka:
+
+* Fetch sessions are not kept: each Fetch is answered in full, with session id 0.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode, IsolationLevel
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values, by_partition
+from kipwire.testing.broker.apis.rows import Values, answered, refusal
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 
@@ -16,6 +21,8 @@ _SESSION_ERRORS = {
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 }
 """Those of Fetch that are not about a partition."""
+ROWS = {"responses": "topics"}
+REFUSED = {"high_watermark": -1, "records": b""}
 _FULL = (-1, 0)
 """Epochs of a Fetch that asks for all its partitions, whatever its session: outside one, or to begin one."""
 
@@ -24,14 +31,14 @@ async def answer(node: Node, request: Request) -> Values:
     """Whole batches; once there are as many bytes as are asked for, or after the time that the client waits."""
     body: Any = request.body
     if getattr(body, "session_epoch", _FULL[0]) not in _FULL:
-        return refuse(body, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # no session was ever begun
+        raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # no session was ever begun
     until = node.now() + body.max_wait_ms / 1000
     enough = min(body.min_bytes, body.max_bytes)
     while True:
         read = _Read(node, body)
         is_enough = read.has_error or read.size >= enough or not body.topics
         if is_enough or not await node.changes.wait(until - node.now()):
-            return {"responses": read.responses}
+            return read.values
 
 
 class _Read:
@@ -44,7 +51,7 @@ class _Read:
         """Bytes that may still be added."""
         self.size = 0
         self.has_error = False
-        self.responses = by_partition(body.topics, "partitions", "partitions", self.partition)
+        self.values = answered(body, self.partition, rows=ROWS, refused=REFUSED)
 
     def partition(self, topic: Any, asked: Any) -> Values:
         """The batches of one partition."""
@@ -54,9 +61,9 @@ class _Read:
             end_offset = log.last_stable_offset if self.is_committed else log.end_offset
             if not 0 <= asked.fetch_offset <= log.end_offset:
                 raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
-        except Refused as error:
+        except Refused:
             self.has_error = True
-            return _unread(asked.partition, error.error)
+            raise
         found = b""
         if self.left > 0 or not self.size:
             # The first batch of a response is sent whole even if it is larger than what is asked for.
@@ -67,26 +74,15 @@ class _Read:
         self.left -= len(found)
         aborted = log.aborted_between(asked.fetch_offset, end_offset) if self.is_committed else None
         return {
-            "partition_index": asked.partition,
             "high_watermark": log.end_offset,
             "last_stable_offset": log.last_stable_offset,
-            "log_start_offset": 0,
+            "log_start_offset": log.start_offset,
             "aborted_transactions": aborted
             and [{"producer_id": one.producer_id, "first_offset": one.first_offset} for one in aborted],
             "records": found,
         }
 
 
-def _unread(partition: int, error: int) -> Values:
-    return {"partition_index": partition, "error_code": error, "high_watermark": -1, "records": b""}
-
-
 def refuse(body: Any, error: int) -> Values:
     """An error for each partition, or one for the request if it is about the session."""
-    if error in _SESSION_ERRORS:
-        return {"error_code": error}
-
-    def refuse(topic: Any, asked: Any) -> Values:
-        return _unread(asked.partition, error)
-
-    return {"responses": by_partition(body.topics, "partitions", "partitions", refuse)}
+    return refusal(body, error, is_at_top=error in _SESSION_ERRORS, rows=ROWS, refused=REFUSED)

@@ -1,4 +1,10 @@
-"""Metadata."""
+"""Metadata, versions 0 to 13: the broker and its topics.
+
+Unlike Kafka:
+
+* There is one broker, which leads all partitions in epoch 0.
+* Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, and not with UNKNOWN_SERVER_ERROR.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values, refusal
 from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
 from kipwire.testing.broker.state.logs import LEADER_EPOCH
 from kipwire.testing.broker.state.refusals import Refused
@@ -21,7 +27,7 @@ def answer(node: Node, request: Request) -> Values:
     body: Any = request.body
     asked = body.topics
     if request.api_version < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
-        return refuse(body, ErrorCode.INVALID_REQUEST)
+        raise Refused(ErrorCode.INVALID_REQUEST)
     if asked is None or (request.api_version == 0 and not asked):
         topics = [_described(topic) for _, topic in sorted(node.topics.by_name.items())]
     else:
@@ -64,18 +70,6 @@ def _described(topic: Topic) -> Values:
     return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
 
 
-def _name(body: Any, asked: Any) -> str | None:
-    """The name of a topic in a refusal; versions whose responses cannot do without one have an empty one."""
-    name: str | None = asked.name
-    return "" if name is None and body.VERSION < _FIRST_WITH_IDS else name
-
-
 def refuse(body: Any, error: int) -> Values:
-    """An error for each topic; the brokers are not named."""
-    return {
-        "topics": [
-            {"error_code": error, "name": _name(body, one), "topic_id": getattr(one, "topic_id", NO_ID)}
-            for one in body.topics or ()
-        ],
-        "error_code": error,
-    }
+    """An error for each topic, and one for the request: clients look at either. The brokers are not named."""
+    return {**refusal(body, error, is_at_top=False), "error_code": error}

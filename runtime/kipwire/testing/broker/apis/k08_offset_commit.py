@@ -1,4 +1,4 @@
-"""OffsetCommit."""
+"""OffsetCommit, versions 2 to 10: offsets that a member, or a client that is not in a group, commits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values, by_partition
+from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.offsets import Committed, TopicPartition
@@ -17,15 +17,15 @@ _LONGEST_METADATA = 4096
 
 
 def answer(node: Node, request: Request) -> Values:
-    """Commit offsets of a member, or of a client that is not in a group."""
+    """Commit offsets."""
     body: Any = request.body
     try:
         group = committing_group(node, body)
     except Refused as error:
-        return {"topics": committed_in(node, body, error.error)[1]}
-    offsets, topics = committed_in(node, body)
+        return committed_in(node, body, error)[1]
+    offsets, values = committed_in(node, body)
     group.offsets.commit(offsets)
-    return {"topics": topics}
+    return values
 
 
 def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -> Group:
@@ -44,37 +44,27 @@ def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -
 
 
 def committed_in(
-    node: Node, body: Any, error: int = ErrorCode.NONE
-) -> tuple[dict[TopicPartition, Committed], list[Values]]:
-    """The offsets of a request that are of partitions that exist, and the topics of the response.
+    node: Node, body: Any, refused: Refused | None = None
+) -> tuple[dict[TopicPartition, Committed], Values]:
+    """The offsets of a request that are of partitions that exist, and the response.
 
     Args:
         node: the cluster.
         body: the request.
-        error: for the partitions that exist.
+        refused: for the partitions that exist.
     """
     offsets: dict[TopicPartition, Committed] = {}
 
     def commit(topic: Any, asked: Any) -> Values:
-        try:
-            found = node.topic_of(topic)
-            found.partition(asked.partition_index)
-        except Refused as unknown:
-            return {"partition_index": asked.partition_index, "error_code": unknown.error}
-        if error == ErrorCode.NONE and len(asked.committed_metadata or "") > _LONGEST_METADATA:
-            return {"partition_index": asked.partition_index, "error_code": ErrorCode.OFFSET_METADATA_TOO_LARGE}
+        found = node.topic_of(topic)
+        found.partition(asked.partition_index)
+        if refused is not None:
+            raise refused
+        if len(asked.committed_metadata or "") > _LONGEST_METADATA:
+            raise Refused(ErrorCode.OFFSET_METADATA_TOO_LARGE)
         epoch = getattr(asked, "committed_leader_epoch", -1)
         committed = Committed(asked.committed_offset, epoch, asked.committed_metadata or "")
         offsets[found.name, asked.partition_index] = committed
-        return {"partition_index": asked.partition_index, "error_code": error}
+        return {}
 
-    return offsets, by_partition(body.topics, "partitions", "partitions", commit)
-
-
-def refuse(body: Any, error: int) -> Values:
-    """An error for each partition."""
-
-    def refuse(topic: Any, asked: Any) -> Values:
-        return {"partition_index": asked.partition_index, "error_code": error}
-
-    return {"topics": by_partition(body.topics, "partitions", "partitions", refuse)}
+    return offsets, answered(body, commit)

@@ -1,4 +1,4 @@
-"""OffsetFetch."""
+"""OffsetFetch, versions 1 to 10: the committed offsets of one group, or of several; -1 where there is none."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID
 
+REFUSED = {"committed_offset": -1}
 _NONE = Committed(-1)
 
 
 def answer(node: Node, request: Request) -> Values:
-    """The committed offsets of one group, or of several; -1 where there is none."""
+    """Find offsets."""
     body: Any = request.body
     is_stable = getattr(body, "require_stable", False)
     if not hasattr(body, "groups"):
@@ -47,9 +48,7 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
     try:
         name = asked.name if hasattr(asked, "name") else node.topics.with_id(topic_id).name
     except Refused as error:
-        partitions = [
-            {"partition_index": index, "committed_offset": -1, "error_code": error.error} for index in indexes
-        ]
+        partitions = [{"partition_index": index, "error_code": error.error, **REFUSED} for index in indexes]
         return {"topic_id": topic_id, "partitions": partitions}
     partitions = [_partition_fetched(offsets, (name, index), is_stable) for index in indexes]
     return {"name": name, "topic_id": topic_id, "partitions": partitions}
@@ -57,8 +56,7 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
 
 def _partition_fetched(offsets: Offsets, place: TopicPartition, is_stable: bool) -> Values:
     if is_stable and offsets.is_unstable(place):
-        error = ErrorCode.UNSTABLE_OFFSET_COMMIT
-        return {"partition_index": place[1], "committed_offset": -1, "error_code": error}
+        return {"partition_index": place[1], "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT, **REFUSED}
     found = offsets.committed.get(place, _NONE)
     return {
         "partition_index": place[1],
@@ -66,24 +64,3 @@ def _partition_fetched(offsets: Offsets, place: TopicPartition, is_stable: bool)
         "committed_leader_epoch": found.leader_epoch,
         "metadata": found.metadata,
     }
-
-
-def refuse(body: Any, error: int) -> Values:
-    """An error for each group."""
-    if not hasattr(body, "groups"):
-        # Version 1 has errors of partitions alone.
-        return {"error_code": error} if body.VERSION >= 2 else {"topics": _refused_partitions(body.topics, error)}
-    return {"groups": [{"group_id": one.group_id, "error_code": error} for one in body.groups]}
-
-
-def _refused_partitions(topics: Any, error: int) -> list[Values]:
-    return [
-        {
-            "name": topic.name,
-            "partitions": [
-                {"partition_index": index, "committed_offset": -1, "error_code": error}
-                for index in topic.partition_indexes
-            ],
-        }
-        for topic in topics
-    ]

@@ -1,4 +1,10 @@
-"""JoinGroup."""
+"""JoinGroup, versions 0 to 9: joins a group; answered when all its members have joined, or did not in time.
+
+Unlike Kafka:
+
+* A new group does not wait for more members (`group.initial.rebalance.delay.ms` is 0), and any session timeout above 0
+  is accepted.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values, refusal
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.groups import Joining
 from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
@@ -54,4 +60,4 @@ async def answer(node: Node, request: Request) -> Values:
 
 def refuse(body: Any, error: int) -> Values:
     """An error, with the id that the member gave."""
-    return {"error_code": error, "member_id": body.member_id}
+    return {**refusal(body, error), "member_id": body.member_id}

@@ -1,11 +1,11 @@
-"""ListGroups."""
+"""ListGroups, versions 0 to 5: all groups, or those of some states and types."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 
 _TYPE = "classic"

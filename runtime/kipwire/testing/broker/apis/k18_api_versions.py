@@ -1,4 +1,4 @@
-"""ApiVersions."""
+"""ApiVersions, versions 0 to 5: what is served."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import kafka_messages
 from kipwire.connection import Request, versions_answer
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 
 

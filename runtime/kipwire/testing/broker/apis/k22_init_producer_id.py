@@ -1,4 +1,4 @@
-"""InitProducerId."""
+"""InitProducerId, versions 0 to 5: a producer id; with a transactional id the next epoch of the one it has."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values, in_version
+from kipwire.testing.broker.apis.api import in_version
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, expect_timeout
 
 VERSIONS = range(6)
+REFUSED = {"producer_epoch": -1}
 
-_FIRST_INIT_WITH_FENCED = 4
-"""The same of InitProducerId."""
+_FIRST_WITH_FENCED = 4
+"""The first version whose clients have the code PRODUCER_FENCED."""
 
 
 def answer(node: Node, request: Request) -> Values:
@@ -31,10 +33,5 @@ def answer(node: Node, request: Request) -> Values:
     try:
         transaction = node.begin_producer(body.transactional_id, None if numbers.producer_id == -1 else numbers)
     except Refused as error:
-        raise in_version(error, request.api_version, _FIRST_INIT_WITH_FENCED) from None
+        raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}
-
-
-def refuse(body: Any, error: int) -> Values:
-    """An error, and no id."""
-    return {"error_code": error, "producer_id": -1, "producer_epoch": -1}

@@ -1,11 +1,12 @@
-"""AddOffsetsToTxn."""
+"""AddOffsetsToTxn, versions 0 to 4: makes the offsets of a group part of a transaction."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values, current, numbers_of
+from kipwire.testing.broker.apis.api import current, numbers_of
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 
 

@@ -1,4 +1,10 @@
-"""EndTxn."""
+"""EndTxn, versions 0 to 4: commits or aborts a transaction.
+
+Unlike Kafka:
+
+* Transactions do not time out.
+* Transactions end at once: no producer is told to wait with CONCURRENT_TRANSACTIONS.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,8 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values, current, numbers_of
+from kipwire.testing.broker.apis.api import current, numbers_of
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 

@@ -1,16 +1,16 @@
-"""DescribeCluster."""
+"""DescribeCluster, versions 0 to 2: the broker, if it is asked for brokers."""
 
 from __future__ import annotations
 
 from kafka_messages.enums import EndpointType, ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import Values
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
 from kipwire.testing.broker.state.refusals import Refused
 
 
 def answer(node: Node, request: Request) -> Values:
-    """The broker, if it is asked for brokers."""
+    """Describe the cluster."""
     asked = getattr(request.body, "endpoint_type", EndpointType.BROKER)
     if asked != EndpointType.BROKER:
         is_known = asked == EndpointType.CONTROLLER

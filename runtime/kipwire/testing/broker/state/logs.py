@@ -38,6 +38,8 @@ class Log:
         self.stored: list[Stored] = []
         self.aborted: list[AbortedTransaction] = []
         self.producers = ProducerStates()
+        self.start_offset = 0
+        """Records before it are deleted."""
 
     @property
     def end_offset(self) -> int:
