@@ -33,7 +33,8 @@ def test_each_module_is_named_by_its_key_and_its_name() -> None:
 
 def test_each_head_begins_with_the_name_and_the_versions() -> None:
     for key, module in MODULES.items():
-        expected = f"{title(key)}, versions {SERVED[key][0]} to {SERVED[key][-1]}: "
+        first, last = SERVED[key][0], SERVED[key][-1]
+        expected = f"{title(key)}, {f'version {first}' if first == last else f'versions {first} to {last}'}: "
         assert (module.__doc__ or "").startswith(expected), module.__name__
 
 

@@ -32,7 +32,8 @@ ACCEPTED = {
     "A Produce with null records, which Kafka never answers": ("produce null records",),
     "Metadata of a topic without name and id is refused": ("metadata neither in v12",),
     "any session timeout above 0 is accepted": ("join session 1", "join session 10^8"),
-    "A request of another API closes the connection": ("DELETE_RECORDS v2",),
+    "A partition that DeleteRecords names twice is answered twice": ("delete records a partition twice",),
+    "AlterConfigs of a topic that is named twice, which Kafka never answers": ("alter configs twice",),
 }
 """The cases that the fake broker answers otherwise, by the words of docs/testing.md that give the reason."""
 

@@ -12,7 +12,7 @@ from tests.support.broker_cases.talking import ENDING, NOT_YET, Talk
 _READ_COMMITTED = 1
 
 
-class _Producer:
+class Producer:
     """A transactional producer: its numbers, and its requests."""
 
     def __init__(self, talk: Talk, name: str) -> None:
@@ -36,9 +36,9 @@ class _Producer:
         asked = {f"v3_and_below_{name}": value for name, value in asked.items()}
         self._talk.ask(f"tx {case}", ApiKey.ADD_PARTITIONS_TO_TXN, version, ENDING | NOT_YET, **asked)
 
-    def end(self, case: str, *, committed: bool = True, version: int = 3, **values: Any) -> None:
+    def end(self, case: str, *, committed: bool = True, version: int = 3, **values: Any) -> Any:
         asked = {**self.names, "committed": committed, **values}
-        self._talk.ask(f"tx {case}", ApiKey.END_TXN, version, ENDING | NOT_YET, **asked)
+        return self._talk.ask(f"tx {case}", ApiKey.END_TXN, version, ENDING | NOT_YET, **asked)
 
     def send(self, case: str, sequence: int, *, version: int = 9, is_transactional: bool = True, **values: Any) -> None:
         numbers = {name: self.names[name] for name in ("producer_id", "producer_epoch")} | values.pop("numbers", {})
@@ -93,7 +93,7 @@ class _Producer:
 def transaction(talk: Talk) -> None:
     """Transactions are begun, filled and ended, or not."""
     group = f"{talk.name}-txg"
-    producer = _Producer(talk, "tx")
+    producer = Producer(talk, "tx")
     producer.has(producer.begin("init"))
     producer_id = producer.names["producer_id"]
     producer.begin("empty id", transactional_id="")
@@ -157,7 +157,7 @@ def transaction(talk: Talk) -> None:
 
 def fencing(talk: Talk) -> None:
     """Producers take each other's place (KIP-360), and those before are refused."""
-    first, second = _Producer(talk, "tx"), _Producer(talk, "tx")
+    first, second = Producer(talk, "tx"), Producer(talk, "tx")
     found = first.begin("init again")
     first.has(found)
     producer_id, epoch = found.producer_id, found.producer_epoch

@@ -9,8 +9,8 @@ Rooms, each knows those below it:
 * `fake`: what tests hold. It starts, stops, looks inside, and takes faults.
 * `server`: sockets in an event loop, its thread, and the way from a request to its answer.
 * `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
-  a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. The head of a
-  module says how its answers differ from Kafka's, and docs/testing.md repeats it.
+  a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
+  say how the answers differ from Kafka's, and docs/testing.md repeats it.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
   as the end of a transaction; and the clock.
 * `state`: each of these by itself, as data without I/O. It is given the time, so that tests move the clock

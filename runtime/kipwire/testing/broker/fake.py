@@ -375,8 +375,13 @@ class FakeBroker:
             ValueError: the broker refuses it.
         """
         running = self._running
+
+        def at_this_time() -> T:
+            self._node.expire_transactions()
+            return action()
+
         try:
-            return action() if running is None else running.call(action)
+            return at_this_time() if running is None else running.call(at_this_time)
         except Refused as error:
             raise ValueError(error.message or ErrorCode.text(error.error)) from None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,6 +15,7 @@ from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
+from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
@@ -51,8 +54,8 @@ _VERSION = b"\0\0"
 """Of the values of control records."""
 _FIRST_ABORTABLE, _FIRST_THAT_ADDS = 11, 12
 """The first version of Produce whose clients know TRANSACTION_ABORTABLE, and the first that adds the partition."""
-_FIRST_ABORTABLE_OFFSETS = 4
-"""The first such version of TxnOffsetCommit."""
+_FIRST_ABORTABLE_OFFSETS, _FIRST_OFFSETS_THAT_ADD = 4, 5
+"""The first such versions of TxnOffsetCommit."""
 
 
 @dataclass(slots=True)
@@ -157,6 +160,16 @@ class Node:
             return {}
         raise Refused(ErrorCode.INVALID_REQUEST, "only topics and the broker have a configuration")
 
+    def altered_configs(self, asked: Any) -> dict[str, str | None]:
+        """The settings of a topic that a request alters.
+
+        Raises:
+            Refused: as `configs_of`, or it is not a topic.
+        """
+        if asked.resource_type != ConfigResourceType.TOPIC or not asked.resource_name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "only the settings of topics can be altered")
+        return self.configs_of(asked.resource_type, asked.resource_name)
+
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""
         self.topics.delete(topic)
@@ -180,12 +193,12 @@ class Node:
         states = self.topics.named(place[0]).partition(place[1]).producers
         if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
             return
-        states.note_unverified(batch)
+        states.note_unverified(batch, begins=version >= _FIRST_THAT_ADDS)
         transaction = self.producers.verified(transactional_id, Numbers(batch.producer_id, batch.producer_epoch))
         if transaction.is_ongoing and place in transaction.partitions:
             return
         if version >= _FIRST_THAT_ADDS:
-            transaction.add({place})
+            self.fill_transaction(transaction, {place})
         else:
             raise _not_added("the partition", version >= _FIRST_ABORTABLE)
 
@@ -202,11 +215,42 @@ class Node:
             Refused: as `verify`.
         """
         transaction = self.producers.verified(transactional_id, numbers)
-        if not transaction.is_ongoing or group not in transaction.groups:
+        if version >= _FIRST_OFFSETS_THAT_ADD:
+            self.fill_transaction(transaction, groups={group})
+        elif not transaction.is_ongoing or group not in transaction.groups:
             raise _not_added("the group", version >= _FIRST_ABORTABLE_OFFSETS)
 
-    def begin_producer(self, transactional_id: str, expected: Numbers | None) -> Transaction:
+    def fill_transaction(
+        self, transaction: Transaction, places: Iterable[TopicPartition] = (), groups: Iterable[str] = ()
+    ) -> None:
+        """Make partitions, and the offsets of groups, part of a transaction; it begins with the first."""
+        if not transaction.is_ongoing:
+            transaction.is_ongoing, transaction.started = True, self.milliseconds()
+            transaction.expires = self.now() + transaction.timeout / 1000
+        transaction.partitions.update(places)
+        transaction.groups.update(groups)
+
+    def expire_transactions(self) -> None:
+        """Abort transactions that last too long, and fence their producers."""
+        now = self.now()
+        for transaction in self.producers.transactions.values():
+            if transaction.expires <= now:
+                transaction.fence()
+                self.end_transaction(transaction, is_commit=False)
+                self.changes.notify()
+
+    @property
+    def next_expiry(self) -> float:
+        """The time at which the next transaction is aborted, if it does not end until then."""
+        return min((one.expires for one in self.producers.transactions.values()), default=math.inf)
+
+    def begin_producer(self, transactional_id: str, expected: Numbers | None, timeout: int) -> Transaction:
         """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.
+
+        Args:
+            transactional_id: of the producer.
+            expected: the numbers that it says it has.
+            timeout: milliseconds that its transactions may last.
 
         Raises:
             Refused: another producer has taken its place.
@@ -215,10 +259,20 @@ class Node:
         if known is not None and known.is_ongoing:
             known.fence()
             self.end_transaction(known, is_commit=False)
-        return self.producers.begin(transactional_id, expected)
+        begun = self.producers.begin(transactional_id, expected)
+        begun.timeout = timeout
+        return begun
 
-    def end_transaction(self, transaction: Transaction, *, is_commit: bool) -> None:
-        """Commit or abort: a marker in each partition, and the offsets of groups."""
+    def end_transaction(self, transaction: Transaction, *, is_commit: bool, has_epochs: bool = False) -> None:
+        """Commit or abort: a marker in each partition, and the offsets of groups.
+
+        Args:
+            transaction: to be ended.
+            is_commit: whether it is committed.
+            has_epochs: raise the epoch of the producer before, as KIP-890 has it.
+        """
+        if has_epochs:
+            transaction.epoch += 1
         marker = _marker(transaction, is_commit)
         for topic, index in sorted(transaction.partitions):
             log = self.topics.named(topic).partition(index)
@@ -227,6 +281,8 @@ class Node:
             if name in self.groups:
                 self.groups[name].offsets.end_transaction(transaction.producer_id, is_commit=is_commit)
         transaction.end(is_commit=is_commit)
+        if has_epochs:
+            self.producers.raise_after_end(transaction)
 
 
 def _not_added(what: str, is_abortable: bool) -> Refused:
@@ -239,7 +295,7 @@ def _marker(transaction: Transaction, is_commit: bool) -> bytes:
         offset=0,
         timestamp=time.time_ns() // 1_000_000,
         key=end_marker_key("COMMIT" if is_commit else "ABORT"),
-        value=_VERSION + EndTxnMarker(coordinator_epoch=0).encode(),
+        value=_VERSION + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode(),
     )
     return write_batch(
         [record],

@@ -38,7 +38,13 @@ def api_of(module: ModuleType) -> Api:
     """The API that a module answers: its `answer`, and what it says of refusals and versions."""
     hints: list[Hints] = [getattr(module, name, {}) for name in ("ROWS", "REFUSED")]
     refuse = getattr(module, "refuse", partial(refusal, rows=hints[0], refused=hints[1]))
-    return Api(module.answer, refuse, getattr(module, "VERSIONS", None))
+
+    def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
+        node.expire_transactions()
+        answered: Values | Awaitable[Values] = module.answer(node, request)
+        return answered
+
+    return Api(answer, refuse, getattr(module, "VERSIONS", None))
 
 
 # Requests of producers with a transactional id.

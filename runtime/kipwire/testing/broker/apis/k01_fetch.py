@@ -37,8 +37,10 @@ async def answer(node: Node, request: Request) -> Values:
     while True:
         read = _Read(node, body)
         is_enough = read.has_error or read.size >= enough or not body.topics
-        if is_enough or not await node.changes.wait(until - node.now()):
+        if is_enough or node.now() >= until:
             return read.values
+        await node.changes.wait(min(until, node.next_expiry) - node.now())
+        node.expire_transactions()
 
 
 class _Read:
@@ -59,7 +61,7 @@ class _Read:
             log = self.node.topic_of(topic).partition(asked.partition)
             log.expect_epoch(asked)
             end_offset = log.last_stable_offset if self.is_committed else log.end_offset
-            if not 0 <= asked.fetch_offset <= log.end_offset:
+            if not log.start_offset <= asked.fetch_offset <= log.end_offset:
                 raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         except Refused:
             self.has_error = True

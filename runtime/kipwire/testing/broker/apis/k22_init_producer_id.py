@@ -31,7 +31,9 @@ def answer(node: Node, request: Request) -> Values:
         raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     expect_timeout(body.transaction_timeout_ms)
     try:
-        transaction = node.begin_producer(body.transactional_id, None if numbers.producer_id == -1 else numbers)
+        transaction = node.begin_producer(
+            body.transactional_id, None if numbers.producer_id == -1 else numbers, body.transaction_timeout_ms
+        )
     except Refused as error:
         raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}

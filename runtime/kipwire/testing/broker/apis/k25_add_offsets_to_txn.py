@@ -11,7 +11,7 @@ from kipwire.testing.broker.node import Node
 
 
 def answer(node: Node, request: Request) -> Values:
-    """Make the offsets of a group part of a transaction."""
+    """Add a group."""
     body: Any = request.body
-    current(node, request, body.transactional_id, numbers_of(body)).add_group(body.group_id)
+    node.fill_transaction(current(node, request, body.transactional_id, numbers_of(body)), groups={body.group_id})
     return {}

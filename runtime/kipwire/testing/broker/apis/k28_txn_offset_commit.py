@@ -1,4 +1,4 @@
-"""TxnOffsetCommit, versions 0 to 4: offsets that are committed at the end of a transaction."""
+"""TxnOffsetCommit, versions 0 to 6: offsets that are committed at the end of a transaction."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from kipwire.testing.broker.apis.k08_offset_commit import committed_in, committi
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
-
-VERSIONS = range(5)
 
 
 def answer(node: Node, request: Request) -> Values:
