@@ -23,6 +23,7 @@ PARTS = (
     producing.damaged,
     fetching.fetch,
     fetching.offsets,
+    fetching.sessions,
     groups.members,
     groups.offsets,
     groups.ends,

@@ -21,7 +21,7 @@ def records(talk: Talk) -> None:
     talk.ask("create for deleting records", ApiKey.CREATE_TOPICS, 5, timeout_ms=5000, topics=[new(name, 2)])
     talk.ask("metadata for deleting records", ApiKey.METADATA, 12, STILL, topics=[{"name": name}])
     for number in range(3):
-        produce(talk, f"produce for deleting records {number}", batch(3), name=name)
+        produce(talk, f"produce for deleting records {number}", batch(3), name=name, retried=STILL)
 
     def delete(case: str, *offsets: tuple[int, int], topic: str = name, version: int = 2) -> None:
         partitions = [{"partition_index": index, "offset": offset} for index, offset in offsets]

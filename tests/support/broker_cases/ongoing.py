@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_messages.enums import ApiKey, ErrorCode
-from tests.support.broker_cases.talking import NOT_YET, STILL, Talk
+from tests.support.broker_cases.talking import STILL, Talk
 from tests.support.broker_cases.topics import new
 from tests.support.broker_cases.transactions import Producer
 
 _SHOWN = ("transaction_state", "transaction_timeout_ms", "partitions")
-_NEW = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER,))
-"""The error of a partition that has just been created."""
 _OF_PRODUCER = ("producer_epoch", "last_sequence", "coordinator_epoch", "current_txn_start_offset")
 
 
@@ -45,7 +43,12 @@ class _Looks:
     def producers(self, case: str, *indexes: int, topic: str = "") -> None:
         topics = [{"name": topic or self._topic, "partition_indexes": list(indexes)}]
         self._talk.ask(
-            f"describe producers {case}", ApiKey.DESCRIBE_PRODUCERS, 0, NOT_YET | _NEW, topics=topics, also=_OF_PRODUCER
+            f"describe producers {case}",
+            ApiKey.DESCRIBE_PRODUCERS,
+            0,
+            frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER,)),
+            topics=topics,
+            also=_OF_PRODUCER,
         )
 
 
@@ -105,7 +108,7 @@ def second_protocol(talk: Talk) -> None:
     producer.offsets("v2 offsets", 5, group)
     old = dict(producer.names)
     producer.has(producer.end("v2 commit", version=5))
-    producer.committed("v2 offsets of a committed transaction", group)
+    producer.committed("v2 offsets of a committed transaction", group, is_ended=True)
     look.producers("v2 committed", 0)
     producer.end("v2 commit again with the old epoch", version=5, **old)
     producer.end("v2 abort with the old epoch", committed=False, version=5, **old)

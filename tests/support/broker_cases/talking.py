@@ -19,8 +19,8 @@ NOT_YET = frozenset(
     (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 )
 """Errors of a Kafka that is not ready; the request is sent again. The fake broker is ready at once."""
-STILL = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
-"""The error of a topic that Kafka has just created, and that its broker does not know yet."""
+STILL = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+"""Errors of a topic that Kafka has just created, and that its broker does not know yet."""
 ENDING = frozenset((ErrorCode.CONCURRENT_TRANSACTIONS,))
 """The error while Kafka ends a transaction, which it does after it has answered."""
 CLOSED, NO_ANSWER = "closed", "no answer"

@@ -61,10 +61,13 @@ class Producer:
         asked = {**self.names, "group_id": group, **values}
         self._talk.ask(f"tx {case}", ApiKey.ADD_OFFSETS_TO_TXN, version, ENDING | NOT_YET, **asked)
 
-    def committed(self, case: str, group: str) -> None:
+    def committed(self, case: str, group: str, *, is_ended: bool = False) -> None:
+        def is_there(found: Any) -> bool:
+            return not is_ended or bool(found.groups[0].topics[0].partitions[0].committed_offset >= 0)
+
         topics = [{"name": f"{self._talk.name}-t", "partition_indexes": [0]}]
         asked: dict[str, Any] = {"groups": [{"group_id": group, "topics": topics}], "require_stable": False}
-        self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, **asked)
+        self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, until=is_there, **asked)
 
     def read(self, case: str, offset: int) -> None:
         def is_whole(found: Any) -> bool:
@@ -140,7 +143,7 @@ def transaction(talk: Talk) -> None:
     producer.end("abort after commit", committed=False)
     producer.end("unknown id", transactional_id=f"{talk.name}zz")
     producer.end("end empty id", transactional_id="")
-    producer.committed("offsets of a committed transaction", group)
+    producer.committed("offsets of a committed transaction", group, is_ended=True)
     producer.send("produce after the end", 1)
     producer.send("produce non-transactional after the end", 1, is_transactional=False)
     producer.add("add for the next")

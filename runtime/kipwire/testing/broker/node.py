@@ -13,6 +13,7 @@ from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
+from kipwire.testing.broker.state.fetch_sessions import FetchSessions
 from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
@@ -80,6 +81,7 @@ class Node:
     topics: Topics = field(default_factory=Topics)
     groups: dict[str, Group] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     changes: Changes = field(default_factory=Changes)
 
     @staticmethod
