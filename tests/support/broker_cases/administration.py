@@ -84,6 +84,9 @@ def settings(talk: Talk) -> None:
         asked["configs"] = [{"name": one, "value": value} for one, value in configs.items()]
         talk.ask(f"alter configs {case}", ApiKey.ALTER_CONFIGS, 2, resources=[asked] * times, **values)
 
+    asked = {"resource_type": _TOPIC, "resource_name": name, "configuration_keys": None}
+    talk.ask("configs all", ApiKey.DESCRIBE_CONFIGS, 4, resources=[asked], also=("name", "value", "config_type"))
+    talk.ask("configs all in v1", ApiKey.DESCRIBE_CONFIGS, 1, resources=[asked], also=("name", "value", "config_type"))
     alter("", {"retention.ms": "1000", "flush.ms": "7"})
     shown("after altering", "retention.ms", "flush.ms")
     alter("others", {"flush.ms": "8"})

@@ -13,6 +13,7 @@ from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
+from kipwire.testing.broker.state.configs import Configs
 from kipwire.testing.broker.state.fetch_sessions import FetchSessions
 from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
@@ -149,28 +150,16 @@ class Node:
                 self.changes.notify()
         return found
 
-    def configs_of(self, kind: int, name: str) -> dict[str, str | None]:
-        """The settings of a topic or of the broker; changes to them have their effect.
+    def configs_of(self, asked: Any) -> Configs:
+        """The settings of the topic that a request names; changes to them have their effect.
 
         Raises:
-            Refused: there is none, or it is of another kind.
+            Refused: there is none, or the request asks for the settings of something else.
         """
-        if kind == ConfigResourceType.TOPIC:
-            self.topics.check_name(name)
-            return self.topics.named(name).configs
-        if kind == ConfigResourceType.BROKER and name in ("", str(NODE_ID)):
-            return {}
-        raise Refused(ErrorCode.INVALID_REQUEST, "only topics and the broker have a configuration")
-
-    def altered_configs(self, asked: Any) -> dict[str, str | None]:
-        """The settings of a topic that a request alters.
-
-        Raises:
-            Refused: as `configs_of`, or it is not a topic.
-        """
-        if asked.resource_type != ConfigResourceType.TOPIC or not asked.resource_name:
-            raise Refused(ErrorCode.INVALID_REQUEST, "only the settings of topics can be altered")
-        return self.configs_of(asked.resource_type, asked.resource_name)
+        if asked.resource_type != ConfigResourceType.TOPIC:
+            raise Refused(ErrorCode.INVALID_REQUEST, "only topics have settings")
+        self.topics.check_name(asked.resource_name)
+        return self.topics.named(asked.resource_name).configs
 
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""
