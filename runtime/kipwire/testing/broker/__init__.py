@@ -38,8 +38,9 @@ How a request goes through:
 Waiting. A Fetch without enough bytes, or a JoinGroup whose group is not complete, is answered later. Its handler is a
 coroutine, which looks at the state and, while that is not enough, awaits `node.changes` for as long as the client or
 the group allows. After every request that was handled, and after a test has appended, all who wait are woken and look
-again. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. A group decides about its
-members by `Ticket`s: one is found at some time, or refused
+again. Transactions and members that are silent for too long are looked for before a request, and when whoever waits for
+them has to. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. A group decides
+about its members by `Ticket`s: one is found at some time, or refused
 (`test_all_tickets_are_decided_in_the_end_and_generations_only_grow`).
 
 One thread. While the broker runs, the thread of its event loop alone touches the node, so nothing needs a lock, and a

@@ -84,6 +84,8 @@ class Node:
     producers: Producers = field(default_factory=Producers)
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     changes: Changes = field(default_factory=Changes)
+    next_expiry: float = math.inf
+    """The time before which no transaction has to be aborted."""
 
     @staticmethod
     def now() -> float:
@@ -218,22 +220,21 @@ class Node:
         if not transaction.is_ongoing:
             transaction.is_ongoing, transaction.started = True, self.milliseconds()
             transaction.expires = self.now() + transaction.timeout / 1000
+            self.next_expiry = min(self.next_expiry, transaction.expires)
         transaction.partitions.update(places)
         transaction.groups.update(groups)
 
     def expire_transactions(self) -> None:
         """Abort transactions that last too long, and fence their producers."""
         now = self.now()
+        if now < self.next_expiry:
+            return
         for transaction in self.producers.transactions.values():
             if transaction.expires <= now:
                 transaction.fence()
                 self.end_transaction(transaction, is_commit=False)
                 self.changes.notify()
-
-    @property
-    def next_expiry(self) -> float:
-        """The time at which the next transaction is aborted, if it does not end until then."""
-        return min((one.expires for one in self.producers.transactions.values()), default=math.inf)
+        self.next_expiry = min((one.expires for one in self.producers.transactions.values()), default=math.inf)
 
     def begin_producer(self, transactional_id: str, expected: Numbers | None, timeout: int) -> Transaction:
         """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.
