@@ -20,8 +20,8 @@ Rooms, each knows those below it:
 
 How a request goes through:
 
-1. `kipwire.aio` reads bytes and calls `server` with each request. It is kept for `FakeBroker.requests`, as a frame: it is
-   decoded when its handler, or a test, looks at it.
+1. `kipwire.aio` reads bytes and calls `server` with each request. It is kept for `FakeBroker.requests`, as a frame: it
+   is decoded when its handler, or a test, looks at it.
 2. A version that ApiVersions does not name closes the connection, as Kafka does; only ApiVersions itself has an answer
    then (`test_every_request_that_is_not_served_closes_the_connection`).
 3. The first fault that fits the request is taken. `Delay` waits, `Disconnect` closes before or after the next step,
