@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from tempfile import TemporaryFile
-from typing import IO, Any, cast
+from typing import IO, BinaryIO, cast
 
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Tail, head_of
@@ -152,7 +152,7 @@ def _rest(
             kept.write(chunk)
         end = position + kept.tell()
         yield from read_part(
-            cast("Any", _Moved(kept, position)), name, start=position, grows=grows and not more, bounds=bounds
+            cast("BinaryIO", _Moved(kept, position)), name, start=position, grows=grows and not more, bounds=bounds
         )
     if more:
         reason = f"more than {MOST_KEPT:,} bytes follow what is no batch, and are not read; save them to a file"

@@ -7,17 +7,22 @@ are not the bytes themselves, `key_bytes` and `value_bytes` have them.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from kipwire.console.dump.contents import Contents, JsonText
 from kipwire.console.dump.log_files import Log
 from kipwire.console.dump.reading import Damage, Summary
-from kipwire.console.dump.values import Decoders, Part, ValueFailedError, json_text
+from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.record_batches import created_timestamps
 
+Make = Callable[[RecordBatch, Record], tuple[str, str]]
+"""Makes the key and the value of a record, and the end of its line."""
+_MAGIC = 2
+_END = "}\n"
 _compact = JsonText(ascii=True).any
 _result = json_text(ascii=True)
 
@@ -85,65 +90,64 @@ class JsonLines:
 
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
         """The objects of records of a batch, and how many of them are not what they should be."""
-        is_decoded = batch.is_control or self._internal is not None
-        is_by_users = bool(self._decoders) and not is_decoded
-        created = self._created_of(batch) if batch.timestamp_type == "LogAppendTime" and batch.magic > 1 else None
         position = batch.position if self._has_positions else "null"
         head = f'{{"type":"record",{self._partition},"batch_position":{position},"offset":'
+        if batch.is_control or self._internal is not None:
+            make: Make = self._content
+        elif self._decoders:
+            make = self._by_users
+        elif batch.timestamp_type != "LogAppendTime":
+            return _plain(head, batch, records), 0
+        else:
+            make = _bytes_themselves
+        created = self._created_of(batch) if batch.timestamp_type == "LogAppendTime" and batch.magic == _MAGIC else None
         lines, errors = [], 0
         for record in records:
-            said = "}\n"
-            key, value = record.key, record.value
-            pair = None
-            if is_decoded:
-                try:
-                    pair, said = self._content(batch, record)
-                except KipwireError as error:
-                    errors += 1
-                    said = f',"error":{_compact(str(error))}}}\n'
-            elif is_by_users:
-                pair, said = self._by_users(record)
-                errors += said != "}\n"
-            if pair is None:
-                pair = f'"key":{_json_of(key)},"value":{_json_of(value)}'
+            pair, said = make(batch, record)
+            errors += said.startswith(',"error":')
             time = "" if created is None else f'"create_timestamp":{created[id(record)]},'
             lines.append(
                 f'{head}{record.offset},"timestamp":{record.timestamp},{time}"sequence":{batch.sequence(record)},'
-                f'"key_size":{-1 if key is None else len(key)},"value_size":{-1 if value is None else len(value)},'
+                f'"key_size":{_size(record.key)},"value_size":{_size(record.value)},'
                 f'{pair},"headers":{_header_json(record) if record.headers else "[]"}{said}'
             )
         return "".join(lines), errors
 
     def damage(self, log: Log, damage: Damage) -> str:
         """The object of an error."""
-        found = {"position": damage.position, "at": damage.at, "path": damage.path, "reason": damage.reason}
+        places = (damage.position, damage.at) if log.has_positions else (None, None)
+        found = {"position": places[0], "at": places[1], "path": damage.path, "reason": damage.reason}
         return _line({"type": "error", **_of_log(log), **found})
 
     def summary(self, log: Log, summary: Summary) -> str:
         """The object of a file instead of its batches."""
         return _line({"type": "file", **_of_log(log), **vars(summary), "compressions": dict(summary.compressions)})
 
-    def _content(self, batch: RecordBatch, record: Record) -> tuple[str | None, str]:
-        content = self._contents.of(record, self._internal, is_control=batch.is_control)
+    def _content(self, batch: RecordBatch, record: Record) -> tuple[str, str]:
+        """The key and the value of a record of a control batch or an internal topic, and the end of the line."""
+        try:
+            content = self._contents.of(record, self._internal, is_control=batch.is_control)
+        except KipwireError as error:
+            return _bytes_themselves(batch, record)[0], _error(str(error))
         if content is None:
-            return None, "}\n"
+            return _bytes_themselves(batch, record)
         version = "null" if content.version is None else content.version
         return (
             f'"key":{content.key or "null"},"value":{content.value},{_bytes_of(record)}',
             f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{version}}}\n',
         )
 
-    def _by_users(self, record: Record) -> tuple[str, str]:
-        """The key and the value as functions of users decode them, and the end of the line."""
+    def _by_users(self, _: RecordBatch, record: Record) -> tuple[str, str]:
+        """The same as functions of users decode them."""
         wrong: list[str] = []
         parts = []
-        for part in ("key", "value"):
-            text = self._shown(part, record, wrong)  # type: ignore[arg-type]
+        for part in PARTS:
+            text = self._shown(part, record, wrong)
             data = getattr(record, part)
             parts.append(f'"{part}":{_json_of(data) if text is None else text}')
             if text is not None:
                 parts.append(f'"{part}_bytes":{_base64(data)}')
-        return ",".join(parts), f',"error":{_compact("; ".join(wrong))}}}\n' if wrong else "}\n"
+        return ",".join(parts), _error("; ".join(wrong)) if wrong else _END
 
     def _shown(self, part: Part, record: Record, wrong: list[str]) -> str | None:
         try:
@@ -157,6 +161,37 @@ class JsonLines:
             self._batch = batch
             self._created = dict(zip(map(id, batch.records), created_timestamps(batch), strict=True))
         return self._created
+
+
+def _plain(head: str, batch: RecordBatch, records: list[Record]) -> str:
+    """The objects of records that are shown as they are, as most are."""
+    lines = []
+    sequence = batch.sequence if batch.base_sequence >= 0 else _no_sequence
+    for record in records:
+        key, value = record.key, record.value
+        lines.append(
+            f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{sequence(record)},'
+            f'"key_size":{-1 if key is None else len(key)},"value_size":{-1 if value is None else len(value)},'
+            f'"key":{_json_of(key)},"value":{_json_of(value)},'
+            f'"headers":{_header_json(record) if record.headers else "[]"}}}\n'
+        )
+    return "".join(lines)
+
+
+def _no_sequence(_: Record) -> int:
+    return -1
+
+
+def _bytes_themselves(_: RecordBatch, record: Record) -> tuple[str, str]:
+    return f'"key":{_json_of(record.key)},"value":{_json_of(record.value)}', _END
+
+
+def _error(text: str) -> str:
+    return f',"error":{_compact(text)}}}\n'
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
 
 
 def _of_log(log: Log) -> dict[str, Any]:

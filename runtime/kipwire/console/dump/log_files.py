@@ -88,12 +88,21 @@ def log_file(path: Path, decode_as: str | None) -> LogFile:
     """
     partition = partition_of(path.absolute().parent.name)
     topic, number = partition or (None, None)
-    internal = topic if decode_as is None else None if decode_as == RAW else decode_as
     if decode_as is None and topic is None and path.suffix == SNAPSHOT:
-        internal = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
-    if internal not in INTERNAL_TOPICS:
-        internal = None
+        decode_as = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
+    internal = internal_of(topic, decode_as)
     return LogFile(path, topic, number, base_offset_of(path.name), snapshot_end_of(path.name), internal)
+
+
+def internal_of(topic: str | None, decode_as: str | None) -> str | None:
+    """The internal topic that records are decoded as; None if they are shown as they are.
+
+    Args:
+        topic: that of the records; None if it is not known.
+        decode_as: an internal topic, or `RAW`; None: by the topic.
+    """
+    internal = topic if decode_as is None else decode_as
+    return internal if internal in INTERNAL_TOPICS else None
 
 
 def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:

@@ -53,8 +53,8 @@ class LogDump:
     wanted: Wanted
     errors: int = 0
     """How many were found so far."""
-    _shown: str = ""
-    """The name of the log that the last lines were of."""
+    _shown: Log | None = None
+    """What the last lines were of."""
 
     def whole(self, file: LogFile) -> int:
         """Dump a file; return where its next batch will start."""
@@ -74,7 +74,7 @@ class LogDump:
             size: bytes that it has; None if only its end says so.
         """
         self.lines.turn_to(log)
-        self._shown = log.name
+        self._shown = log
         if self.wanted.summary:
             position, tail = self._summary(log, items, size)
         else:
@@ -86,10 +86,11 @@ class LogDump:
 
     def more(self, log: Log, items: Iterable[Item], start: int) -> int:
         """Dump what was added to a log from a position on; return where its next batch will start."""
-        if log.name != self._shown:  # another one is followed, too
-            self._shown = log.name
+        if log != self._shown:
             self.lines.turn_to(log)
-            self.out.write(self.lines.heading(log, None))
+            before, self._shown = self._shown, log
+            if before is None or (before.topic, before.partition) != (log.topic, log.partition):
+                self.out.write(self.lines.heading(log, None))
         return self._batches(log, items, start)[0]
 
     def _batches(self, log: Log, items: Iterable[Item], start: int) -> tuple[int, Tail | None]:
@@ -107,7 +108,7 @@ class LogDump:
                 if has_records:
                     self._records(log, item)
             except DecodeError as error:
-                self._report(log, damage_of(error, item.position))
+                self._report(log, self._damage(log, item, error))
         return position, None
 
     def _records(self, log: Log, batch: RecordBatch) -> None:
@@ -138,11 +139,19 @@ class LogDump:
                 summary.add(item)
             except DecodeError as error:
                 summary.errors += 1
-                self._report(log, damage_of(error, item.position))
+                self._report(log, self._damage(log, item, error))
         if size is None:
             summary.size = position + (tail.size if tail is not None else 0)
         self.out.write(self.lines.summary(log, summary))
         return position, tail
+
+    def _damage(self, log: Log, batch: RecordBatch, error: DecodeError) -> Damage:
+        damage = damage_of(error, batch.position)
+        if log.has_positions:
+            return damage
+        return damage._replace(
+            position=-1, at=-1, reason=f"batch that ends at offset {batch.last_offset}: {damage.path}: {damage.reason}"
+        )
 
     def _report(self, log: Log, damage: Damage) -> None:
         self.errors += 1
@@ -150,8 +159,8 @@ class LogDump:
         self.out.flush()
         what = f"{damage.path} at byte {damage.at}: " if damage.path else ""
         end = f"; {damage.lost}" if damage.lost else ""
-        text = f"batch at byte {damage.position}: {what}{damage.reason}{end}"
-        print_err(("error: ", "red"), f"{log.name}: {text}")
+        where = f"batch at byte {damage.position}: {what}" if log.has_positions else ""
+        print_err(("error: ", "red"), f"{log.name}: {where}{damage.reason}{end}")
 
     def _report_records(self, log: Log, batch: RecordBatch, errors: int) -> None:
         self.errors += errors

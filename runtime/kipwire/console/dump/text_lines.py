@@ -6,7 +6,7 @@ from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import Log
 from kipwire.console.dump.output import NONE, moment_text
 from kipwire.console.dump.reading import Damage, Summary
-from kipwire.console.dump.values import Decoders, Part, ValueFailedError, json_text
+from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
@@ -77,7 +77,7 @@ class TextLines:
 
     def summary(self, log: Log, summary: Summary) -> str:
         """The line of a file instead of its batches."""
-        parts = [log.what, counted(summary.size, "byte"), _counted(summary.batches, "batch", "batches")]
+        parts = [log.what, counted(summary.size, "byte"), counted(summary.batches, "batch", "batches")]
         if summary.batches:
             parts += [
                 counted(summary.records, "record"),
@@ -87,7 +87,7 @@ class TextLines:
                 + ",".join(f"{name}:{number:,}" for name, number in sorted(summary.compressions.items())),
             ]
         if summary.control_batches:
-            parts.append(_counted(summary.control_batches, "control batch", "control batches"))
+            parts.append(counted(summary.control_batches, "control batch", "control batches"))
         if summary.errors:
             parts.append(counted(summary.errors, "error"))
         return f"{log.name}: {', '.join(parts)}\n"
@@ -122,7 +122,7 @@ class TextLines:
         lines, errors = [], 0
         for record in records:
             wrong: list[str] = []
-            key, value = (self._shown(part, record, wrong) for part in ("key", "value"))  # type: ignore[arg-type]
+            key, value = (self._shown(part, record, wrong) for part in PARTS)
             errors += bool(wrong)
             said = f" error={'; '.join(wrong)!r}" if wrong else ""
             lines.append(f"{_start(record)} key={key} value={value}{said}\n")
@@ -192,7 +192,3 @@ def _text_of(data: bytes | None) -> str:
 
 def _safe(text: str) -> str:
     return text if text.isprintable() else printable_line(text)
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"

@@ -23,6 +23,7 @@ from kipwire.records.model import Header
 from kipwire.tools.text import did_you_mean, printable_line
 
 Part = Literal["key", "value"]
+PARTS: tuple[Part, Part] = ("key", "value")
 _CONTEXT = ("ctx", "context")
 _LONGEST_REASON = 500
 """Characters of the text of an exception that are shown."""
