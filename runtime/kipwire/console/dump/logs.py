@@ -125,7 +125,7 @@ class LogDump:
 
     def _summary(self, log: Log, items: Iterable[Item], size: int | None) -> tuple[int, Tail | None]:
         summary = Summary(size or 0)
-        position, tail = 0, None
+        position, tail, seen = 0, None, 0
         for item in items:
             if isinstance(item, Tail):
                 position, tail = item.position, item
@@ -135,13 +135,14 @@ class LogDump:
                 self._report(log, item)
                 continue
             position = item.position + item.size
+            seen += item.size
             try:
                 summary.add(item)
             except DecodeError as error:
                 summary.errors += 1
                 self._report(log, self._damage(log, item, error))
         if size is None:
-            summary.size = position + (tail.size if tail is not None else 0)
+            summary.size = position + (tail.size if tail is not None else 0) if log.has_positions else seen
         self.out.write(self.lines.summary(log, summary))
         return position, tail
 
