@@ -6,7 +6,8 @@
 It retries nothing, has no consumer groups, and sends no request to another broker than the one it is connected to.
 """
 
-from kipwire.aio.client import Connecting, Connection, connect
+from kipwire.aio.client import Connection
+from kipwire.aio.connecting import Connecting, connect
 from kipwire.aio.failures import (
     Address,
     AuthenticationFailure,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from urllib.parse import urlsplit
 
 from kipwire.model.errors import KipwireError, bounded
@@ -48,6 +49,33 @@ class TimedOut(Failure):
 
 class ProtocolFailure(Failure):
     """The broker sent bytes that are not valid where they are; nothing can be read after them."""
+
+
+def tls_reason(error: ssl.SSLError) -> str:
+    """Why TLS failed, and what would be right."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message.rstrip(".")
+        right = "connect to a name that the certificate has"
+        if "mismatch" not in why:
+            right = "give a context that trusts the certificate's authority as ssl="
+        return f"the certificate of the broker is not accepted: {why}; {right}"
+    name = error.reason or ""
+    said = name.lower().replace("_", " ") or str(error)
+    if name in _NO_TLS:
+        return f"the listener does not speak TLS ({said}); connect without ssl=, or to the port of a listener with TLS"
+    if "CERTIFICATE" in name and "ALERT" in name:
+        return f"the broker does not accept the certificate of the client, or misses one: {said}"
+    return f"TLS failed: {said}"
+
+
+_NO_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "PACKET_LENGTH_TOO_LONG",
+    "HTTP_REQUEST",
+    "UNEXPECTED_EOF_WHILE_READING",
+)
+"""What OpenSSL says of bytes that are no TLS."""
 
 
 def shown_address(address: Address) -> str:

@@ -7,7 +7,7 @@ import ssl
 from collections import deque
 from math import inf
 
-from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure
+from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, tls_reason
 from kipwire.connection import ClientConnection, RemoteProtocolError, Response
 
 TYPE_CHECKING = False
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
 
 _AT_ONCE = 65536
-"""Bytes: what waits for the end of a turn of the event loop is written when it is more."""
+"""Bytes: requests that wait for the end of a turn of the event loop are written when they are more."""
 _HIGHEST_ID = 2**31 - 1
 
 
 class Link(asyncio.Protocol):
-    """One transport to a broker. Every method is called in the event loop that made it."""
+    """One transport to a broker. Everything is called in the event loop that made it."""
 
     def __init__(self, registry: Registry, address: Address, largest_frame: int, in_flight: int) -> None:
         """Wait for a transport.
@@ -42,23 +42,25 @@ class Link(asyncio.Protocol):
         """Requests that go out at the end of this turn of the event loop."""
         self._outgoing_size = 0
         self._waiting: deque[tuple[asyncio.Future[Response], float]] = deque()
-        """Who waits for a response, in the order of the requests, and until when. A future that is done has been given
-        up; its place stays until its response comes."""
+        """Who waits for a response, in the order of the requests, and until when. A future that is done was given up;
+        it keeps its place until its response comes."""
         self._turns: deque[asyncio.Future[None]] = deque()
-        """Who waits until something can be sent."""
+        """Who waits until something can be sent. One with a result has its turn, one that was cancelled wants none."""
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._next_id = 0
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        """Done when the transport has closed its socket."""
         self.failure: Failure | None = None
         """The first failure, after which nothing can be sent."""
-        self.lost: asyncio.Future[None] = self._loop.create_future()
-        """Done when the transport has closed its socket."""
+        self.suspicion = ""
+        """Why the broker would close the connection before its next response, as far as it can be guessed."""
 
     # Sending.
 
     @property
     def is_full(self) -> bool:
-        """Whether who wants to send has to wait for `turn`."""
+        """Whether a request has to wait for its `turn`."""
         return self._is_paused or len(self._waiting) >= self._most_in_flight or bool(self._turns)
 
     async def turn(self) -> None:
@@ -72,18 +74,21 @@ class Link(asyncio.Protocol):
         try:
             await mine
         finally:
-            self._turns.remove(mine)
-            self._loop.call_soon(self._give_turn)  # to the next one, whether this one uses it or not
+            if self._turns and self._turns[0] is mine:
+                self._turns.popleft()
+            self._loop.call_soon(self._give_turn)  # to the next one, whether this one uses its turn or not
 
     def _give_turn(self) -> None:
         """Wake the first of those that wait, if there is room for a request."""
+        while self._turns and self._turns[0].cancelled():
+            self._turns.popleft()
         if self._turns and not self._is_paused and len(self._waiting) < self._most_in_flight:
             first = self._turns[0]
             if not first.done():
                 first.set_result(None)
 
     def next_id(self) -> int:
-        """A correlation id that no request in flight has."""
+        """A correlation id that no request in flight has, since fewer are in flight than there are numbers."""
         number = self._next_id
         self._next_id = (number + 1) & _HIGHEST_ID
         return number
@@ -93,7 +98,7 @@ class Link(asyncio.Protocol):
 
         Args:
             frame: with an id of `next_id`.
-            deadline: the time of the event loop at which the future becomes a `TimeoutError`.
+            deadline: the time of the event loop at which the future gets a `TimeoutError`.
         """
         self.write(frame)
         answer: asyncio.Future[Response] = self._loop.create_future()
@@ -103,8 +108,12 @@ class Link(asyncio.Protocol):
         return answer
 
     def write(self, frame: bytes) -> None:
-        """Send a request frame."""
+        """Send a request frame, with those that come in the same turn of the event loop."""
         data = self._wire.send_frame(frame)
+        assert self._transport is not None
+        if not self._waiting and not self._outgoing:
+            self._transport.write(data)  # since no other is likely to come
+            return
         if not self._outgoing:
             self._loop.call_soon(self._flush)
         self._outgoing.append(data)
@@ -113,7 +122,7 @@ class Link(asyncio.Protocol):
             self._flush()
 
     def _flush(self) -> None:
-        if self._outgoing and self._transport is not None and self.failure is None:
+        if self._outgoing and self._transport is not None:
             data = b"".join(self._outgoing)
             self._outgoing.clear()
             self._outgoing_size = 0
@@ -153,65 +162,86 @@ class Link(asyncio.Protocol):
         self._give_turn()
 
     def data_received(self, data: bytes) -> None:
-        self._wire.receive_data(data)
-        self._deliver()
+        if self.failure is None:
+            self._wire.receive_data(data)
+            self._deliver()
 
     def eof_received(self) -> None:
-        self._wire.receive_end()
-        self._deliver()
-        self.fail(Closed(self._address, "the broker has closed the connection"))
+        self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if isinstance(exc, ssl.SSLError):
-            self.fail(TlsFailure(self._address, f"the broker has refused TLS: {exc.reason or exc}"))
-        elif exc is not None:
-            self.fail(Closed(self._address, f"the connection was broken off: {exc.__class__.__name__}: {exc}"))
-        else:
-            self.fail(Closed(self._address, "the broker has closed the connection"))
-        if not self.lost.done():
-            self.lost.set_result(None)
+        self._end(exc)
+        self._transport = None
+        if not self._lost.done():
+            self._lost.set_result(None)
 
     def _deliver(self) -> None:
-        """Give each response to who waits for it; nobody does for one that was given up."""
+        """Give each response to who waits for it; one that was given up is dropped."""
         try:
             for event in self._wire.events():
                 assert isinstance(event, Response)  # no tokens of SASL are sent
                 answer, _ = self._waiting.popleft()
+                self.suspicion = ""
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, str(error)))
+            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}"))
         if self._turns:
             self._give_turn()
+
+    def _end(self, error: Exception | None) -> None:
+        """Fail because nothing more comes from the broker."""
+        if self.failure is not None:
+            return None
+        if isinstance(error, ssl.SSLError):
+            return self.fail(TlsFailure(self._address, tls_reason(error)))
+        how = "has closed the connection"
+        if error is not None:
+            how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+        self._wire.receive_end()
+        self._deliver()  # which finds a frame that is cut short
+        why = f"; {self.suspicion}" if self.suspicion else ""
+        self.fail(Closed(self._address, f"the broker {how}{why}"))
 
     # The end.
 
     def fail(self, failure: Failure) -> None:
-        """Close the connection for a reason, which is that of all requests that wait; the first reason stays."""
-        if self.failure is not None:
-            return
-        self.failure = failure
-        self._flush_and_close()
-        if self._alarm is not None:
-            self._alarm.cancel()
-        for waiting in [answer for answer, _ in self._waiting] + list(self._turns):
-            if not waiting.done():
-                waiting.set_exception(self.reason())
-        self._waiting.clear()
-        self._outgoing.clear()
-
-    def _flush_and_close(self) -> None:
-        if self._transport is not None:
-            if self._outgoing:
-                self._transport.write(b"".join(self._outgoing))
-            self._transport.close()
-
-    def abort(self) -> None:
-        """Close the socket without what has not been written yet."""
-        if self._transport is not None:
+        """Close the socket for a reason, which is that of all requests that wait; the first reason stays."""
+        if self._settle(failure) and self._transport is not None:
             self._transport.abort()
 
+    async def close(self, failure: Failure, seconds: float) -> None:
+        """Close the socket after what has been sent, as far as the broker reads it in time; wait for that."""
+        is_first = self._settle(failure)
+        if is_first and self._transport is not None:
+            self._flush()
+            self._transport.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._lost)
+        except TimeoutError:
+            pass
+        finally:
+            if self._transport is not None:
+                self._transport.abort()
+
+    def _settle(self, failure: Failure) -> bool:
+        """Give a failure to all who wait; whether it is the first one."""
+        if self.failure is not None:
+            return False
+        self.failure = failure
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for answer, _ in self._waiting:
+            if not answer.done():
+                answer.set_exception(self.reason())
+        for turn in self._turns:
+            if not turn.done():
+                turn.set_exception(self.reason())
+        self._waiting.clear()
+        return True
+
     def reason(self) -> Failure:
-        """The failure again, as an error of its own: one error raised in several tasks would collect their traces."""
+        """The failure again, as an error of its own: one that several tasks raise would collect all their traces."""
         assert self.failure is not None
         return type(self.failure)(self.failure.address, self.failure.reason)

@@ -47,9 +47,15 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 #   request before that, in `Expected`, so that its response is converted back when it is first used
 #   (`test_a_response_is_of_the_version_that_the_program_is_written_for`).
 #
+# SASL is no state either: `sasl.authenticate` is a generator of requests, which is sent their responses. Whoever drives
+# it sends them as any other request, and again before the session ends (KIP-368); `scram` computes. Both are imported
+# when they are asked for.
+#
 # To add an event or a call: change `client` or `server`, add its rows to `states`, and a branch to the test; then draw
 # the picture again. What both sides do alike belongs into `framing` or `events`. examples/proxy.py has both sides in
 # one program, and `kipwire.testing.broker` a server around the broker's side.
+
+from importlib import import_module
 
 from kipwire.connection.client import ClientConnection
 from kipwire.connection.events import Event, Expected, Request, Response, SaslToken
@@ -66,18 +72,43 @@ from kipwire.message.frames import LARGEST_FRAME
 
 __all__ = [
     "LARGEST_FRAME",
+    "AuthenticationError",
     "ClientConnection",
     "Event",
     "Expected",
     "LocalProtocolError",
+    "Mechanism",
+    "OAuthBearer",
+    "Plain",
     "RemoteProtocolError",
     "Request",
     "Response",
     "SaslToken",
+    "Scram",
     "ServerConnection",
+    "authenticate",
     "best_version",
     "common_versions",
+    "saslprep",
     "served_versions",
     "version_to_retry",
     "versions_answer",
 ]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.connection.sasl import AuthenticationError, Mechanism, OAuthBearer, Plain, Scram, authenticate
+    from kipwire.connection.scram import saslprep
+
+_OF_SASL = ("AuthenticationError", "Mechanism", "OAuthBearer", "Plain", "Scram", "authenticate")
+
+
+def __getattr__(name: str) -> object:
+    if name in _OF_SASL or name == "saslprep":  # most connections need none of them; they take as long as all the rest
+        module = import_module(f"kipwire.connection.{'sasl' if name in _OF_SASL else 'scram'}")
+        return globals().setdefault(name, getattr(module, name))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})  # also what is imported when it is asked for

@@ -45,6 +45,10 @@ class RemoteProtocolError(KipwireError):
 
 
 _SIZE = Packer(">i")
+_LARGE = 65536
+"""Bytes: a frame of more is put together from its pieces at its end, so that each byte is copied once."""
+_SMALL_PIECE = 4096
+"""Bytes: pieces of fewer are put together at once, since each takes memory of its own."""
 
 
 class Location(NamedTuple):
@@ -67,6 +71,10 @@ class Splitter:
         self._bytes = bytearray()
         self._at = 0
         """Where in the buffer the next frame begins."""
+        self._pieces: list[bytes | bytearray] = []
+        """Of a large frame, without its size; the buffer then has what follows it."""
+        self._missing = 0
+        """How many bytes of the large frame have not come."""
         self._is_at_end = False
         self._error: RemoteProtocolError | None = None
         self.location = Location(0, 0)
@@ -75,7 +83,8 @@ class Splitter:
     @property
     def waiting(self) -> int:
         """How many bytes are waiting: those that came, without the frames that were taken."""
-        return len(self._bytes) - self._at
+        pieces = _SIZE.size + sum(map(len, self._pieces)) if self._pieces else 0
+        return pieces + len(self._bytes) - self._at
 
     def feed(self, data: bytes) -> None:
         """Add the bytes that came next.
@@ -85,10 +94,25 @@ class Splitter:
         """
         if self._is_at_end:
             raise LocalProtocolError("nothing can be received after the end")
+        if self._missing:
+            data = self._feed_piece(data)
         if self._at:
             del self._bytes[: self._at]
             self._at = 0
         self._bytes += data
+
+    def _feed_piece(self, data: bytes) -> bytes:
+        """Add the bytes that belong to the large frame; the others are returned."""
+        piece, data = bytes(data[: self._missing]), data[self._missing :]
+        self._missing -= len(piece)
+        last = self._pieces[-1]
+        if len(piece) >= _SMALL_PIECE:
+            self._pieces.append(piece)
+        elif isinstance(last, bytearray):
+            last += piece
+        else:
+            self._pieces.append(bytearray(piece))
+        return data
 
     def end(self) -> None:
         """Note that nothing more will come."""
@@ -103,7 +127,12 @@ class Splitter:
         """
         if self._error is not None:
             raise self._error
-        if self.waiting >= _SIZE.size:
+        if self._pieces:
+            if not self._missing:
+                frame = b"".join(self._pieces)
+                self._pieces = []
+                return self._taken(frame)
+        elif len(self._bytes) - self._at >= _SIZE.size:
             (size,) = _SIZE.unpack_from(self._bytes, self._at)
             if not 0 <= size <= self._largest:
                 self.refuse(self.location, self._wrong_size(size))
@@ -111,11 +140,19 @@ class Splitter:
             if end <= len(self._bytes):
                 frame = bytes(memoryview(self._bytes)[self._at + _SIZE.size : end])
                 self._at = end
-                self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + size)
-                return frame
+                return self._taken(frame)
+            if size > _LARGE:
+                self._pieces.append(self._bytes[self._at + _SIZE.size :])
+                self._missing = end - len(self._bytes)
+                self._bytes, self._at = bytearray(), 0
         if self._is_at_end and self.waiting:
             self.refuse(self.location, self._cut_short())
         return None
+
+    def _taken(self, frame: bytes) -> bytes:
+        """The frame, after which the next one is looked for."""
+        self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + len(frame))
+        return frame
 
     def refuse(self, location: Location, reason: str) -> NoReturn:
         """Raise the error of a frame, now and at every later call of `take`."""
@@ -133,7 +170,9 @@ class Splitter:
     def _cut_short(self) -> str:
         if self.waiting < _SIZE.size:
             return f"the connection ends {counted(self.waiting, 'byte')} into the size of a frame"
-        (size,) = _SIZE.unpack_from(self._bytes, self._at)
+        size = self.waiting - _SIZE.size + self._missing
+        if not self._pieces:
+            (size,) = _SIZE.unpack_from(self._bytes, self._at)
         return f"the connection ends after {self.waiting - _SIZE.size} of the {counted(size, 'byte')} of a frame"
 
 

@@ -13,10 +13,16 @@
 Nothing is read or asked for before the first connection: a command that makes none needs no password.
 """
 
-from kipwire.console.brokers.finding import TARGET, Node, NotFound, Target, find, leaders
-from kipwire.console.brokers.options import BROKER, broker_options
-from kipwire.console.brokers.properties import SettingsError
-from kipwire.console.brokers.settings import Settings, run
+from importlib import import_module
+
+from kipwire.console.brokers.given import Target
+from kipwire.console.brokers.options import BROKER, TARGET, broker_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.console.brokers.finding import Node, NotFound, find, leaders
+    from kipwire.console.brokers.properties import SettingsError
+    from kipwire.console.brokers.settings import Settings, run
 
 __all__ = [
     "BROKER",
@@ -31,3 +37,21 @@ __all__ = [
     "leaders",
     "run",
 ]
+
+_LATER = {
+    "Node": "finding",
+    "NotFound": "finding",
+    "find": "finding",
+    "leaders": "finding",
+    "SettingsError": "properties",
+    "Settings": "settings",
+    "run": "settings",
+}
+"""What talks to brokers, with its modules; `options` says why that is imported on first use."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_LATER[name]}")
+    return globals().setdefault(name, getattr(module, name))

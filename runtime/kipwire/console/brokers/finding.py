@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import click
-
 from kafka_messages.describe_cluster_request.v2 import DescribeClusterRequest
 from kafka_messages.enums import ApiKey, CoordinatorType, EndpointType, ErrorCode
 from kafka_messages.find_coordinator_request.v3 import FindCoordinatorRequest
@@ -13,9 +11,10 @@ from kafka_messages.metadata_request.v13 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataResponseTopic
 from kipwire.aio import Address, Connection
 from kipwire.aio.failures import shown_address
+from kipwire.console.brokers.given import Target
 from kipwire.console.brokers.settings import Settings
 from kipwire.model.errors import KipwireError
-from kipwire.tools.text import counted, did_you_mean, printable_line
+from kipwire.tools.text import counted, printable_line
 
 _LONGEST_LIST = 10
 """Nodes that an error names."""
@@ -34,48 +33,6 @@ class Node(NamedTuple):
 
     def __str__(self) -> str:
         return shown_address(self.address) if self.id is None else f"node {self.id} at {shown_address(self.address)}"
-
-
-class Target(NamedTuple):
-    """Words for the brokers that a request is for, such as `leader:orders/0`."""
-
-    kind: str
-    """`controller`, `leader`, `group`, `txn`, `node` or `all`."""
-    name: str = ""
-    """Of the topic, the group or the transactional id."""
-    number: int = -1
-    """Of the partition or the node."""
-
-
-class TargetType(click.ParamType[Target]):
-    """Reads a `Target` from an argument."""
-
-    name = "WHERE"
-    forms = "controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all"
-
-    def convert(self, value: str | Target, param: click.Parameter | None, ctx: click.Context | None) -> Target:
-        """The target that a text means; a usage error for any other text."""
-        if isinstance(value, Target):
-            return value
-        kind, colon, rest = value.partition(":")
-        if kind in ("controller", "all") and not colon:
-            return Target(kind)
-        if kind in ("group", "txn") and rest:
-            return Target(kind, rest)
-        topic, _, number = rest.rpartition("/") if kind == "leader" else ("", "", rest)
-        if (
-            number.isascii()
-            and number.isdigit()
-            and len(number) <= 10
-            and (topic if kind == "leader" else kind == "node")
-        ):
-            return Target(kind, topic, int(number))
-        kinds = ("controller", "leader", "group", "txn", "node", "all")
-        hint = "" if kind in kinds else did_you_mean(kind, kinds)
-        self.fail(f"{value!r} names no broker{hint}; give {self.forms}", param, ctx)
-
-
-TARGET = TargetType()
 
 
 async def find(settings: Settings, address: Address, target: Target | None) -> list[Node]:

@@ -8,20 +8,15 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
+from kipwire.connection import Mechanism, OAuthBearer, Plain, Scram
+from kipwire.console.brokers.given import NO_LOGIN, Given, Sasl
 from kipwire.console.brokers.properties import Login, Properties, SettingsError
 from kipwire.console.brokers.tls import asked_for, secret_of
 from kipwire.tools.text import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.connection import OAuthBearer, Plain, Scram
-
-    Mechanism = Plain | Scram | OAuthBearer
 
 PASSWORD = "KIPWIRE_PASSWORD"
 """The variable with the password."""
@@ -36,29 +31,6 @@ _MODULES = {
     "OAUTHBEARER": "OAuthBearerLoginModule",
 }
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
-
-
-class Sasl(StrEnum):
-    """The mechanisms that there are."""
-
-    PLAIN = "PLAIN"
-    SCRAM_SHA_256 = "SCRAM-SHA-256"
-    SCRAM_SHA_512 = "SCRAM-SHA-512"
-    OAUTHBEARER = "OAUTHBEARER"
-
-
-@dataclass(frozen=True)
-class Given:
-    """What options say of the login."""
-
-    sasl: Sasl | None = None
-    user: str | None = None
-    password_file: Path | None = None
-    token_file: Path | None = None
-    token_command: str | None = field(default=None, repr=False)
-
-
-NO_LOGIN = Given()
 
 
 def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) -> Mechanism | None:
@@ -76,8 +48,6 @@ def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) ->
         if given != NO_LOGIN:
             raise SettingsError("a user, a password or a token is for SASL; say by --sasl which mechanism it is for")
         return None
-    from kipwire.connection import OAuthBearer, Plain, Scram
-
     mechanism = given.sasl or _mechanism_of_file(properties)
     login = properties.login()
     if login is not None and login.module != _MODULES[mechanism]:
@@ -86,11 +56,17 @@ def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) ->
             raise properties.error("sasl.jaas.config", reason)
         login = None
     options: Mapping[str, str] = {} if login is None else login.options
-    if mechanism is Sasl.OAUTHBEARER:
-        extensions = {
-            name.removeprefix("extension_"): options[name] for name in options if name.startswith("extension_")
-        }
-        return OAuthBearer(_token(given, properties, login), extensions)
+    try:
+        if mechanism is Sasl.OAUTHBEARER:
+            return OAuthBearer(_token(given, properties, login), _extensions(options))
+        return _by_password(given, mechanism, options)
+    except SettingsError:
+        raise
+    except ValueError as error:  # a text that the mechanism cannot carry
+        raise SettingsError(f"SASL {mechanism}: {error}") from None
+
+
+def _by_password(given: Given, mechanism: Sasl, options: Mapping[str, str]) -> Plain | Scram:
     user = given.user or options.get("username")
     if not user:
         raise SettingsError(f"SASL {mechanism} needs a user: give --user NAME, or username in sasl.jaas.config")
@@ -98,7 +74,10 @@ def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) ->
     password = _password(given, options.get("password") if user == options.get("username") else None, user)
     if mechanism is Sasl.PLAIN:
         return Plain(user, password)
-    return Scram(user, password, "SCRAM-SHA-256" if mechanism is Sasl.SCRAM_SHA_256 else "SCRAM-SHA-512")
+    is_delegation_token = options.get("tokenauth", "").lower() == "true"
+    name: Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
+    name = "SCRAM-SHA-256" if mechanism is Sasl.SCRAM_SHA_256 else "SCRAM-SHA-512"
+    return Scram(user, password, name, is_delegation_token)
 
 
 def _mechanism_of_file(properties: Properties) -> Sasl:
@@ -121,6 +100,13 @@ def _password(given: Given, of_file: str | None, user: str) -> str:
 
 
 # Tokens.
+
+_EXTENSION = "extension_"
+"""How an option of a login begins that is an extension (KIP-342)."""
+
+
+def _extensions(options: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix(_EXTENSION): options[name] for name in options if name.startswith(_EXTENSION)}
 
 
 def _token(given: Given, properties: Properties, login: Login | None) -> Callable[[], str]:

@@ -1,4 +1,8 @@
-"""The options of every command that talks to brokers."""
+"""The options of every command that talks to brokers.
+
+What talks to brokers is imported when a command is called: `kipwire call --help`, and each Tab of a shell that completes
+a word, takes 80 ms of processor time without, and 240 with it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,18 @@ from typing import Any, TypeVar
 
 import click
 
-from kipwire.aio import Address, parse_address
-from kipwire.console.brokers.logins import Given, Sasl
-from kipwire.console.brokers.settings import Settings
-from kipwire.console.brokers.tls import Certificates
+from kipwire.console.brokers.given import Certificates, Given, Sasl, Target
 from kipwire.console.command_line import PATH, OneOf
+from kipwire.tools.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class BrokerType(click.ParamType[Address]):
+class BrokerType(click.ParamType["Address"]):
     """Reads the address of a broker from an argument."""
 
     name = "BROKER"
@@ -26,6 +32,8 @@ class BrokerType(click.ParamType[Address]):
         """Host and port; a usage error for what is no address."""
         if isinstance(value, tuple):
             return value
+        from kipwire.aio import parse_address
+
         try:
             return parse_address(value)
         except ValueError as error:
@@ -33,6 +41,37 @@ class BrokerType(click.ParamType[Address]):
 
 
 BROKER = BrokerType()
+
+
+class TargetType(click.ParamType[Target]):
+    """Reads a `Target` from an argument."""
+
+    name = "WHERE"
+    forms = "controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all"
+
+    def convert(self, value: str | Target, param: click.Parameter | None, ctx: click.Context | None) -> Target:
+        """The target that a text means; a usage error for any other text."""
+        if isinstance(value, Target):
+            return value
+        kind, colon, rest = value.partition(":")
+        if kind in ("controller", "all") and not colon:
+            return Target(kind)
+        if kind in ("group", "txn") and rest:
+            return Target(kind, rest)
+        topic, _, number = rest.rpartition("/") if kind == "leader" else ("", "", rest)
+        if (
+            number.isascii()
+            and number.isdigit()
+            and len(number) <= 10
+            and (topic if kind == "leader" else kind == "node")
+        ):
+            return Target(kind, topic, int(number))
+        kinds = ("controller", "leader", "group", "txn", "node", "all")
+        hint = "" if kind in kinds else did_you_mean(kind, kinds)
+        self.fail(f"{value!r} names no broker{hint}; give {self.forms}", param, ctx)
+
+
+TARGET = TargetType()
 
 
 def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
@@ -76,6 +115,8 @@ def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def command(*arguments: Any, **values: Any) -> Any:
+        from kipwire.console.brokers.settings import Settings
+
         def taken(*names: str) -> dict[str, Any]:
             return {name: values.pop(name) for name in names}
 

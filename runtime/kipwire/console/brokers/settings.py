@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import kafka_messages
 from kipwire.aio import Address, Connecting, connect
-from kipwire.console.brokers.logins import NO_LOGIN, Given, mechanism_of
+from kipwire.console.brokers.given import NO_CERTIFICATES, NO_LOGIN, Certificates, Given
+from kipwire.console.brokers.logins import mechanism_of
 from kipwire.console.brokers.properties import Properties, SettingsError, read_properties
-from kipwire.console.brokers.tls import NO_CERTIFICATES, Certificates, context_of
+from kipwire.console.brokers.tls import context_of
 from kipwire.console.command_line import fail
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
-    from kipwire.console.brokers.logins import Mechanism
+    from kipwire.connection import Mechanism
     from kipwire.message.registry import Registry
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from getpass import getpass
 from pathlib import Path
 
+from kipwire.console.brokers.given import Certificates
 from kipwire.console.brokers.properties import Properties, SettingsError, read_small
 
 TYPE_CHECKING = False
@@ -24,21 +25,6 @@ KEY_PASSWORD = "KIPWIRE_KEY_PASSWORD"
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JKS = b"\xfe\xed\xfe\xed"
 _DER = b"\x30"
-
-
-@dataclass(frozen=True)
-class Certificates:
-    """What options say of certificates."""
-
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    key_password_file: Path | None = None
-    insecure: bool = False
-    """Whether any certificate of a broker will do."""
-
-
-NO_CERTIFICATES = Certificates()
 
 
 @dataclass(frozen=True)
@@ -167,7 +153,7 @@ def _pem_file(path: Path) -> str:
         form = "a Java keystore (JKS)" if is_jks else "a PKCS12 keystore"
         own = f"openssl pkcs12 -in {'client.p12' if is_jks else path} -out client.pem"
         if is_jks:
-            own = f"keytool -importkeystore -srckeystore {path} -destkeystore client.p12 -deststoretype PKCS12, then {own}"
+            own = f"keytool -importkeystore -srckeystore {path} -destkeystore client.p12 -deststoretype PKCS12; {own}"
         how = f"for authorities: keytool -list -rfc -keystore {path} > ca.pem; for a client's key: {own}"
         raise SettingsError(f"{path}: is {form}, and only PEM can be read; convert it, {how}")
     raise SettingsError(f"{path}: is not in PEM; the file must have certificates or keys that begin with -----BEGIN")

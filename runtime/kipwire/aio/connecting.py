@@ -1,0 +1,189 @@
+"""How a connection is opened: the transport, TLS, the versions that both sides have."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as tls
+from math import inf
+from typing import Any
+
+import kafka_messages
+import kipwire
+from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
+from kipwire.aio.failures import (
+    Address,
+    Closed,
+    ProtocolFailure,
+    Refused,
+    TimedOut,
+    TlsFailure,
+    parse_address,
+    tls_reason,
+)
+from kipwire.aio.link import Link
+from kipwire.connection import LARGEST_FRAME, served_versions, version_to_retry
+from kipwire.message.conversion import build
+from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
+from kipwire.model.errors import DecodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from types import TracebackType
+
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
+
+TIMEOUT = 30.0
+"""Seconds, for opening a connection and for each request."""
+IN_FLIGHT = 1000
+"""Requests."""
+_SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
+"""What ApiVersions says about the client."""
+_NO_TLS = "a listener for TLS does so; is ssl= needed?"
+_TLS = "does it want a certificate of the client?"
+_NO_SASL = "a listener for SASL does so to clients that do not authenticate"
+
+
+class Connecting:
+    """A connection that `await` opens, or `async with`, which closes it at its end."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        client_id: str | None,
+        ssl: bool | tls.SSLContext | None,
+        timeout: float,
+        registry: Registry,
+        versions: Mapping[int, range] | None,
+        in_flight: int,
+        largest_frame: int,
+    ) -> None:
+        """Keep what `connect` was given."""
+        self._address, self._client_id, self._timeout = address, client_id, timeout
+        self._context = tls.create_default_context() if ssl is True else ssl or None
+        self._registry, self._versions = registry, versions
+        self._in_flight, self._largest_frame = in_flight, largest_frame
+        self._open: Connection | None = None
+
+    def __await__(self) -> Generator[Any, None, Connection]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> Connection:
+        self._open = await self._opened()
+        return self._open
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._open is not None
+        await self._open.close()
+
+    async def _opened(self) -> Connection:
+        try:
+            async with asyncio.timeout(None if self._timeout == inf else self._timeout):
+                link = await self._linked()
+                try:
+                    connection = Connection(link, self._address, self._registry, self._client_id, self._timeout)
+                    await self._agree(connection, link)
+                    return connection
+                except BaseException:
+                    link.fail(Closed(self._address, "the connection was not opened"))
+                    raise
+        except TimeoutError:
+            raise TimedOut(self._address, f"no connection was opened in {self._timeout:.3g} s") from None
+
+    async def _linked(self) -> Link:
+        """A link whose transport is open.
+
+        Raises:
+            Failure: the address cannot be reached, or not with TLS.
+        """
+        host, port = self._address
+        link = Link(self._registry, self._address, self._largest_frame, self._in_flight)
+        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": SECONDS_TO_CLOSE}
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: link, host, port, ssl=self._context, **extra)
+        except tls.SSLError as error:
+            raise TlsFailure(self._address, tls_reason(error)) from None
+        except ConnectionRefusedError:
+            raise Refused(self._address, "nothing listens there; is the broker running, at this port?") from None
+        except OSError as error:
+            if isinstance(error, TimeoutError) and error.errno is None:
+                raise  # that of `_opened`
+            if self._context is not None and isinstance(error, ConnectionError):
+                why = "the broker broke off the handshake of TLS; is it a listener without TLS?"
+                raise TlsFailure(self._address, why) from None
+            raise Refused(self._address, f"cannot be reached: {error.strerror or error}") from None
+        except UnicodeError:
+            raise Refused(self._address, "this cannot be the name of a host") from None
+        return link
+
+    async def _agree(self, connection: Connection, link: Link) -> None:
+        """Ask which versions the broker has; in an older one, if it does not know the newest (KIP-511)."""
+        own = self._registry.api_versions()
+        asked = own.get(API_VERSIONS_KEY, range(0))
+        if self._versions is not None:
+            return connection.agree(self._versions)
+        if not asked or not is_api_versions_response(
+            self._registry.response(API_VERSIONS_KEY, asked[-1]).NAME, API_VERSIONS_KEY
+        ):
+            return connection.agree(own)  # another protocol, in which versions are not asked for
+        link.suspicion = _NO_TLS if self._context is None else _TLS
+        try:
+            answer = await self._hello(connection, asked[-1])
+            if (version := version_to_retry(self._registry, answer)) is not None:
+                answer = await self._hello(connection, version)
+        except DecodeError as error:
+            raise ProtocolFailure(self._address, f"the broker does not say its versions: {error}") from None
+        if code := getattr(answer, "error_code", 0):
+            raise ProtocolFailure(self._address, f"the broker does not say its versions: error code {code}")
+        connection.agree(served_versions(answer))
+        link.suspicion = _NO_SASL
+
+    async def _hello(self, connection: Connection, version: int) -> Message:
+        request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
+        answer: Message = await connection.request(request, version=version)
+        return answer
+
+
+def connect(
+    address: str | Address,
+    *,
+    client_id: str | None = None,
+    ssl: bool | tls.SSLContext | None = None,
+    timeout: float = TIMEOUT,
+    registry: Registry = kafka_messages.REGISTRY,
+    versions: Mapping[int, range] | None = None,
+    in_flight: int = IN_FLIGHT,
+    largest_frame: int = LARGEST_FRAME,
+) -> Connecting:
+    """A connection to a broker, which `await` opens, or `async with`, which closes it at its end.
+
+    Args:
+        address: `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092; or host and port.
+        client_id: the client's name for itself.
+        ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
+            client. None for a connection without TLS.
+        timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
+            answered; `math.inf` for any time.
+        registry: that of the package of messages.
+        versions: the versions of each API that the broker serves, if they are known; by default they are asked for.
+        in_flight: how many requests may wait for their responses; another one waits until it can be sent.
+        largest_frame: bytes of a response at most.
+
+    Raises:
+        ValueError: the address is none. Opening the connection raises a `Failure` where it cannot be opened.
+    """
+    where = parse_address(address) if isinstance(address, str) else address
+    return Connecting(
+        where,
+        client_id=client_id,
+        ssl=ssl,
+        timeout=timeout,
+        registry=registry,
+        versions=versions,
+        in_flight=in_flight,
+        largest_frame=largest_frame,
+    )

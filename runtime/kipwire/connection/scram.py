@@ -1,0 +1,159 @@
+"""SCRAM without I/O (RFC 5802, RFC 7677): both sides prove that they have the password, and neither sends it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import stringprep
+import unicodedata
+from base64 import b64encode
+from binascii import a2b_base64
+from collections.abc import Generator
+
+Exchange = Generator[bytes, bytes, None]
+"""The client's messages, each of which is sent the broker's next; it ends once there is nothing more to say."""
+
+HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+"""The hash of each mechanism, as `hashlib` calls it."""
+FEWEST_ITERATIONS = 4096
+"""As RFC 7677 and Kafka's clients demand it; with fewer, who impersonates a broker could soon guess the password."""
+MOST_ITERATIONS = 1_000_000
+"""Half a second of computation; Kafka's brokers store 16,384 at most."""
+_BYTES_OF_A_NONCE = 24
+
+_GS2_HEADER = "n,,"
+"""No channel binding, and no other identity than that of the user."""
+_CHANNEL = b64encode(_GS2_HEADER.encode()).decode()
+_FIRST = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9][0-9]{0,9})(?:,.*)?", re.DOTALL)
+_FINAL = re.compile(r"([ve])=([^,]+)(?:,.*)?", re.DOTALL)
+
+
+class Refused(Exception):
+    """Why an exchange failed; `authenticate` makes an `AuthenticationError` of it, so it never leaves kipwire."""
+
+    def __init__(self, reason: str, said: str = "", error_code: int = 0, offered: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        """In words of kipwire's own, which have no secret in them."""
+        self.said = said
+        """In the broker's words, which may have anything in them."""
+        self.error_code = error_code
+        self.offered = offered
+
+
+def new_nonce() -> str:
+    """Random printable text, which no other exchange has."""
+    return b64encode(os.urandom(_BYTES_OF_A_NONCE)).decode()
+
+
+def exchange(username: str, password: str, hash_name: str, nonce: str, extensions: str = "") -> Exchange:
+    """The client's two messages; it ends once the broker has proved that it has the password, too.
+
+    Args:
+        username: as the broker has it.
+        password: the same.
+        hash_name: as `hashlib` calls it.
+        nonce: of this exchange alone; printable ASCII without a comma.
+        extensions: of the first message, beginning with a comma.
+
+    Raises:
+        Refused: the broker's message is none of SCRAM, asks for too few or too many iterations, or proves nothing.
+    """
+    client_first = f"n={_escaped(username)},r={nonce}{extensions}"
+    server_first = _text((yield f"{_GS2_HEADER}{client_first}".encode()))
+    server_nonce, salt, iterations = _read_first(server_first, nonce)
+
+    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
+    client_key = hmac.digest(salted, b"Client Key", hash_name)
+    server_key = hmac.digest(salted, b"Server Key", hash_name)
+    client_final = f"c={_CHANNEL},r={server_nonce}"
+    signed = f"{client_first},{server_first},{client_final}".encode()
+    signature = hmac.digest(hashlib.new(hash_name, client_key).digest(), signed, hash_name)
+    proof = b64encode(bytes(key ^ sign for key, sign in zip(client_key, signature, strict=True))).decode()
+
+    server_final = _text((yield f"{client_final},p={proof}".encode()))
+    if not hmac.compare_digest(_read_final(server_final), hmac.digest(server_key, signed, hash_name)):
+        raise Refused("the broker's signature is wrong: it does not have the password, or another one")
+
+
+def _text(message: bytes) -> str:
+    """A message of the broker; where it is not UTF-8, it becomes another one, for which no signature is right."""
+    return message.decode("utf-8", "replace")
+
+
+def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:
+    """The nonce of both sides, the salt and the number of iterations."""
+    if message.startswith("m="):
+        raise Refused("the broker's first message asks for an extension that SCRAM does not have yet")
+    found = _FIRST.fullmatch(message)
+    salt = _decoded(found[2]) if found else b""
+    if not found or not salt:
+        raise Refused("the broker's first message is not a nonce, a salt and a number of iterations")
+    if not found[1].startswith(nonce) or found[1] == nonce:
+        raise Refused("the broker's nonce does not begin with the client's, and go on")
+    iterations = int(found[3])
+    if not FEWEST_ITERATIONS <= iterations <= MOST_ITERATIONS:
+        allowed = f"{FEWEST_ITERATIONS:,} to {MOST_ITERATIONS:,} are allowed"
+        raise Refused(f"the broker asks for {iterations:,} iterations of the hash; {allowed}")
+    return found[1], salt, iterations
+
+
+def _read_final(message: str) -> bytes:
+    """The broker's signature."""
+    found = _FINAL.fullmatch(message)
+    if found and found[1] == "e":
+        raise Refused("the broker refuses the proof", found[2])
+    signature = _decoded(found[2]) if found else b""
+    if not signature:
+        raise Refused("the broker's last message is neither a signature nor an error")
+    return signature
+
+
+def _decoded(base64: str) -> bytes:
+    """The bytes of strict Base64; none where it is something else."""
+    try:
+        return a2b_base64(base64, strict_mode=True)
+    except ValueError:
+        return b""
+
+
+def _escaped(username: str) -> str:
+    return username.replace("=", "=3D").replace(",", "=2C")
+
+
+def saslprep(text: str) -> str:
+    """A user name or a password in the form in which all ways to type it are the same (RFC 4013).
+
+    Kafka's brokers and tools take texts as they are, and so do `Plain` and `Scram`. This is for brokers of others that
+    prepare what they store: `Scram(saslprep(username), saslprep(password), "SCRAM-SHA-256")`.
+
+    Raises:
+        ValueError: the text has a character that must not be in it, or one of both directions of writing in a wrong
+            place.
+    """
+    kept = "".join(" " if stringprep.in_table_c12(one) else one for one in text if not stringprep.in_table_b1(one))
+    prepared = unicodedata.ucd_3_2_0.normalize("NFKC", kept)
+    if any(table(one) for one in prepared for table in _PROHIBITED):
+        raise ValueError("a text for SASL has a character that RFC 4013 prohibits, such as a control character")
+    right_to_left = [stringprep.in_table_d1(one) for one in prepared]
+    if any(right_to_left):
+        has_left_to_right = any(stringprep.in_table_d2(one) for one in prepared)
+        if has_left_to_right or not (right_to_left[0] and right_to_left[-1]):
+            raise ValueError("a text for SASL that is written from right to left must be so from its first to its last")
+    return prepared
+
+
+_PROHIBITED = (
+    stringprep.in_table_c12,
+    stringprep.in_table_c21_c22,
+    stringprep.in_table_c3,
+    stringprep.in_table_c4,
+    stringprep.in_table_c5,
+    stringprep.in_table_c6,
+    stringprep.in_table_c7,
+    stringprep.in_table_c8,
+    stringprep.in_table_c9,
+)
+"""The tables of RFC 3454 with the characters that RFC 4013 prohibits."""
