@@ -14,9 +14,9 @@ from typing import IO, BinaryIO, cast
 
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Tail, head_of
-from kipwire.records.bounds import Bounds
+from kipwire.records.bounds import HEAD_BYTES, Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
-from kipwire.records.heads import RECORDS
+from kipwire.records.heads import HEAD, RECORDS, SIZE_END
 from kipwire.records.model import RecordBatch
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
 from kipwire.records.segments import read_part
@@ -39,6 +39,11 @@ class Ahead:
         self._read = read
         self._chunk = b""
         self._start = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory."""
+        return len(self._chunk)
 
     def take(self, position: int, size: int) -> bytes:
         """The bytes at a position; fewer if the stream ends before. What is before the position is forgotten."""
@@ -101,7 +106,7 @@ def read_stream(
             check_crcs=True,
             max_batch_size=MAX_BATCH_SIZE,
             file=name,
-            bounds=bounds,
+            bounds=None if bounds is None else _Patient(*bounds),
         )
         try:
             yield from batches
@@ -121,6 +126,17 @@ def read_stream(
             yield Damage(last, ahead.end, error_at((cursor.number, last, name), 2, "", 0, reason), False)
         return
     yield from _rest(ahead, cursor, name, grows=grows, bounds=bounds)
+
+
+class _Patient(Bounds):
+    """Bounds that pass over no batch whose head is cut off: the end of a stream is not known before it is there."""
+
+    __slots__ = ()
+
+    def may_have(self, head: bytes) -> bool:
+        """Decide as `Bounds` does, if all that is needed is there."""
+        _, size, _, _ = HEAD.unpack_from(head)
+        return len(head) < min(size + SIZE_END, HEAD_BYTES) or super().may_have(head)
 
 
 def _believed_end(ahead: Ahead, position: int) -> int | None:

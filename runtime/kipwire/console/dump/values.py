@@ -114,10 +114,10 @@ def _with_context(option: str, name: str, function: Callable[..., object]) -> De
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions in C do not say what they take
-        parameters = []
+        return lambda data, context: function(data)
     positional = [one for one in parameters if one.kind in _POSITIONAL]
     needed = [one for one in parameters if one.default is one.empty and one.kind in (*_POSITIONAL, one.KEYWORD_ONLY)]
-    if parameters and not positional and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
+    if not positional and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
         raise ValueError(f"{option} {name}: takes no argument; it gets the bytes, and the context if it takes two")
     if len(needed) > 2 or any(one.kind is one.KEYWORD_ONLY for one in needed):
         raise ValueError(f"{option} {name}: needs more arguments than the bytes and the context")
