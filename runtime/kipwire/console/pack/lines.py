@@ -49,7 +49,7 @@ _OTHERS = {
     "frame": "a frame of a capture is not of a log; dump segments, or topics with --brokers",
 }
 """Types of lines of other dumps, and what to do."""
-_ENTRY = "an entry of an index is not of a log; brokers make indexes again from segments"
+_ENTRY = "an entry of an index is not of a log; brokers make indexes from segments"
 
 
 class LineError(KipwireError):
@@ -141,8 +141,8 @@ def batches_of(stream: BinaryIO, name: str, left: Left) -> Iterator[JsonBatch]:
 def _other(type_: object, values: dict[str, Any]) -> str:
     if type_ is None and "type" not in values:
         return "is missing; give the lines of kipwire dump --records --format json"
-    if type_ in _OTHERS:
-        return f"is {shortened(type_)}: {_OTHERS[str(type_)]}"
+    if isinstance(type_, str) and type_ in _OTHERS:
+        return f"is {shortened(type_)}: {_OTHERS[type_]}"
     if isinstance(type_, str) and type_.endswith(("_index", "_transaction", "producer", "_epoch", "_offset")):
         return f"is {shortened(type_)}: {_ENTRY}"
     hint = did_you_mean(type_, ("batch", "record", "error")) if isinstance(type_, str) else ""
