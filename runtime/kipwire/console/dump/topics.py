@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kafka_messages.enums import ListOffsetsTimestamp
 from kipwire.aio import Address
 from kipwire.console.brokers import Settings
-from kipwire.console.dump.fetching import Brokers, Part, Partition, ReadFailedError
+from kipwire.console.dump.fetching import PAUSE, Brokers, Part, Partition, ReadFailedError
 from kipwire.console.dump.log_files import Log, internal_of
 from kipwire.console.dump.logs import Item, LogDump
 from kipwire.console.dump.reading import Damage, described
@@ -25,8 +25,8 @@ from kipwire.tools.text import print_err, printable_line
 
 FETCHED = 1 << 22
 """Bytes of records that are asked for at once."""
-_MOST_EMPTY = 5
-"""Answers without records before the present end that are waited for."""
+_MOST_STALLED = 10
+"""Answers in a row with which reading does not go on before the present end."""
 
 
 class Cluster(NamedTuple):
@@ -112,7 +112,7 @@ class _Reader:
         start, end = self._runner.run(self._range(partition))
         what = f"offsets {start} to {end - 1}" if start < end else f"nothing before offset {end}"
         self._dump.items(self._log(partition, internal, what), self._items(partition, start, end))
-        return max(start, end)
+        return end
 
     def follow(self, offsets: dict[Partition, int], decode_as: str | None) -> None:
         """Dump what is added to partitions, without end."""
@@ -122,6 +122,8 @@ class _Reader:
             wanted = {one: at for one, at in offsets.items() if to_offset is None or at < to_offset} or offsets
             size = max(self._sizes.get(one, FETCHED) for one in wanted)
             for partition, part in self._runner.run(self._brokers.fetch(wanted, size)).items():
+                if not part.records and not part.is_out_of_range:
+                    continue
                 log = self._log(partition, internal_of(partition.topic, decode_as), "more")
                 reached = [offsets[partition]]
                 self._dump.more(log, self._of_part(partition, part, reached), 0)
@@ -150,22 +152,24 @@ class _Reader:
 
     def _items(self, partition: Partition, start: int, end: int) -> Iterator[Item]:
         """The batches of a partition that begin before an offset, and what is damaged."""
-        reached, empty = [start], 0
-        while reached[0] < end and empty < _MOST_EMPTY:
+        reached, stalled = [start], 0
+        while reached[0] < end:
             self._dump.out.flush()
             size = self._sizes.get(partition, FETCHED)
             part = self._runner.run(self._brokers.fetch({partition: reached[0]}, size)).get(partition)
             if part is None:
                 continue
-            if not part.records and not part.is_out_of_range:
-                if part.end >= end:  # compaction has left nothing up to there
-                    return
-                empty += 1
-                continue
+            if not part.records and not part.is_out_of_range and part.end >= end:
+                return  # compaction has left nothing up to there
+            before = reached[0]
             for item in self._of_part(partition, part, reached):
                 if isinstance(item, RecordBatch) and item.base_offset >= end:
                     return
                 yield item
+            stalled = stalled + 1 if reached[0] == before else 0
+            if stalled == _MOST_STALLED:
+                reason = f"the leader of {partition} has nothing from offset {before} on, but ends at {end}"
+                raise ReadFailedError(f"{self._brokers.where(partition)}: {reason}")
 
     def _of_part(self, partition: Partition, part: Part, reached: list[int]) -> Iterator[Item]:
         """The batches of a part, and damage between them; `reached` becomes the offset to go on from."""
@@ -200,6 +204,9 @@ class _Reader:
             self._say(partition, f"offsets {offset} to {first - 1} were removed")
             return first
         last = self._runner.run(self._brokers.offset(partition, ListOffsetsTimestamp.LATEST))
+        if offset <= last:  # it is there by now
+            self._runner.run(asyncio.sleep(PAUSE))
+            return offset
         self._say(partition, f"was cut off: its next offset is {last}")
         return last
 
