@@ -161,11 +161,14 @@ def test_committed_leaves_out_what_consumers_do_not_see(dump: Dump) -> None:
         (("nope",), "{where}: the broker has no topic 'nope': 3 UNKNOWN_TOPIC_OR_PARTITION"),
         (("orders/7",), "{where}: the broker has no orders partition 7; orders has 2 partitions"),
         (("orders/x",), "'orders/x' is no topic; with --brokers give TOPIC or TOPIC/PARTITION, such as orders/0"),
-        (("o/9999999999",), "'o/9999999999' is no topic; with --brokers give TOPIC or TOPIC/PARTITION, such as orders/0"),
+        (
+            ("o/9999999999",),
+            "'o/9999999999' is no topic; with --brokers give TOPIC or TOPIC/PARTITION, such as " "orders/0",
+        ),
         (("orders", "orders/1"), "'orders/1' is given twice"),
         (("orders", "--port", "1"), "--port is for captures, and --brokers reads topics"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_there_is_one_line(broker: FakeBroker, dump: Dump, names: tuple[str, ...], reason: str) -> None:
     done = dump(*of(broker, *names))
     expected = f"kipwire: {reason.format(where=broker.bootstrap_servers)}\n"
