@@ -4,6 +4,7 @@
         response = await broker.request(MetadataRequest(topics=None))
 
 It retries nothing, has no consumer groups, and sends no request to another broker than the one it is connected to.
+`serve` is the other side.
 """
 
 from kipwire.aio.client import Connection
@@ -19,18 +20,28 @@ from kipwire.aio.failures import (
     TlsFailure,
     parse_address,
 )
+from kipwire.aio.served import Client, ClosedByHandler, Handler, Session
+from kipwire.aio.serving import Server, Serving, serve, serve_each
 
 __all__ = [
     "Address",
     "AuthenticationFailure",
+    "Client",
     "Closed",
+    "ClosedByHandler",
     "Connecting",
     "Connection",
     "Failure",
+    "Handler",
     "ProtocolFailure",
     "Refused",
+    "Server",
+    "Serving",
+    "Session",
     "TimedOut",
     "TlsFailure",
     "connect",
     "parse_address",
+    "serve",
+    "serve_each",
 ]

@@ -6,7 +6,7 @@ import asyncio
 from math import inf
 from typing import Any, TypeVar
 
-from kipwire.aio.failures import Address, Closed, TimedOut, shown_address
+from kipwire.aio.failures import Address, Closed, Failure, TimedOut, shown_address
 from kipwire.aio.link import Link
 from kipwire.connection import LocalProtocolError, Response, best_version
 from kipwire.connection.events import CORRELATION_ID, HEAD
@@ -15,7 +15,7 @@ from kipwire.message.messages import Message, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from kipwire.message.conversion import Loss
@@ -64,12 +64,20 @@ class Connection:
         return self._versions
 
     @property
-    def is_open(self) -> bool:
-        """Whether requests can be sent: the connection has not failed, and has not been closed."""
-        return self._link.failure is None
+    def failure(self) -> Failure | None:
+        """Why no request can be sent any more: the first failure, or `Closed` after `close`; None while it is open."""
+        return self._link.failure
+
+    def when_closed(self, action: Callable[[], None]) -> None:
+        """Call something when the connection fails or is closed, in the event loop.
+
+        Args:
+            action: called once; at once if it has happened already.
+        """
+        self._link.when_closed(action)
 
     def __repr__(self) -> str:
-        return f"<Connection to {shown_address(self._address)}, {'open' if self.is_open else 'closed'}>"
+        return f"<Connection to {shown_address(self._address)}, {'open' if self.failure is None else 'closed'}>"
 
     async def request(
         self,

@@ -9,6 +9,8 @@ from typing import Any
 
 import kafka_messages
 import kipwire
+from kafka_messages.enums import ErrorCode
+from kipwire.aio.authentication import Session
 from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
 from kipwire.aio.failures import (
     Address,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from types import TracebackType
 
+    from kipwire.connection import Mechanism
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
 
@@ -40,9 +43,9 @@ IN_FLIGHT = 1000
 """Requests."""
 _SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
 """What ApiVersions says about the client."""
-_NO_TLS = "a listener for TLS does so; is ssl= needed?"
+_NO_TLS = "is it a listener for TLS, which needs ssl=?"
 _TLS = "does it want a certificate of the client?"
-_NO_SASL = "a listener for SASL does so to clients that do not authenticate"
+_NO_SASL = "a listener for SASL does so to a client that does not authenticate"
 
 
 class Connecting:
@@ -54,6 +57,7 @@ class Connecting:
         *,
         client_id: str | None,
         ssl: bool | tls.SSLContext | None,
+        sasl: Mechanism | None,
         timeout: float,
         registry: Registry,
         versions: Mapping[int, range] | None,
@@ -63,7 +67,7 @@ class Connecting:
         """Keep what `connect` was given."""
         self._address, self._client_id, self._timeout = address, client_id, timeout
         self._context = tls.create_default_context() if ssl is True else ssl or None
-        self._registry, self._versions = registry, versions
+        self._sasl, self._registry, self._versions = sasl, registry, versions
         self._in_flight, self._largest_frame = in_flight, largest_frame
         self._open: Connection | None = None
 
@@ -87,6 +91,7 @@ class Connecting:
                 try:
                     connection = Connection(link, self._address, self._registry, self._client_id, self._timeout)
                     await self._agree(connection, link)
+                    await self._authenticate(connection, link)
                     return connection
                 except BaseException:
                     link.fail(Closed(self._address, "the connection was not opened"))
@@ -138,13 +143,19 @@ class Connecting:
         except DecodeError as error:
             raise ProtocolFailure(self._address, f"the broker does not say its versions: {error}") from None
         if code := getattr(answer, "error_code", 0):
-            raise ProtocolFailure(self._address, f"the broker does not say its versions: error code {code}")
+            raise ProtocolFailure(self._address, f"the broker does not say its versions: {ErrorCode.text(code)}")
         connection.agree(served_versions(answer))
-        link.suspicion = _NO_SASL
+
+    async def _authenticate(self, connection: Connection, link: Link) -> None:
+        if self._sasl is None:
+            link.suspicion = _NO_SASL
+            return
+        where = (link, self._address, self._registry, self._client_id)
+        await Session(*where, self._sasl, connection.versions, self._timeout).begin()
 
     async def _hello(self, connection: Connection, version: int) -> Message:
         request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
-        answer: Message = await connection.request(request, version=version)
+        answer: Message = await connection.request(request, version=version, timeout=inf)  # which `_opened` has
         return answer
 
 
@@ -153,6 +164,7 @@ def connect(
     *,
     client_id: str | None = None,
     ssl: bool | tls.SSLContext | None = None,
+    sasl: Mechanism | None = None,
     timeout: float = TIMEOUT,
     registry: Registry = kafka_messages.REGISTRY,
     versions: Mapping[int, range] | None = None,
@@ -166,6 +178,8 @@ def connect(
         client_id: the client's name for itself.
         ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
             client. None for a connection without TLS.
+        sasl: who the client is: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again before
+            the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
         registry: that of the package of messages.
@@ -181,6 +195,7 @@ def connect(
         where,
         client_id=client_id,
         ssl=ssl,
+        sasl=sasl,
         timeout=timeout,
         registry=registry,
         versions=versions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
+from contextlib import contextmanager
 from math import inf
 
 from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, tls_reason
@@ -12,6 +13,8 @@ from kipwire.connection import ClientConnection, RemoteProtocolError, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from kipwire.message.registry import Registry
 
 _AT_ONCE = 65536
@@ -38,6 +41,8 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._is_paused = False
         """Whether the transport has more to write than it wants to keep."""
+        self._is_held = False
+        """Whether requests wait for the end of something that must not be interrupted."""
         self._outgoing: list[bytes] = []
         """Requests that go out at the end of this turn of the event loop."""
         self._outgoing_size = 0
@@ -51,17 +56,21 @@ class Link(asyncio.Protocol):
         self._next_id = 0
         self._lost: asyncio.Future[None] = self._loop.create_future()
         """Done when the transport has closed its socket."""
+        self._at_end: list[Callable[[], None]] = []
         self.failure: Failure | None = None
         """The first failure, after which nothing can be sent."""
         self.suspicion = ""
-        """Why the broker would close the connection before its next response, as far as it can be guessed."""
+        """Why the broker would not give its next response, as far as it can be guessed."""
 
     # Sending.
 
     @property
     def is_full(self) -> bool:
         """Whether a request has to wait for its `turn`."""
-        return self._is_paused or len(self._waiting) >= self._most_in_flight or bool(self._turns)
+        return not self._has_room() or bool(self._turns)
+
+    def _has_room(self) -> bool:
+        return not (self._is_paused or self._is_held or len(self._waiting) >= self._most_in_flight)
 
     async def turn(self) -> None:
         """Wait until a request can be sent; those that wait are served in their order.
@@ -82,10 +91,20 @@ class Link(asyncio.Protocol):
         """Wake the first of those that wait, if there is room for a request."""
         while self._turns and self._turns[0].cancelled():
             self._turns.popleft()
-        if self._turns and not self._is_paused and len(self._waiting) < self._most_in_flight:
+        if self._turns and self._has_room():
             first = self._turns[0]
             if not first.done():
                 first.set_result(None)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let requests wait for their turn until the end of the block; `submit` sends none the less."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            self._give_turn()
 
     def next_id(self) -> int:
         """A correlation id that no request in flight has, since fewer are in flight than there are numbers."""
@@ -185,23 +204,29 @@ class Link(asyncio.Protocol):
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}"))
+            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
         if self._turns:
             self._give_turn()
 
     def _end(self, error: Exception | None) -> None:
         """Fail because nothing more comes from the broker."""
         if self.failure is not None:
-            return None
-        if isinstance(error, ssl.SSLError):
-            return self.fail(TlsFailure(self._address, tls_reason(error)))
-        how = "has closed the connection"
-        if error is not None:
-            how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+            return
         self._wire.receive_end()
         self._deliver()  # which finds a frame that is cut short
-        why = f"; {self.suspicion}" if self.suspicion else ""
-        self.fail(Closed(self._address, f"the broker {how}{why}"))
+        failure: Failure
+        if isinstance(error, ssl.SSLError):
+            failure = TlsFailure(self._address, tls_reason(error))
+        else:
+            how = "has closed the connection"
+            if error is not None:
+                how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
+            failure = Closed(self._address, f"the broker {how}{self._suspected()}")
+        failure.__cause__ = error
+        self.fail(failure)
+
+    def _suspected(self) -> str:
+        return f"; {self.suspicion}" if self.suspicion else ""
 
     # The end.
 
@@ -230,6 +255,8 @@ class Link(asyncio.Protocol):
         if self.failure is not None:
             return False
         self.failure = failure
+        for action in self._at_end:
+            action()
         if self._alarm is not None:
             self._alarm.cancel()
         for answer, _ in self._waiting:
@@ -241,7 +268,16 @@ class Link(asyncio.Protocol):
         self._waiting.clear()
         return True
 
+    def when_closed(self, action: Callable[[], None]) -> None:
+        """Call something when the connection is closed or fails; at once if it has been."""
+        if self.failure is None:
+            self._at_end.append(action)
+        else:
+            action()
+
     def reason(self) -> Failure:
         """The failure again, as an error of its own: one that several tasks raise would collect all their traces."""
         assert self.failure is not None
-        return type(self.failure)(self.failure.address, self.failure.reason)
+        again = type(self.failure)(self.failure.address, self.failure.reason)
+        again.__cause__ = self.failure.__cause__
+        return again

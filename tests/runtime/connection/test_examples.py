@@ -31,12 +31,16 @@ async def closed(writer: asyncio.StreamWriter) -> None:
     await writer.wait_closed()
 
 
-async def all_closed(*servers: asyncio.Server) -> None:
-    """Wait until every connection has come to its end."""
-    for server in servers:
+async def all_closed(server: asyncio.Server | None, proxy: Any) -> None:
+    """Wait until every connection has come to its end, and close the servers."""
+    if server is not None:
         server.close()
-    open_ones = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.wait_for(asyncio.gather(*open_ones, return_exceptions=True), 60)
+    async with asyncio.timeout(60):
+        while any(one.connections for one in proxy.servers.values()):
+            await asyncio.sleep(0.001)
+        for one in proxy.servers.values():
+            await one.close()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
 
 class FakeBroker:
@@ -109,7 +113,7 @@ def test_a_client_produces_through_the_proxy(
         try:
             return [await asyncio.wait_for(client.produce("127.0.0.1", port, "orders", b"v"), 60) for _ in range(2)]
         finally:
-            await all_closed(server, *proxy.servers.values())
+            await all_closed(server, proxy)
 
     assert asyncio.run(run()) == [40, 41]
     records = [record for batch in broker.log for one in read_batches(batch) for record in one.records]
@@ -137,7 +141,7 @@ def test_a_proxy_closes_a_connection_that_breaks_the_rules(
             return await asyncio.wait_for(reader.read(), 60)
         finally:
             await closed(writer)
-            await all_closed(server, *proxy.servers.values())
+            await all_closed(server, proxy)
 
     assert asyncio.run(run()) == b""
     assert "begin as HTTP does" in capsys.readouterr().out
@@ -162,7 +166,7 @@ def test_a_proxy_says_which_side_broke_a_connection_off(
             assert await asyncio.wait_for(stays[0].read(), 60) == b""
         finally:
             await closed(stays[1])
-            await all_closed(server, *proxy.servers.values())
+            await all_closed(server, proxy)
 
     asyncio.run(run())
     (line,) = capsys.readouterr().out.splitlines()
@@ -182,7 +186,7 @@ def test_a_proxy_has_one_port_for_each_broker(examples: tuple[Any, Any]) -> None
     async def run() -> list[int]:
         proxy = proxy_module.Proxy("127.0.0.1")
         ports = await asyncio.gather(*(proxy.listen(("127.0.0.1", broker)) for broker in (1, 1, 2)))
-        await all_closed(*proxy.servers.values())
+        await all_closed(None, proxy)
         return ports
 
     first, again, other = asyncio.run(run())

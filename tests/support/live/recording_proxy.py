@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kipwire.aio import link, served
 from kipwire.connection import ClientConnection, Request, Response, SaslToken, ServerConnection
 from tests.support.example_programs import example
 
@@ -43,8 +44,8 @@ def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) ->
     passed = Passed()
 
     class Server(ServerConnection):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
             passed.connections += 1
 
         def events(self) -> Iterator[Request | SaslToken]:
@@ -58,8 +59,8 @@ def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) ->
                 passed.keep(event)
                 yield event
 
-    monkeypatch.setattr(proxy_module, "ServerConnection", Server)
-    monkeypatch.setattr(proxy_module, "ClientConnection", Client)
+    monkeypatch.setattr(served, "ServerConnection", Server)
+    monkeypatch.setattr(link, "ClientConnection", Client)
     monkeypatch.setattr(proxy_module, "print", passed.lines.append, raising=False)
     proxy = proxy_module.Proxy("127.0.0.1")
     loop = asyncio.new_event_loop()
@@ -78,7 +79,7 @@ def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) ->
 async def _end(proxy: Any) -> None:
     """Accept nothing more, and end what clients have left open."""
     for server in proxy.servers.values():
-        server.close()
+        await server.close()
     if others := asyncio.all_tasks() - {asyncio.current_task()}:
         _, open_ones = await asyncio.wait(others, timeout=SECONDS_TO_END / 2)
         for task in open_ones:

@@ -1,4 +1,4 @@
-"""A fake broker that listens: its sockets, the answer to each request, and the thread of its event loop.
+"""A fake broker that listens: the answer to each request, and the thread of its event loop.
 
 Each connection has one request handled at a time, as in Kafka. The thread alone touches the state.
 """
@@ -8,20 +8,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import socket
 import threading
 from asyncio import sleep
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
-from functools import partial
 from typing import TypeVar
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
-from kipwire import Message, build
-from kipwire.connection import RemoteProtocolError, Request, ServerConnection, versions_answer
-from kipwire.model.errors import DecodeError
+from kipwire import Message, aio, build
+from kipwire.connection import Request, versions_answer
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
 from kipwire.testing.broker.faults import Delay, Disconnect, Effect, Fail, Faults
@@ -29,9 +25,6 @@ from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 
 _log = logging.getLogger("kipwire.testing")
-_CHUNK = 65536
-_SECONDS_TO_NEXT_ACCEPT = 0.1
-"""After an accept that failed, such as for want of file descriptors: others may be closed until then."""
 
 
 class Server:
@@ -46,101 +39,29 @@ class Server:
             requests: where all that come are kept.
         """
         self._node, self._faults, self._requests = node, faults, requests
-        self._connections: set[asyncio.Task[None]] = set()
-        self._closing = asyncio.Event()
         self.failure: Exception | None = None
         """The first error of the fake broker itself."""
 
     async def open(self) -> None:
         """Listen at the node's address; with port 0, at a free port, which is the node's from then on."""
-        family, _, _, _, address = socket.getaddrinfo(self._node.host, self._node.port, type=socket.SOCK_STREAM)[0]
-        self._waker = socket.socket(family, socket.SOCK_STREAM)
-        self._waker.setblocking(False)
-        try:
-            self._listener = socket.create_server(address[:2], family=family, backlog=100)
-        except OSError:
-            self._waker.close()
-            raise
-        self._listener.setblocking(False)
-        self._address = self._listener.getsockname()[:2]
-        self._node.port = self._address[1]
-        self._accepting = asyncio.create_task(self._accept())
+        self._server = await aio.serve(self._handle, self._node.host, self._node.port, logger=_log, failed=self._fail)
+        self._node.port = self._server.address[1]
 
     async def close(self) -> None:
-        """Close all connections and listen no more, whatever clients do.
+        """Close all connections and listen no more, whatever clients do."""
+        await self._server.close()
 
-        `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
-        connection of our own ends the task. Its socket is made when the server opens: later there may be no descriptor.
-        """
-        self._closing.set()
-        waking = asyncio.ensure_future(asyncio.get_running_loop().sock_connect(self._waker, self._address))
-        await self._accepting
-        waking.cancel()
-        await asyncio.gather(waking, return_exceptions=True)
-        self._waker.close()
-        self._listener.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while not self._closing.is_set():
-            try:
-                client, _ = await loop.sock_accept(self._listener)
-            except OSError as error:
-                self._fail(OSError(error.errno, f"the fake broker cannot accept a connection: {error.strerror}"))
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), _SECONDS_TO_NEXT_ACCEPT)
-                continue
-            task = loop.create_task(self._connected(client))
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
-            task.add_done_callback(partial(_close, client))
-
-    async def _connected(self, client: socket.socket) -> None:
-        reader, writer = await asyncio.open_connection(sock=client)
-        try:
-            try:
-                await self._serve(reader, writer)
-            except (NoAnswer, DecodeError, RemoteProtocolError) as error:
-                if str(error):
-                    _log.warning("A connection is closed: %s", error)
-            writer.close()
-            await writer.wait_closed()
-        except OSError:
-            pass  # the client has closed it
-        except asyncio.CancelledError:
-            pass  # by `close`
-        except Exception as error:
-            self._fail(error)
-        finally:
-            writer.transport.abort()  # without what the client does not read
-            with suppress(OSError, asyncio.CancelledError):
-                await writer.wait_closed()
+    async def _handle(self, request: Request) -> Message:
+        self._requests.append(request)
+        return await answer(self._node, request, self._faults.take(request))
 
     def _fail(self, error: Exception) -> None:
         """Keep the first error of the fake broker itself, and report it: clients try again, many times."""
+        if isinstance(error, OSError):
+            error = OSError(error.errno, f"the fake broker {error.strerror}")
         if self.failure is None:
             _log.error("The fake broker failed: %s", error, exc_info=error)
             self.failure = error
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = ServerConnection(kafka_messages.REGISTRY)
-        while data := await reader.read(_CHUNK):
-            connection.receive_data(data)
-            for request in connection.events():
-                assert isinstance(request, Request)  # tokens come only after SaslHandshake, which is not served
-                self._requests.append(request)
-                body = await answer(self._node, request, self._faults.take(request))
-                if request.is_answered:
-                    writer.write(connection.respond(request, body))
-                    await writer.drain()
-
-
-def _close(client: socket.socket, _: asyncio.Task[None]) -> None:
-    """Close the socket of a connection whose task was cancelled before it began; others have closed theirs."""
-    client.close()
 
 
 # From a request to its answer: faults first, then the handler of its API.

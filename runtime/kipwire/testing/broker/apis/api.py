@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
+from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
@@ -13,7 +14,7 @@ Values = dict[str, Any]
 """What a response is built of."""
 
 
-class NoAnswer(Exception):
+class NoAnswer(ClosedByHandler):
     """The broker closes the connection instead of answering, as Kafka does if a Produce with `acks` of 0 fails.
 
     Its text says why, for the log; it is empty if the test or the client has asked for it.

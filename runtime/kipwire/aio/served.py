@@ -1,0 +1,234 @@
+"""One client's connection to a server: requests come in, a handler answers them, responses go out in their order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from kipwire.aio.failures import Address
+from kipwire.connection import Request, SaslToken, ServerConnection
+from kipwire.message.frames import UNSUPPORTED_VERSION
+from kipwire.message.messages import Message
+from kipwire.model.api_keys import API_VERSIONS_KEY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
+
+_UNSEEN = 65536
+"""Bytes: no more is read while as many have come that no request was taken from."""
+
+Handler = Callable[[Request], Awaitable[Message | bytes | None]]
+"""Answers a request: by a response in any version, which is converted to that of the request; by a frame with its
+header; or by None, which sends nothing."""
+
+
+class ClosedByHandler(Exception):
+    """Raised by a handler to close the connection instead of an answer; its text, if there is one, goes to the log."""
+
+
+class Client:
+    """A client that is connected to a server."""
+
+    def __init__(self, address: Address, transport: asyncio.Transport) -> None:
+        """Name the client's end of a transport."""
+        self.address = address
+        """Host and port of the client."""
+        self._transport = transport
+
+    def close(self) -> None:
+        """Close the connection; requests that are being handled get no response."""
+        self._transport.abort()
+
+
+Session = Callable[[Client], AbstractAsyncContextManager[Handler]]
+"""Gives the handler of one connection, and ends what belongs to it when the connection is closed."""
+
+
+class Served(asyncio.Protocol):
+    """The server's end of a transport."""
+
+    def __init__(self, registry: Registry, session: Session, in_flight: int, largest_frame: int, is_tls: bool) -> None:
+        """Wait for a transport.
+
+        Args:
+            registry: that of the package of messages.
+            session: gives the handler.
+            in_flight: how many requests are handled at a time.
+            largest_frame: bytes of a request at most.
+            is_tls: whether the transport is of TLS, which has no end of one direction alone.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._wire = ServerConnection(registry, largest_frame=largest_frame)
+        self._session = session
+        self._most_in_flight = in_flight
+        self._is_tls = is_tls
+        self._transport: asyncio.Transport | None = None
+        self._unseen = 0
+        """How many bytes have come since a request was looked for."""
+        self._is_reading = True
+        self._is_paused = False
+        """Whether the client reads too slowly to be written to."""
+        self._is_at_end = False
+        self._error: Exception | None = None
+        """Of a handler that runs beside others, or of the transport."""
+        self.broken: Exception | None = None
+        """What the transport says of a client that broke off the connection."""
+        self._handling: set[asyncio.Task[None]] = set()
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        """Done when the transport has closed its socket."""
+        self._change: asyncio.Future[None] | None = None
+        """Done when something has changed that `run` waits for."""
+
+    async def run(self) -> None:
+        """Answer requests until the client ends the connection.
+
+        Raises:
+            RemoteProtocolError: bytes of the client are no requests.
+            OSError: `broken`.
+            Exception: of the handler.
+        """
+        if self._transport is None:
+            return  # the client has left already
+        address = (self._transport.get_extra_info("peername") or ("a client", 0))[:2]
+        try:
+            async with self._session(Client(address, self._transport)) as handler:
+                await self._answer_all(handler)
+        finally:
+            for task in self._handling:
+                task.cancel()
+            if self._handling:
+                await asyncio.gather(*self._handling, return_exceptions=True)
+
+    async def _answer_all(self, handler: Handler) -> None:
+        while True:
+            self._unseen = 0
+            for event in self._wire.events():
+                if isinstance(event, SaslToken):
+                    raise ClosedByHandler("tokens of SASL without headers are not served; SaslHandshake v1 has headers")
+                if self._most_in_flight == 1:
+                    await self._answer(handler, event)
+                else:
+                    task = self._loop.create_task(self._answer_beside_others(handler, event))
+                    self._handling.add(task)
+                    task.add_done_callback(self._handled)
+                while self._is_full() and self._error is None:
+                    await self._changed()
+                self._raise_error()
+            self._raise_error()
+            if self._is_at_end and not self._handling:
+                return
+            if not self._unseen:
+                self._read_on()
+                await self._changed()
+
+    def _is_full(self) -> bool:
+        """Whether no request is taken: as many are handled, or wait for their turn, or for the client to read."""
+        return self._is_paused or max(self._wire.in_flight, len(self._handling)) >= self._most_in_flight
+
+    async def _answer(self, handler: Handler, request: Request) -> None:
+        answer = await handler(request)
+        if not request.is_answered:
+            return
+        if answer is None:
+            data = self._wire.leave_unanswered(request)
+        elif isinstance(answer, Message):
+            as_is = request.api_version == answer.VERSION or _is_refusal(answer)
+            data = self._wire.respond(request, answer, version=None if as_is else request.api_version)
+        else:
+            data = self._wire.respond_frame(request, answer)
+        if data and self._transport is not None:
+            self._transport.write(data)
+
+    async def _answer_beside_others(self, handler: Handler, request: Request) -> None:
+        try:
+            await self._answer(handler, request)
+        except Exception as error:
+            self._error = self._error or error
+
+    def _handled(self, task: asyncio.Task[None]) -> None:
+        self._handling.discard(task)
+        self._wake()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    # What is waited for.
+
+    async def _changed(self) -> None:
+        self._change = self._loop.create_future()
+        await self._change
+
+    def _wake(self) -> None:
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)
+
+    def _read_on(self) -> None:
+        if not self._is_reading and not self._is_at_end and self._transport is not None:
+            self._is_reading = True
+            self._transport.resume_reading()
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._wire.receive_data(data)
+        self._unseen += len(data)
+        if self._unseen > _UNSEEN and self._transport is not None:
+            self._is_reading = False
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        self._at_end()
+        return not self._is_tls  # the client may still read
+
+    def pause_writing(self) -> None:
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        self._is_paused = False
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._is_paused = False
+        self.broken = exc
+        self._error = self._error or exc
+        self._at_end()
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    def _at_end(self) -> None:
+        if not self._is_at_end:
+            self._is_at_end = True
+            self._wire.receive_end()
+            self._wake()
+
+    async def close(self, seconds: float) -> None:
+        """Close the socket after what has been written, as far as the client reads it in time."""
+        if self._transport is None:
+            return
+        self._transport.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._lost)
+        except TimeoutError:
+            await self.abort()
+
+    async def abort(self) -> None:
+        """Close the socket at once."""
+        if self._transport is not None:
+            self._transport.abort()
+            await asyncio.shield(self._lost)
+
+
+def _is_refusal(answer: Message) -> bool:
+    """Whether an answer to ApiVersions refuses its version, which it does in version 0 (KIP-511)."""
+    is_refused = getattr(answer, "error_code", 0) == UNSUPPORTED_VERSION
+    return is_refused and (answer.API_KEY, answer.VERSION) == (API_VERSIONS_KEY, 0)

@@ -1,0 +1,298 @@
+"""A server: its listener, and a task for each connection, so that nothing is left when it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl as tls
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import Any
+
+import kafka_messages
+from kipwire.aio.failures import Address, Failure, openssl_says, shown_address
+from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
+from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
+from kipwire.model.errors import DecodeError
+from kipwire.tools.text import printable_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import TracebackType
+
+    from kipwire.message.registry import Registry
+
+_log = logging.getLogger("kipwire.aio")
+_BACKLOG = 100
+_SECONDS_TO_NEXT_ACCEPT = 0.1
+"""After an accept that failed, such as for want of file descriptors: others may be closed until then."""
+_SECONDS_TO_CLOSE = 10.0
+"""For a client to read its last responses, once it has ended the connection or has broken the rules."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses at which one listens but to which not every system connects, and the ones to connect to."""
+
+
+class Server:
+    """A server that listens until it is closed."""
+
+    def __init__(
+        self,
+        session: Session,
+        host: str,
+        port: int,
+        *,
+        ssl: tls.SSLContext | None,
+        registry: Registry,
+        in_flight: int,
+        largest_frame: int,
+        logger: logging.Logger,
+        failed: Callable[[Exception], None] | None,
+    ) -> None:
+        """Keep what `serve` was given."""
+        self._session, self._host, self._port, self._context = session, host, port, ssl
+        self._new_connection = partial(Served, registry, session, in_flight, largest_frame, ssl is not None)
+        self._log, self._on_failure = logger, failed
+        self._connections: set[asyncio.Task[None]] = set()
+        self._closing = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._address: Address = (host, port)
+
+    @property
+    def address(self) -> Address:
+        """Host and port at which it listens."""
+        return self._address
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    def open(self) -> None:
+        """Listen; with port 0, at a free one.
+
+        Raises:
+            OSError: it cannot listen there.
+        """
+        family, _, _, _, address = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)[0]
+        self._waker = socket.socket(family, socket.SOCK_STREAM)
+        self._waker.setblocking(False)
+        try:
+            self._listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        except OSError:
+            self._waker.close()
+            raise
+        self._listener.setblocking(False)
+        self._address = self._listener.getsockname()[:2]
+        self._accepting = asyncio.create_task(self._accept())
+
+    async def wait_closed(self) -> None:
+        """Wait until it is closed."""
+        await self._closed.wait()
+
+    async def close(self) -> None:
+        """Close all connections and listen no more, whatever clients do. Handlers that still run are cancelled.
+
+        `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
+        connection of our own ends the task. Its socket is made when the server opens: later there may be no descriptor.
+        """
+        if self._closing.is_set():
+            await self._closed.wait()
+            return
+        self._closing.set()
+        host, port = self._address
+        address = (_EVERYWHERE.get(host, host), port)
+        waking = asyncio.ensure_future(asyncio.get_running_loop().sock_connect(self._waker, address))
+        await self._accepting
+        waking.cancel()
+        await asyncio.gather(waking, return_exceptions=True)
+        self._waker.close()
+        self._listener.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        self._closed.set()
+
+    async def __aenter__(self) -> Server:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        is_short = False
+        while not self._closing.is_set():
+            try:
+                client, _ = await loop.sock_accept(self._listener)
+            except OSError as error:
+                if not is_short:  # said once, not ten times a second
+                    self._fail(OSError(error.errno, f"cannot accept a connection: {error.strerror}"))
+                is_short = True
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), _SECONDS_TO_NEXT_ACCEPT)
+                continue
+            is_short = False
+            if self._closing.is_set():
+                client.close()  # which may be `_waker`
+                return
+            task = loop.create_task(self._connected(client))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+            task.add_done_callback(partial(_close, client))
+
+    async def _connected(self, client: socket.socket) -> None:
+        served = self._new_connection()
+        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
+            await served.run()
+        except tls.SSLError as error:
+            self._warn(f"the client does not speak TLS as this server does: {openssl_says(error)}")
+        except (ClosedByHandler, DecodeError, Failure, RemoteProtocolError) as error:
+            if str(error):
+                self._warn(str(error))
+        except asyncio.CancelledError:
+            pass  # by `close`
+        except Exception as error:
+            if error is not served.broken:
+                self._fail(error)
+        try:
+            await (served.abort() if self._closing.is_set() else served.close(_SECONDS_TO_CLOSE))
+        except asyncio.CancelledError:
+            await served.abort()
+
+    def _warn(self, reason: str) -> None:
+        self._log.warning("A connection is closed: %s", printable_line(reason))
+
+    def _fail(self, error: Exception) -> None:
+        """Report an error of the server itself, or of its handler."""
+        if self._on_failure is not None:
+            self._on_failure(error)
+        else:
+            self._log.error("The server at %s failed: %s", shown_address(self._address), error, exc_info=error)
+
+
+def _close(client: socket.socket, _: asyncio.Task[None]) -> None:
+    """Close the socket of a connection whose task was cancelled before it began; others have closed theirs."""
+    client.close()
+
+
+class Serving:
+    """A server that `await` opens, or `async with`, which closes it at its end."""
+
+    def __init__(self, make: Callable[[], Server]) -> None:
+        """Keep what makes the server, in the event loop that will run."""
+        self._make = make
+        self._server: Server | None = None
+
+    def __await__(self) -> Generator[Any, None, Server]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> Server:
+        self._server = await self._opened()
+        return self._server
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        await self._server.close()
+
+    async def _opened(self) -> Server:
+        server = self._make()
+        server.open()
+        return server
+
+
+def serve_each(
+    session: Session,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    ssl: tls.SSLContext | None = None,
+    registry: Registry = kafka_messages.REGISTRY,
+    in_flight: int = 1,
+    largest_frame: int = LARGEST_FRAME,
+    logger: logging.Logger = _log,
+    failed: Callable[[Exception], None] | None = None,
+) -> Serving:
+    """A server with a handler of its own for each connection, such as a proxy has; otherwise as `serve`.
+
+    Args:
+        session: called with the `Client` of each connection; gives an async context manager whose value is the handler
+            of its requests. It ends when the connection is closed.
+        host: as of `serve`, and so all others.
+        port: where it listens; 0 is a free port.
+        ssl: a context with a certificate of the server.
+        registry: that of the package of messages.
+        in_flight: how many requests of a connection are handled at a time.
+        largest_frame: bytes of a request at most.
+        logger: gets a line for each connection that is closed because of what a client has sent.
+        failed: called with errors of handlers, and of accepting connections.
+    """
+    return Serving(
+        lambda: Server(
+            session,
+            host,
+            port,
+            ssl=ssl,
+            registry=registry,
+            in_flight=in_flight,
+            largest_frame=largest_frame,
+            logger=logger,
+            failed=failed,
+        )
+    )
+
+
+def serve(
+    handler: Handler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    ssl: tls.SSLContext | None = None,
+    registry: Registry = kafka_messages.REGISTRY,
+    in_flight: int = 1,
+    largest_frame: int = LARGEST_FRAME,
+    logger: logging.Logger = _log,
+    failed: Callable[[Exception], None] | None = None,
+) -> Serving:
+    """A server, which `await` opens, or `async with`, which closes it at its end.
+
+    What is wrong with a client's bytes closes its connection alone. So does an error of the handler, after which other
+    connections go on. A connection keeps at most `in_flight` requests with their responses, one frame that is not
+    whole, and less than a mebibyte of what comes after it: no more is read until there is room.
+
+    Args:
+        handler: called with each request; gives a response of any version, which is converted to that of the request,
+            or a frame, or None for no response. It may raise `ClosedByHandler` to close the connection, and is not
+            cancelled if its client leaves.
+        host: where it listens: the first address of a name.
+        port: where it listens; 0 is a free port.
+        ssl: a context with a certificate of the server.
+        registry: that of the package of messages.
+        in_flight: how many requests of a connection are handled at a time; one, as in Kafka, so that each finds what
+            those before it have done. Responses go out in the order of their requests in any case.
+        largest_frame: bytes of a request at most.
+        logger: gets a line for each connection that is closed because of what a client has sent.
+        failed: called with errors of handlers, and of accepting connections; by default they go to the logger.
+
+    Raises:
+        OSError: when it is opened: it cannot listen there.
+    """
+    return serve_each(
+        lambda _: nullcontext(handler),
+        host,
+        port,
+        ssl=ssl,
+        registry=registry,
+        in_flight=in_flight,
+        largest_frame=largest_frame,
+        logger=logger,
+        failed=failed,
+    )
