@@ -72,6 +72,11 @@ MODULES = (
         "The guide is [Connections](../docs/connections.md).",
     ),
     Module(
+        "kipwire.aio",
+        "kipwire.aio",
+        "One connection over asyncio, and servers. The guide is [One connection, with asyncio](../docs/aio.md).",
+    ),
+    Module(
         "kipwire.testing",
         "kipwire.testing",
         "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "

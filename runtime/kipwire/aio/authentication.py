@@ -109,8 +109,10 @@ class Session:
     async def _response(self, request: Message, timeout: float) -> Message:
         version = best_version(request, self._versions)
         frame = self._registry.encode_request(request, self._link.next_id(), self._client_id, version=version)
+        answer = self._link.submit(frame, self._loop.time() + timeout)
+        assert answer is not None
         try:
-            response = await self._link.submit(frame, self._loop.time() + timeout)
+            response = await answer
         except TimeoutError:
             raise TimedOut(self._address, f"no response to {request.NAME} v{version} came in time") from None
         return response.body

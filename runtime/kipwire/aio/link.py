@@ -112,33 +112,36 @@ class Link(asyncio.Protocol):
         self._next_id = (number + 1) & _HIGHEST_ID
         return number
 
-    def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response]:
-        """The future response to a request frame, which is sent with this turn of the event loop.
+    def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response] | None:
+        """The future response to a request frame, which is sent with this turn of the event loop; None if none is due.
 
         Args:
             frame: with an id of `next_id`.
             deadline: the time of the event loop at which the future gets a `TimeoutError`.
         """
-        self.write(frame)
+        if not self._write(frame):
+            return None
         answer: asyncio.Future[Response] = self._loop.create_future()
         self._waiting.append((answer, deadline))
         if deadline < self._alarm_at:
             self._set_alarm(deadline)
         return answer
 
-    def write(self, frame: bytes) -> None:
-        """Send a request frame, with those that come in the same turn of the event loop."""
+    def _write(self, frame: bytes) -> bool:
+        """Send a frame, with those of the same turn of the event loop; whether a response to it is due."""
+        before = self._wire.in_flight
         data = self._wire.send_frame(frame)
         assert self._transport is not None
         if not self._waiting and not self._outgoing:
             self._transport.write(data)  # since no other is likely to come
-            return
+            return self._wire.in_flight > before
         if not self._outgoing:
             self._loop.call_soon(self._flush)
         self._outgoing.append(data)
         self._outgoing_size += len(data)
         if self._outgoing_size > _AT_ONCE:
             self._flush()
+        return self._wire.in_flight > before
 
     def _flush(self) -> None:
         if self._outgoing and self._transport is not None:

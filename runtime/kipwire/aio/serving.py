@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kipwire.aio")
 _BACKLOG = 100
-_SECONDS_TO_NEXT_ACCEPT = 0.1
+SECONDS_TO_NEXT_ACCEPT = 0.1
 """After an accept that failed, such as for want of file descriptors: others may be closed until then."""
 _SECONDS_TO_CLOSE = 10.0
 """For a client to read its last responses, once it has ended the connection or has broken the rules."""
@@ -134,7 +134,7 @@ class Server:
                     self._fail(OSError(error.errno, f"cannot accept a connection: {error.strerror}"))
                 is_short = True
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), _SECONDS_TO_NEXT_ACCEPT)
+                    await asyncio.wait_for(self._closing.wait(), SECONDS_TO_NEXT_ACCEPT)
                 continue
             is_short = False
             if self._closing.is_set():
