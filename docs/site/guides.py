@@ -27,6 +27,7 @@ ORDER = (
     "compatibility",
     "inspect",
     "dump",
+    "pack",
     "call",
     "names",
     "advise",

@@ -174,9 +174,9 @@ def test_a_folder_that_is_there_is_left_alone(kipwire: Pack, good: list[dict[str
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/file").write_text("")
     (tmp_path / "file").write_text("")
-    for out in ("taken", "file"):
+    for out, reason in (("taken", " is not empty; give a new folder"), ("file", ": is a file; a folder is needed")):
         done = kipwire("pack", "--out", out, stdin=text_of(good))
-        assert (done.returncode, done.stderr) == (2, f"kipwire: {out} is there already; give a new folder\n")
+        assert (done.returncode, done.stderr) == (2, f"kipwire: {out}{reason}\n")
     done = kipwire("pack", "--out", "missing/new", stdin=text_of(good))
     assert (done.returncode, done.stderr) == (2, "kipwire: missing/new: the folder missing does not exist\n")
     done = kipwire("pack", "absent.jsonl", "--out", "new")

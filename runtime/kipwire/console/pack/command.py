@@ -56,8 +56,10 @@ class PartitionType(click.ParamType[Partition]):
 @click.option("--allow-fewer", is_flag=True, help="Write batches of which records are missing, as compaction does.")
 def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition | None, allow_fewer: bool) -> None:
     """Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        fail(f"{out} is there already; give a new folder")
+    if out.exists() and not out.is_dir():
+        fail(f"{out}: is a file; a folder is needed")
+    if out.is_dir() and any(out.iterdir()):
+        fail(f"{out} is not empty; give a new folder")
     left = Left()
     try:
         with _opened(file) as (stream, name), new_folder(out) as made, no_garbage_collection():
