@@ -50,8 +50,8 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 #
 # Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do
 # (`test_batches_are_written_as_java_writes_them`). `checks` refuses before writing what Kafka's builders refuse.
-# `converting` goes from one magic to another, and says what is lost; `rebuilding` makes batches again that logs have, also
-# such as no builder writes.
+# `converting` goes from one magic to another, and says what is lost; `rebuilding` makes any batch again that a log can
+# have, also such as no builder writes.
 #
 # Above the batches, still without messages of a connection: `control` has control records and transactions,
 # `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the

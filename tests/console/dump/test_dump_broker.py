@@ -10,7 +10,8 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kipwire.connection import OAuthBearer
 from tests.console.dump.conftest import Dump

@@ -140,7 +140,9 @@ class Brokers:
         groups = list(by_leader.values())
         asked = [self._ask(group, self._fetch_request(group, offsets, size)) for group in groups]
         for group, response in zip(groups, await asyncio.gather(*asked), strict=True):
-            for partition in group if response is not None else ():
+            if response is None:
+                continue
+            for partition in group:
                 answer = _of(partition, response.responses, "topic")
                 if answer.error_code not in (0, _OUT_OF_RANGE):
                     self._refused(partition, answer.error_code)
