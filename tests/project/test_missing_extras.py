@@ -110,6 +110,22 @@ def test_record_batches_are_inspected_without_the_extra_for_records(tmp_path: Pa
     assert "crc" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments", [("localhost:9", "Metadata", "--dry-run"), ("--template", "Produce"), ("--help",)]
+)
+def test_brokers_are_called_with_what_the_extra_console_brings(arguments: tuple[str, ...]) -> None:
+    assert MODULES["console"] == ("click",)  # so neither jinja2, black nor pyspark, which are blocked here
+    done = run(command("kipwire", "call", *arguments), present=MODULES["console"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_a_broker_that_does_not_answer_is_one_line_with_what_the_extra_console_brings() -> None:
+    done = run(command("kipwire", "call", "127.0.0.1:1", "Metadata", "--tls"), present=MODULES["console"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kipwire: 127.0.0.1:1: ") and len(done.stderr.splitlines()) == 1
+
+
 def test_an_import_that_fails_for_another_reason_is_not_hidden() -> None:
     done = run("sys.modules['kipgen.commands.app'] = None\n" + command("kipgen"), present=tuple(OF_EXTRAS))
     assert "ModuleNotFoundError: import of kipgen.commands.app halted" in done.stderr

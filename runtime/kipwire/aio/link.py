@@ -51,6 +51,8 @@ class Link(asyncio.Protocol):
         it keeps its place until its response comes."""
         self._turns: deque[asyncio.Future[None]] = deque()
         """Who waits until something can be sent. One with a result has its turn, one that was cancelled wants none."""
+        self._idle: asyncio.Future[None] | None = None
+        """Done when no request is in flight."""
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._next_id = 0
@@ -105,6 +107,16 @@ class Link(asyncio.Protocol):
         finally:
             self._is_held = False
             self._give_turn()
+
+    async def idle(self) -> None:
+        """Wait until no request is in flight, or the connection fails."""
+        while self._waiting:
+            self._idle = self._loop.create_future()
+            await self._idle
+
+    def _note_idle(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
 
     def next_id(self) -> int:
         """A correlation id that no request in flight has, since fewer are in flight than there are numbers."""
@@ -208,6 +220,8 @@ class Link(asyncio.Protocol):
                     answer.set_result(event)
         except RemoteProtocolError as error:
             self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
+        if not self._waiting:
+            self._note_idle()
         if self._turns:
             self._give_turn()
 
@@ -269,6 +283,7 @@ class Link(asyncio.Protocol):
             if not turn.done():
                 turn.set_exception(self.reason())
         self._waiting.clear()
+        self._note_idle()
         return True
 
     def when_closed(self, action: Callable[[], None]) -> None:

@@ -200,7 +200,7 @@ def test_tokens_come_from_a_file_a_variable_a_command_or_claims(
 @pytest.mark.parametrize(
     ("text", "given", "reason"),
     [
-        ("security.protocol=SASL", Given(), "security.protocol: no protocol 'SASL'; did you mean SSL.; give one"),
+        ("security.protocol=SASL", Given(), "there is no protocol 'SASL'; did you mean SSL.; give one"),
         ("security.protocol=SASL_SSL", Given(), "sasl.mechanism: GSSAPI is not supported; PLAIN, SCRAM-SHA-256"),
         ("security.protocol=SASL_SSL\nsasl.mechanism=PLAN", Given(), "PLAN is not supported; .* did you mean PLAIN"),
         ("", Given(user="alice"), "say by --sasl which mechanism it is for"),

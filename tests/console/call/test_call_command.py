@@ -50,7 +50,7 @@ def test_a_terminal_gets_the_names_of_numbers_and_colours(broker: FakeBroker, ca
     environment = {one: value for one, value in os.environ.items() if one not in ("NO_COLOR", "FORCE_COLOR")}
     command = [sys.executable, "-m", "kipwire", "call", broker.bootstrap_servers, "heartbeat", GROUP]
     with os.fdopen(master, "rb", buffering=0) as shown:
-        done = subprocess.run(
+        called = subprocess.run(
             command,
             stdout=terminal,
             stderr=subprocess.PIPE,

@@ -100,7 +100,8 @@ def logs(draw: st.DrawFn) -> bytes:
     """Logs of batches of all formats, codecs, and kinds, with gaps as compaction leaves them."""
     parts, shift = [], 0
     for _ in range(draw(st.integers(1, 4))):
-        magic, codec = draw(st.sampled_from((0, 1, 2, 2, 2))), draw(CODECS)
+        magic: Any = draw(st.sampled_from((0, 1, 2, 2, 2)))
+        codec: Any = draw(CODECS)
         if magic == 2:
             made = draw(records())
             first = made[0].offset if made else 0
@@ -124,8 +125,8 @@ def logs(draw: st.DrawFn) -> bytes:
             first = made[0].offset
             for record in made:
                 record.offset += shift - first
-            kind = draw(st.sampled_from(("CreateTime", "LogAppendTime")))
-            parts.append(write_message_set(made, magic=magic, compression=codec, timestamp_type=kind))  # type: ignore[arg-type]
+            kind: Any = draw(st.sampled_from(("CreateTime", "LogAppendTime")))
+            parts.append(write_message_set(made, magic=magic, compression=codec, timestamp_type=kind))
             shift = made[-1].offset + 1
     return b"".join(parts) or write_batch([Record(offset=0)])
 

@@ -86,7 +86,15 @@ class Names(Notes):
 
     def beside(self, field: Field, value: Any) -> str:
         """The name of a number, or the names of several."""
+        if not _is_named(field):
+            return ""
         numbers = value if isinstance(value, list) else [value]
         if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
             return ""
         return ", ".join(named.label for one in numbers for named in field.named(one))
+
+
+@lru_cache(maxsize=4096)
+def _is_named(field: Field) -> bool:
+    """Whether its numbers have names, or their bits have."""
+    return field.enum is not None or field.enum_of_bits is not None

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, NoReturn
@@ -135,19 +136,25 @@ def lines_of(cls: type[Struct], value: dict[str, Any], notes: Notes) -> Iterator
 def _struct(
     cls: type[Struct], value: dict[str, Any], notes: Notes, indent: str, before: Line, after: str
 ) -> Iterator[Line]:
-    fields = [field for field in cls.ATTRIBUTES if field.json_name in value]
+    fields = [(field, name) for field, name in _names_of(cls) if name in value]  # type: ignore[arg-type]  # mypy asks its instances for a hash
     if not fields:
         yield (indent, ""), *before, (f"{{}}{after}", "")
         return
     yield (indent, ""), *before, ("{", "")
     inner = f"{indent}  "
-    for number, field in enumerate(fields):
+    last = fields[-1][0]
+    for field, name in fields:
         for text in notes.above(field):
             yield (inner, ""), (f"// {text}", _STYLES["comment"])
-        name = (f'"{field.json_name}"', _STYLES["name"]), (": ", "")
-        comma = "," if number < len(fields) - 1 else ""
-        yield from _field(field, value[field.json_name], notes, inner, name, comma)
+        head = (f'"{name}"', _STYLES["name"]), (": ", "")
+        yield from _field(field, value[name], notes, inner, head, "" if field is last else ",")
     yield (indent, ""), (f"}}{after}", "")
+
+
+@lru_cache(maxsize=1024)
+def _names_of(cls: type[Struct]) -> tuple[tuple[Field, str], ...]:
+    """The fields of a class with their names in JSON."""
+    return tuple((field, field.json_name) for field in cls.ATTRIBUTES)
 
 
 def _field(field: Field, value: Any, notes: Notes, indent: str, before: Line, after: str) -> Iterator[Line]:
@@ -173,6 +180,8 @@ def _field(field: Field, value: Any, notes: Notes, indent: str, before: Line, af
 
 def _scalar(value: Any) -> str:
     """A value on one line; characters that would do something to a terminal are escapes, which JSON has too."""
+    if type(value) is int:
+        return str(value)
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(value)
 

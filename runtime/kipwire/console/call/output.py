@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from kipwire.aio.failures import shown_address
@@ -23,6 +24,11 @@ _SIZE_BYTES = 4
 """Bytes of the size before a frame."""
 
 
+_AT_ONCE = 500
+"""Lines that are printed together, since each call costs more than a line."""
+_END = ("\n", "")
+
+
 def sized(frame: bytes) -> bytes:
     """A frame with its size before it, as it goes over a connection."""
     return len(frame).to_bytes(_SIZE_BYTES, "big") + frame
@@ -30,8 +36,10 @@ def sized(frame: bytes) -> bytes:
 
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines to standard output."""
-    for line in lines:
-        print_out(*line)
+    rest = iter(lines)
+    while some := list(islice(rest, _AT_ONCE)):
+        first, *others = some
+        print_out(*first, *(part for line in others for part in (_END, *line)))
 
 
 def say(*lines: str) -> None:

@@ -19,6 +19,7 @@ from kipwire.model.structs import Struct
 _WAITING = {"timeoutMs": 30_000}
 _OWN: dict[str, dict[str, Any]] = {
     "ApiVersionsRequest": {"clientSoftwareName": "kipwire", "clientSoftwareVersion": kipwire.__version__},
+    "DescribeAclsRequest": {"resourceTypeFilter": 1, "patternTypeFilter": 1, "operation": 1, "permissionType": 1},
     "ListOffsetsRequest": {"replicaId": -1, **_WAITING},
     **dict.fromkeys(
         (
@@ -32,7 +33,7 @@ _OWN: dict[str, dict[str, Any]] = {
     ),
 }
 """Values of fields that Kafka's clients always set, since the default makes no sense from a client: the name of its
-software, a replica that it is not, no time at all to wait."""
+software, a replica that it is not, filters by a kind that there is not in place of any kind, no time at all to wait."""
 
 
 class Encoded(NamedTuple):
