@@ -265,7 +265,7 @@ def reading(brokers: Scripted, capsys: pytest.CaptureFixture[str]) -> Iterator[l
     with asyncio.Runner() as runner:
         out = Output()
         dump = LogDump(JsonLines(), out, Wanted(records=True))
-        reader = topics._Reader(dump, brokers, runner, committed=False)  # type: ignore[arg-type]
+        reader = topics.Reader(dump, brokers, runner, committed=False)  # type: ignore[arg-type]
         yield lines
         reader.whole(Partition("orders", 0), None)
         out.flush()
@@ -318,7 +318,7 @@ def test_a_leader_that_has_less_than_it_says_is_not_asked_for_ever(capsys: pytes
         reading(brokers, capsys),
     ):
         pass
-    assert len(brokers.asked) == topics._MOST_STALLED
+    assert len(brokers.asked) == topics.MOST_STALLED
 
 
 def test_following_shows_what_is_added_to_any_partition(broker: FakeBroker) -> None:

@@ -25,7 +25,7 @@ from kipwire.tools.text import print_err, printable_line
 
 FETCHED = 1 << 22
 """Bytes of records that are asked for at once."""
-_MOST_STALLED = 10
+MOST_STALLED = 10
 """Answers in a row with which reading does not go on before the present end."""
 
 
@@ -85,7 +85,7 @@ def dump_topics(
         brokers = Brokers(*cluster, committed=committed)
         try:
             found = [one for named in topics for one in runner.run(brokers.partitions(*named))]
-            reader = _Reader(dump, brokers, runner, committed=committed)
+            reader = Reader(dump, brokers, runner, committed=committed)
             ends = {}
             for partition in found:
                 internal = internal_of(partition.topic, decode_as)
@@ -96,7 +96,7 @@ def dump_topics(
             runner.run(brokers.close())
 
 
-class _Reader:
+class Reader:
     """Reads partitions and dumps them."""
 
     def __init__(self, dump: LogDump, brokers: Brokers, runner: asyncio.Runner, *, committed: bool) -> None:
@@ -167,7 +167,7 @@ class _Reader:
                     return
                 yield item
             stalled = stalled + 1 if reached[0] == before else 0
-            if stalled == _MOST_STALLED:
+            if stalled == MOST_STALLED:
                 reason = f"the leader of {partition} has nothing from offset {before} on, but ends at {end}"
                 raise ReadFailedError(f"{self._brokers.where(partition)}: {reason}")
 
