@@ -1,15 +1,19 @@
-"""The command `kipwire dump`."""
+"""The command `kipwire dump`.
+
+What reads topics, and the settings for it, is imported when topics are read: `kipwire.console.brokers.options` says
+what that saves.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import Any
 
 import click
 
-from kipwire.aio import Address
-from kipwire.console.brokers import BROKER, Settings, broker_options
+from kipwire.console.brokers import BROKER, broker_options
 from kipwire.console.command_line import OneOf, discard_output, fail
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
@@ -21,11 +25,15 @@ from kipwire.console.dump.output import Output, milliseconds
 from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
-from kipwire.console.dump.topics import Cluster, dump_topics, topics_of
 from kipwire.console.dump.values import Decoders, decoder
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.io import no_garbage_collection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
+    from kipwire.console.brokers import Settings
 
 
 class Format(StrEnum):
@@ -100,7 +108,6 @@ class DecodeAs(StrEnum):
     help="Read topics from a cluster, of which this is a broker. The options below are for its connections.",
 )
 @click.option("--committed", is_flag=True, help="Of topics: without control records, open and aborted transactions.")
-@broker_options
 def dump(
     names: Sequence[str],
     records: bool,
@@ -117,7 +124,7 @@ def dump(
     ports: Sequence[int],
     brokers: Address | None,
     committed: bool,
-    settings: Settings,
+    **of_brokers: Any,
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
     if records and summary:
@@ -147,9 +154,11 @@ def dump(
             None if record_key is None else decoder("--record-key", record_key),
             None if value is None else decoder("--value", value),
         )
-        topics = [] if brokers is None else topics_of(names)
         inputs = Inputs()
-        if brokers is None:
+        read_topics: Callable[[LogDump], None] | None = None
+        if brokers is not None:
+            read_topics = _topics(names, _settings(of_brokers), brokers, type_, follow=follow, committed=committed)
+        else:
             inputs = find_inputs(names, type_, out.flush)
             expect_fit(inputs, {name for name, is_given in given.items() if is_given})
     except ValueError as error:
@@ -159,8 +168,8 @@ def dump(
     errors = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
-            if brokers is not None:
-                dump_topics(logs, Cluster(settings, brokers), topics, type_, follow=follow, committed=committed)
+            if read_topics is not None:
+                read_topics(logs)
             else:
                 errors = _captures_and_others(inputs, format_, out, bounds, ports)
                 _logs(inputs, logs, type_, is_followed=follow)
@@ -177,6 +186,23 @@ def dump(
         sys.exit(1)
 
 
+@click.command
+@broker_options
+def _of_brokers(settings: Settings) -> Settings:
+    """The settings for brokers."""
+    return settings
+
+
+dump.params += _of_brokers.params
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    """The settings that the values of their options make."""
+    assert _of_brokers.callback is not None
+    settings: Settings = _of_brokers.callback(**values)
+    return settings
+
+
 def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, until: str | None) -> Bounds:
     first, end = (None if text is None else milliseconds(text) for text in (since, until))
     bounds = Bounds(from_offset, to_offset, first, end)
@@ -185,6 +211,20 @@ def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, u
     if first is not None and end is not None and first >= end:
         raise ValueError(f"--since {since} is not before --until {until}, which is excluded")
     return bounds
+
+
+def _topics(
+    names: Sequence[str], settings: Settings, brokers: Address, decode_as: str | None, *, follow: bool, committed: bool
+) -> Callable[[LogDump], None]:
+    """Make the function that dumps topics.
+
+    Raises:
+        ValueError: a name is none of a topic or a partition.
+    """
+    from kipwire.console.dump.topics import Cluster, dump_topics, topics_of
+
+    cluster, topics = Cluster(settings, brokers), topics_of(names)
+    return lambda dump: dump_topics(dump, cluster, topics, decode_as, follow=follow, committed=committed)
 
 
 def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
