@@ -28,6 +28,7 @@ ORDER = (
     "compatibility",
     "inspect",
     "dump",
+    "pack",
     "call",
     "names",
     "advise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +29,19 @@ def program_of(command: object) -> str:
     return "kipwire" if command in app.commands else "kipgen"
 
 
-def call(*arguments: object, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Done:
+def call(
+    *arguments: object,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stdin: bytes | None = None,
+) -> Done:
     """Call the program that has the command in a folder. What would be a traceback is raised."""
     program = program_of(arguments[0] if arguments else None)
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
+    if stdin is not None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
     monkeypatch.setattr(sys, "path", list(sys.path))  # to which commands add the folder
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")

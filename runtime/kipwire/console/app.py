@@ -13,6 +13,10 @@ app = CommandLine(
             "Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is "
             "damaged.",
         ),
+        "pack": Command(
+            "kipwire.console.pack.command:pack",
+            "Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read.",
+        ),
         "inspect": Command(
             "kipwire.console.inspect.command:inspect",
             "Show what each byte of a message means; exit 1 if the bytes are wrong, and show where.",

@@ -42,13 +42,16 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # (`test_every_byte_of_a_damaged_log_is_a_row_an_error_or_the_tail_of_its_last_segment`), and hostile bytes cost a small
 # multiple of their number (`test_hostile_heads_cost_a_small_multiple_of_their_bytes`).
 #
+# `stream.read_stream` reads a pipe in the same way: it keeps what follows damage in a file, for the searches.
+#
 # Filters. `bounds.Bounds` says which records are wanted, and which batches may have some, by their heads. It trusts a
 # head only where brokers make it true, so no batch with a wanted record is passed over
 # (`test_no_batch_with_wanted_records_is_passed_over`).
 #
 # Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do
 # (`test_batches_are_written_as_java_writes_them`). `checks` refuses before writing what Kafka's builders refuse.
-# `converting` goes from one magic to another, and says what is lost.
+# `converting` goes from one magic to another, and says what is lost; `rebuilding` makes any batch again that a log can
+# have, also such as no builder writes.
 #
 # Above the batches, still without messages of a connection: `control` has control records and transactions,
 # `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the

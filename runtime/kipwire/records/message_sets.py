@@ -261,20 +261,27 @@ def write_message_set(
             raise no_such_timestamp(records, magic)
     is_append_time = timestamp_type == "LogAppendTime"
     if compression == "none":
-        return b"".join(_entry(magic, record, is_append_time) for record in records)
+        return b"".join(entry_bytes(magic, record, is_append_time) for record in records)
     if not records:
         raise EncodeError("RecordBatch", magic, "value", "a compressed entry needs at least one record")
     base_offset = records[0].offset if magic == 1 else 0
-    value = compress(compression, b"".join(_entry(magic, record, is_append_time, base_offset) for record in records))
+    value = compress(
+        compression, b"".join(entry_bytes(magic, record, is_append_time, base_offset) for record in records)
+    )
     if compression == "lz4" and magic == 0:
         value = lz4_to_magic_0(value)
     if max_timestamp is None:
         max_timestamp = max(record.timestamp for record in records)
     wrapper = Record(offset=records[-1].offset, timestamp=max_timestamp, value=value)
-    return _entry(magic, wrapper, is_append_time, codec=_CODECS.index(compression))
+    return entry_bytes(magic, wrapper, is_append_time, codec=_CODECS.index(compression))
 
 
-def _entry(magic: int, record: Record, is_append_time: bool, base_offset: int = 0, codec: int = 0) -> bytes:
+def entry_bytes(magic: int, record: Record, is_append_time: bool, base_offset: int = 0, codec: int = 0) -> bytes:
+    """One entry, whose offset counts from a base offset; with a codec, its value is a compressed set.
+
+    Raises:
+        EncodeError: a value does not fit its field.
+    """
     offset = record.offset - base_offset
     entry = _LAYOUTS[magic](offset=offset, compression_type=codec, key=record.key, value=record.value)
     if isinstance(entry, v1.MessageAndOffset):  # magic 0 has no timestamps

@@ -154,6 +154,16 @@ def records_of(source: Source) -> list[Record]:
     return records
 
 
+def created_timestamps(batch: RecordBatch) -> list[int]:
+    """The timestamps that the producer gave to the records of a batch of magic 2, also if the broker set others.
+
+    Raises:
+        DecodeError: the records are broken.
+    """
+    section = section_of(batch._source)
+    return [record.timestamp for record in read_section(section, batch.base_offset, batch.base_timestamp)]
+
+
 @native.compiled("write_batch")
 def write_batch(
     records: Iterable[Record],

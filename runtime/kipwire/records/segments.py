@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Search, Tail, account
@@ -121,7 +121,7 @@ def read_segment(
 
 
 def read_part(
-    file: BufferedReader,
+    file: BinaryIO,
     name: str,
     *,
     start: int = 0,
@@ -194,7 +194,7 @@ def read_part(
         yield Tail(limit, 0, False)
 
 
-def _reader(file: BufferedReader, largest: int) -> Callable[[int, int], bytes]:
+def _reader(file: BinaryIO, largest: int) -> Callable[[int, int], bytes]:
     """Make a function that reads bytes by position and size, and at most `largest` bytes in advance."""
     chunk, chunk_start, chunk_size = b"", 0, _FIRST_CHUNK
 

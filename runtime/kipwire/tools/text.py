@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-def counted(number: int, noun: str) -> str:
-    """A count with its noun, such as `1 byte` and `3,542 bytes`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """A count with its noun, such as `1 byte` and `3,542 bytes`; `several` is the plural unless that ends with -s."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def left_over(number: int, what: str) -> str:

@@ -36,6 +36,9 @@ def in_order(files: Sequence[ReadableFile], damage: list[str]) -> Iterator[Packe
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
+    if len(files) == 1:  # which may be a stream, to be opened once
+        yield from _readable(files[0], damage)
+        return
     starts = sorted(((_first_time(path), number) for number, path in enumerate(files)), reverse=True)
     active: list[tuple[int, int, Packet, Iterator[Packet]]] = []
     while starts or active:

@@ -20,8 +20,10 @@ Dump = Callable[..., Done]
 def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dump:
     """Calls kipwire dump."""
 
-    def call(*arguments: object) -> Done:
-        return command_line.call("dump", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    def call(*arguments: object, stdin: bytes | None = None) -> Done:
+        return command_line.call(
+            "dump", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys, stdin=stdin
+        )
 
     return call
 

@@ -48,6 +48,9 @@ COMMANDS = {
     "dump a capture": ["dump", "capture"],
     "dump an index of frames": ["dump", "capture/frames.jsonl"],
     "dump frames": ["dump", "capture_of_pipes"],
+    "dump --config": ["dump", "--brokers", "localhost:9", "orders", "--config", "Pipe.bin"],
+    "pack": ["pack", "Pipe.bin", "--out", "new"],
+    "pack into": ["pack", "specs/FooRequest.json", "--out", "Pipe.bin"],
     "call": ["call", "localhost:9", "Metadata", "@Pipe.bin", "--dry-run"],
     "call --config": ["call", "localhost:9", "Metadata", "--config", "Pipe.bin"],
     "call --ca": ["call", "localhost:9", "Metadata", "--ca", "Pipe.bin"],
@@ -119,7 +122,11 @@ def test_every_command_is_here() -> None:
 
 
 def test_what_takes_standard_input_says_so(folder: Path) -> None:
-    for arguments in (["check", "Pipe.json"], ["inspect", "MetadataRequest", "0", "Pipe.bin"]):
+    for arguments in (
+        ["check", "Pipe.json"],
+        ["inspect", "MetadataRequest", "0", "Pipe.bin"],
+        ["dump", "x.pcap"],
+    ):
         text = "is a pipe, a socket or a device, not a file; give a file, or - for standard input"
         assert run(arguments, folder).stderr.decode() == f"{program_of(arguments[0])}: {arguments[-1]} {text}\n"
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
+from kipwire.tools.io import ReadableFile
 from kipwire.traffic.captures import INDEX, PACKED, files_in, open_frames, read_index
 from kipwire.traffic.conversation import REQUEST, RESPONSE, Found
 from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
@@ -25,7 +26,7 @@ class Capture(NamedTuple):
     """One capture."""
 
     path: Path
-    packets: tuple[Path, ...]
+    packets: tuple[ReadableFile, ...]
     """The files of packets that it consists of; empty for one in kipwire's own format."""
 
 

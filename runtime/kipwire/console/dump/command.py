@@ -1,27 +1,39 @@
-"""The command `kipwire dump`."""
+"""The command `kipwire dump`.
+
+What reads topics, and the settings for it, is imported when topics are read: `kipwire.console.brokers.options` says
+what that saves.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from pathlib import Path
+from typing import Any
 
 import click
 
-from kipwire.console.command_line import PATH, OneOf, discard_output, fail
-from kipwire.console.dump.captures import Capture, capture_at
+from kipwire.console.brokers import BROKER, broker_options
+from kipwire.console.command_line import OneOf, discard_output, fail
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
-from kipwire.console.dump.lines import JsonLines, TextLines
-from kipwire.console.dump.log_files import LogFile, find_log_files, within
+from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
+from kipwire.console.dump.json_lines import JsonLines
+from kipwire.console.dump.log_files import within
 from kipwire.console.dump.logs import LogDump, Wanted
 from kipwire.console.dump.output import Output, milliseconds
-from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind_of
+from kipwire.console.dump.partition_files import dump_partition_file
+from kipwire.console.dump.reading import read_input
+from kipwire.console.dump.text_lines import TextLines
+from kipwire.console.dump.values import Decoders, decoder
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
-from kipwire.tools.files import need_file
 from kipwire.tools.io import no_garbage_collection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
+    from kipwire.console.brokers import Settings
 
 
 class Format(StrEnum):
@@ -43,17 +55,17 @@ class DecodeAs(StrEnum):
 
 @click.command
 @click.argument(
-    "paths",
-    metavar="FILE...",
+    "names",
+    metavar="FILE|TOPIC...",
     nargs=-1,
     required=True,
-    type=PATH,
     help="Log segments (.log), snapshots (.checkpoint), folders of partitions; indexes (.index, .timeindex, "
     ".txnindex), snapshots of producers (.snapshot), leader-epoch-checkpoint and the checkpoints of a broker; "
-    "captures of packets (.pcap, .pcapng) or of kipwire's own format.",
+    "captures of packets (.pcap, .pcapng) or of kipwire's own format; - for a log or packets on standard input. With "
+    "--brokers topics: TOPIC, or TOPIC/PARTITION.",
 )
 @click.option("--records", "-r", is_flag=True, help="Show the records under each batch.")
-@click.option("--summary", "-s", is_flag=True, help="Show one line for each log file.")
+@click.option("--summary", "-s", is_flag=True, help="Show one line for each log file or partition.")
 @click.option(
     "--format",
     "-f",
@@ -75,8 +87,12 @@ class DecodeAs(StrEnum):
     "--as",
     "decode_as",
     type=OneOf(DecodeAs),
-    help="The internal topic whose records these are; by default the folder's name says it.",
+    help="The internal topic whose records these are; by default the name of the folder or the topic says it.",
 )
+@click.option(
+    "--value", metavar="MODULE:FUNCTION", help="A function that decodes values: from bytes to what is shown of them."
+)
+@click.option("--record-key", metavar="MODULE:FUNCTION", help="The same for keys.")
 @click.option(
     "--port",
     "ports",
@@ -85,8 +101,15 @@ class DecodeAs(StrEnum):
     metavar="PORT",
     help="Of packets: a port of the brokers.",
 )
+@click.option(
+    "--brokers",
+    type=BROKER,
+    metavar="HOST:PORT",
+    help="Read topics from a cluster, of which this is a broker. The options below are for its connections.",
+)
+@click.option("--committed", is_flag=True, help="Of topics: without control records, open and aborted transactions.")
 def dump(
-    paths: Sequence[Path],
+    names: Sequence[str],
     records: bool,
     summary: bool,
     format_: Format,
@@ -96,58 +119,88 @@ def dump(
     since: str | None,
     until: str | None,
     decode_as: DecodeAs | None,
+    value: str | None,
+    record_key: str | None,
     ports: Sequence[int],
+    brokers: Address | None,
+    committed: bool,
+    **of_brokers: Any,
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
     if records and summary:
         fail("--records shows more than batches and --summary less; give one of them")
     if follow and summary:
         fail("--summary needs the end of a file, and --follow has none; give one of them")
+    if (value or record_key) and not records:
+        fail("--value and --record-key are for records; add --records")
+    if committed and brokers is None:
+        fail("--committed needs what brokers say of transactions; it is for --brokers")
+    if ports and brokers is not None:
+        fail("--port is for captures, and --brokers reads topics")
     type_ = None if decode_as is None else decode_as.value
-    captures: list[Capture] = []
-    logs: list[LogFile] = []
-    others: list[tuple[Path, Kind]] = []
+    out = Output()
+    given = {
+        "--records": records,
+        "--summary": summary,
+        "--follow": follow,
+        "--as": type_ is not None,
+        "offsets": from_offset is not None or to_offset is not None,
+        "times": since is not None or until is not None,
+        "--port": bool(ports),
+    }
     try:
         bounds = _bounds(from_offset, to_offset, since, until)
-        for path in paths:
-            if not path.exists():
-                fail(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
-            need_file(path)
-            kind = kind_of(path)
-            capture = None if kind is not None else capture_at(path)
-            if kind is not None:
-                others.append((path, kind))
-            elif capture is not None:
-                captures.append(capture)
-            else:
-                logs += find_log_files(path, type_)
+        decoders = Decoders(
+            None if record_key is None else decoder("--record-key", record_key),
+            None if value is None else decoder("--value", value),
+        )
+        inputs = Inputs()
+        read_topics: Callable[[LogDump], None] | None = None
+        if brokers is not None:
+            read_topics = _topics(names, _settings(of_brokers), brokers, type_, follow=follow, committed=committed)
+        else:
+            inputs = find_inputs(names, type_, out.flush)
+            expect_fit(inputs, {name for name, is_given in given.items() if is_given})
     except ValueError as error:
         fail(str(error))
-    if captures and (records or summary or follow or decode_as or from_offset is not None or to_offset is not None):
-        fail(f"{captures[0].path} is a capture; --records, --summary, --follow, --as and offsets are for logs")
-    if others and (records or summary or follow or decode_as or ports or bounds != Bounds()):
-        fail(f"{others[0][0]} is {others[0][1].what}, which is shown whole; give it without options but --format")
-    if logs and ports:
-        fail(f"{logs[0].path} is a log; --port is for captures")
-    out = Output()
+    lines = JsonLines(decoders) if format_ is Format.JSON else TextLines(decoders)
+    logs = LogDump(lines, out, Wanted(bounds if bounds != Bounds() else None, records, summary))
     errors = 0
-    wanted = Wanted(bounds if bounds != Bounds() else None, records, summary)
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
-            errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in others)
-            errors += _captures(captures, format_, out, bounds, ports)
-            errors += _logs(logs, format_, out, wanted, type_, follow)
+            if read_topics is not None:
+                read_topics(logs)
+            else:
+                errors = _captures_and_others(inputs, format_, out, bounds, ports)
+                _logs(inputs, logs, type_, is_followed=follow)
         out.flush()
     except BrokenPipeError:
         discard_output()
-    except KipwireError as error:  # an extra is missing
+    except KipwireError as error:  # an extra is missing, or a broker cannot be reached
         out.flush()
         fail(str(error))
     except KeyboardInterrupt:
         out.flush()
         raise
-    if errors:
+    if errors or logs.errors:
         sys.exit(1)
+
+
+@click.command
+@broker_options
+def _of_brokers(settings: Settings) -> Settings:
+    """The settings for brokers."""
+    return settings
+
+
+dump.params += _of_brokers.params
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    """The settings that the values of their options make."""
+    assert _of_brokers.callback is not None
+    settings: Settings = _of_brokers.callback(**values)
+    return settings
 
 
 def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, until: str | None) -> Bounds:
@@ -160,23 +213,33 @@ def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, u
     return bounds
 
 
-def _captures(captures: list[Capture], format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
-    """Dump captures; how many errors there are."""
-    if not captures:
-        return 0
+def _topics(
+    names: Sequence[str], settings: Settings, brokers: Address, decode_as: str | None, *, follow: bool, committed: bool
+) -> Callable[[LogDump], None]:
+    """Make the function that dumps topics.
+
+    Raises:
+        ValueError: a name is none of a topic or a partition.
+    """
+    from kipwire.console.dump.topics import Cluster, dump_topics, topics_of
+
+    cluster, topics = Cluster(settings, brokers), topics_of(names)
+    return lambda dump: dump_topics(dump, cluster, topics, decode_as, follow=follow, committed=committed)
+
+
+def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
+    """Dump captures and files beside segments; how many errors there are."""
+    errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in inputs.others)
     line = json_line if format_ is Format.JSON else text_line
-    return sum(dump_capture(capture, line, out, bounds, ports) for capture in captures)
+    return errors + sum(dump_capture(capture, line, out, bounds, ports) for capture in inputs.captures)
 
 
-def _logs(
-    files: list[LogFile], format_: Format, out: Output, wanted: Wanted, decode_as: str | None, is_followed: bool
-) -> int:
-    """Dump logs; how many errors there are."""
-    if not files:
-        return 0
-    dump = LogDump(JsonLines() if format_ is Format.JSON else TextLines(), out, wanted)
-    ends = {file.path.parent: (file, 0) for file in files}  # the last segment of each log
-    for file in within(files, wanted.bounds) if wanted.bounds else files:
+def _logs(inputs: Inputs, dump: LogDump, decode_as: str | None, *, is_followed: bool) -> None:
+    bounds = dump.wanted.bounds
+    for stream in inputs.streams:
+        dump.items(stream.file.log, read_input(stream.ahead, grows=stream.grows, bounds=bounds))
+    ends = {file.path.parent: (file, 0) for file in inputs.logs}  # the last segment of each log
+    for file in within(inputs.logs, bounds) if inputs.logs and bounds else inputs.logs:
         try:
             position = dump.whole(file)
         except FileNotFoundError:  # the broker has removed it since the folder was listed
@@ -185,6 +248,5 @@ def _logs(
             position = 0
         if ends[file.path.parent][0] == file:
             ends[file.path.parent] = file, position
-    if is_followed:
+    if is_followed and ends:
         follow_logs(dump, ends.values(), decode_as)
-    return dump.errors

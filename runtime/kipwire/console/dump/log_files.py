@@ -19,14 +19,36 @@ from kipwire.records.names import (
     snapshot_end_of,
 )
 from kipwire.tools.io import files_below
+from kipwire.tools.text import printable_line
 from kipwire.traffic.captures import INDEX, PACKED
 
 _HEAD = Struct(">8xi4xB")
 """Of a batch of each format: its size after the offset, and after what differs the number of the format."""
+HEAD_BYTES = _HEAD.size
 _NEWEST_MAGIC = 2
+
+STANDARD_INPUT = Path("-")
+"""The path that means it on a command line."""
 
 RAW = "none"
 """Instead of a topic: records are shown as they are."""
+
+
+class Log(NamedTuple):
+    """A log as its lines name it."""
+
+    name: str
+    """For people, on one line."""
+    what: str
+    """Such as `orders partition 0 from offset 0`."""
+    source: dict[str, str]
+    """For programs: the name and the value of what says where it is."""
+    topic: str | None
+    partition: int | None
+    internal: str | None
+    """The internal topic whose records these are, so that they are decoded; None if they are shown as they are."""
+    has_positions: bool = True
+    """True if batches have a position in something that can be looked at."""
 
 
 class LogFile(NamedTuple):
@@ -41,7 +63,20 @@ class LogFile(NamedTuple):
     snapshot_end: SnapshotEnd | None
     """By the name of a snapshot."""
     internal: str | None
-    """The internal topic whose records these are, so that they are decoded; None if they are shown as they are."""
+    """As in `Log`."""
+
+    @property
+    def log(self) -> Log:
+        """The log in it."""
+        name = "standard input" if self.path == STANDARD_INPUT else printable_line(str(self.path))
+        return Log(name, self._what, {"file": str(self.path)}, self.topic, self.partition, self.internal)
+
+    @property
+    def _what(self) -> str:
+        where = "a log" if self.topic is None else f"{self.topic} partition {self.partition}"
+        if self.snapshot_end is not None:
+            return f"snapshot of {where} before offset {self.snapshot_end.end_offset}, epoch {self.snapshot_end.epoch}"
+        return where if self.base_offset is None else f"{where} from offset {self.base_offset}"
 
 
 def log_file(path: Path, decode_as: str | None) -> LogFile:
@@ -53,12 +88,21 @@ def log_file(path: Path, decode_as: str | None) -> LogFile:
     """
     partition = partition_of(path.absolute().parent.name)
     topic, number = partition or (None, None)
-    internal = topic if decode_as is None else None if decode_as == RAW else decode_as
     if decode_as is None and topic is None and path.suffix == SNAPSHOT:
-        internal = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
-    if internal not in INTERNAL_TOPICS:
-        internal = None
+        decode_as = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
+    internal = internal_of(topic, decode_as)
     return LogFile(path, topic, number, base_offset_of(path.name), snapshot_end_of(path.name), internal)
+
+
+def internal_of(topic: str | None, decode_as: str | None) -> str | None:
+    """The internal topic that records are decoded as; None if they are shown as they are.
+
+    Args:
+        topic: that of the records; None if it is not known.
+        decode_as: an internal topic, or `RAW`; None: by the topic.
+    """
+    internal = topic if decode_as is None else decode_as
+    return internal if internal in INTERNAL_TOPICS else None
 
 
 def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
@@ -78,7 +122,9 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
                 f"00000000000000000000{SEGMENT}, a.pcap, or {INDEX} (plain or {PACKED})"
             )
         return found
-    if path.suffix not in (SEGMENT, SNAPSHOT) and not _begins_as_a_log(path):
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if path.suffix not in (SEGMENT, SNAPSHOT) and not begins_as_a_log(head):
         raise ValueError(
             f"{path} is no log: it does not begin with a batch, and its name says nothing; give a log segment, such as "
             f"00000000000000000000{SEGMENT}, a folder of a partition or a capture"
@@ -86,13 +132,11 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
     return [log_file(path, decode_as)]
 
 
-def _begins_as_a_log(path: Path) -> bool:
-    """Whether the first bytes of a file are those of a batch of any format, or of none yet."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size:
+def begins_as_a_log(head: bytes) -> bool:
+    """Decide whether the first `HEAD_BYTES` bytes of a file are those of a batch of any format, or of none yet."""
+    if len(head) < HEAD_BYTES:
         return not head.strip(b"\0")
-    size, magic = _HEAD.unpack(head)
+    size, magic = _HEAD.unpack_from(head)
     return bool(size > 0 and magic <= _NEWEST_MAGIC)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
-from kipwire.console.command_line import one_line
-from kipwire.console.dump.log_files import LogFile
+from kipwire.console.dump.log_files import Log, LogFile
 from kipwire.console.dump.output import Output
 from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
 from kipwire.model.errors import DecodeError
@@ -21,11 +21,15 @@ _AT_ONCE = 1024
 class Lines(Protocol):
     """Makes the lines of a format; each text ends with the end of a line, or is empty."""
 
-    def file(self, file: LogFile, size: int) -> str: ...
+    def turn_to(self, log: Log) -> None: ...
+    def heading(self, log: Log, size: int | None) -> str: ...
     def batch(self, batch: RecordBatch) -> str: ...
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]: ...
-    def damage(self, file: LogFile, damage: Damage) -> str: ...
-    def summary(self, file: LogFile, summary: Summary) -> str: ...
+    def damage(self, log: Log, damage: Damage) -> str: ...
+    def summary(self, log: Log, summary: Summary) -> str: ...
+
+
+Item = RecordBatch | Damage | Tail
 
 
 @dataclass(frozen=True)
@@ -42,48 +46,72 @@ class Wanted:
 
 @dataclass
 class LogDump:
-    """Log files that are dumped one after the other."""
+    """Logs that are dumped one after the other."""
 
     lines: Lines
     out: Output
     wanted: Wanted
-    errors: int = field(default=0)
+    errors: int = 0
     """How many were found so far."""
+    _shown: Log | None = None
+    """What the last lines were of."""
 
     def whole(self, file: LogFile) -> int:
         """Dump a file; return where its next batch will start."""
-        text = self.lines.file(file, file.path.stat().st_size)
-        if self.wanted.summary:
-            return self._summary(file)
-        self.out.write(text)
-        position, tail = self._part(file, 0)
-        if tail is not None and tail.size:
-            self._say_tail(file, tail)
-        return position
+        size = file.path.stat().st_size
+        return self.items(file.log, read_file(file.path, 0, self.wanted.bounds), size)
 
     def part(self, file: LogFile, start: int) -> int:
         """Dump the batches of a file from a position on; return where its next batch will start."""
-        return self._part(file, start)[0]
+        return self.more(file.log, read_file(file.path, start, self.wanted.bounds), start)
 
-    def _part(self, file: LogFile, start: int) -> tuple[int, Tail | None]:
+    def items(self, log: Log, items: Iterable[Item], size: int | None = None) -> int:
+        """Dump what was read from the start of a log; return where its next batch will start.
+
+        Args:
+            log: it.
+            items: its batches, and what is between them and after them.
+            size: bytes that it has; None if only its end says so.
+        """
+        self.lines.turn_to(log)
+        self._shown = log
+        if self.wanted.summary:
+            position, tail = self._summary(log, items, size)
+        else:
+            self.out.write(self.lines.heading(log, size))
+            position, tail = self._batches(log, items, 0)
+        if tail is not None and tail.size:
+            self._say_tail(log, tail)
+        return position
+
+    def more(self, log: Log, items: Iterable[Item], start: int) -> int:
+        """Dump what was added to a log from a position on; return where its next batch will start."""
+        if log != self._shown:
+            self.lines.turn_to(log)
+            before, self._shown = self._shown, log
+            if before is None or (before.topic, before.partition) != (log.topic, log.partition):
+                self.out.write(self.lines.heading(log, None))
+        return self._batches(log, items, start)[0]
+
+    def _batches(self, log: Log, items: Iterable[Item], start: int) -> tuple[int, Tail | None]:
         position = start
         line, write, has_records = self.lines.batch, self.out.write, self.wanted.records
-        for item in read_file(file.path, start, self.wanted.bounds):
+        for item in items:
             if isinstance(item, Tail):
                 return item.position, item
             if isinstance(item, Damage):
-                self._report(file, item)
+                self._report(log, item)
                 continue
             position = item.position + item.size
             try:
                 write(line(item))
                 if has_records:
-                    self._records(file, item)
+                    self._records(log, item)
             except DecodeError as error:
-                self._report(file, damage_of(error, file.path, item.position))
+                self._report(log, self._damage(log, item, error))
         return position, None
 
-    def _records(self, file: LogFile, batch: RecordBatch) -> None:
+    def _records(self, log: Log, batch: RecordBatch) -> None:
         records, bounds = batch.records, self.wanted.bounds
         if bounds is not None:
             records = [record for record in records if bounds.has(record)]
@@ -93,48 +121,58 @@ class LogDump:
             self.out.write(text)
             errors += wrong
         if errors:
-            self._report_records(file, batch, errors)
+            self._report_records(log, batch, errors)
 
-    def _summary(self, file: LogFile) -> int:
-        summary = Summary(file.path.stat().st_size)
-        position, tail = 0, None
-        for item in read_file(file.path, 0, self.wanted.bounds):
+    def _summary(self, log: Log, items: Iterable[Item], size: int | None) -> tuple[int, Tail | None]:
+        summary = Summary(size or 0)
+        position, tail, seen = 0, None, 0
+        for item in items:
             if isinstance(item, Tail):
                 position, tail = item.position, item
                 continue
             if isinstance(item, Damage):
                 summary.errors += 1
-                self._report(file, item)
+                self._report(log, item)
                 continue
             position = item.position + item.size
+            seen += item.size
             try:
                 summary.add(item)
             except DecodeError as error:
                 summary.errors += 1
-                self._report(file, damage_of(error, file.path, item.position))
-        self.out.write(self.lines.summary(file, summary))
-        if tail is not None and tail.size:
-            self._say_tail(file, tail)
-        return position
+                self._report(log, self._damage(log, item, error))
+        if size is None:
+            summary.size = position + (tail.size if tail is not None else 0) if log.has_positions else seen
+        self.out.write(self.lines.summary(log, summary))
+        return position, tail
 
-    def _report(self, file: LogFile, damage: Damage) -> None:
+    def _damage(self, log: Log, batch: RecordBatch, error: DecodeError) -> Damage:
+        damage = damage_of(error, batch.position)
+        if log.has_positions:
+            return damage
+        return damage._replace(
+            position=-1, at=-1, reason=f"batch that ends at offset {batch.last_offset}: {damage.path}: {damage.reason}"
+        )
+
+    def _report(self, log: Log, damage: Damage) -> None:
         self.errors += 1
-        self.out.write(self.lines.damage(file, damage))
+        self.out.write(self.lines.damage(log, damage))
         self.out.flush()
         what = f"{damage.path} at byte {damage.at}: " if damage.path else ""
         end = f"; {damage.lost}" if damage.lost else ""
-        text = f"batch at byte {damage.position}: {what}{damage.reason}{end}"
-        print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
+        where = f"batch at byte {damage.position}: {what}" if log.has_positions else ""
+        print_err(("error: ", "red"), f"{log.name}: {where}{damage.reason}{end}")
 
-    def _report_records(self, file: LogFile, batch: RecordBatch, errors: int) -> None:
+    def _report_records(self, log: Log, batch: RecordBatch, errors: int) -> None:
         self.errors += errors
         self.out.flush()
-        text = f"batch at byte {batch.position}: {counted(errors, 'record')} of it cannot be decoded"
-        print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
+        where = f"byte {batch.position}" if log.has_positions else f"offset {batch.base_offset}"
+        text = f"batch at {where}: {counted(errors, 'record')} of it cannot be decoded"
+        print_err(("error: ", "red"), f"{log.name}: {text}")
 
-    def _say_tail(self, file: LogFile, tail: Tail) -> None:
-        """Say what follows the last whole batch of a file that more may be added to."""
+    def _say_tail(self, log: Log, tail: Tail) -> None:
+        """Say what follows the last whole batch of a log that more may be added to."""
         self.out.flush()
         where = f"{counted(tail.size, 'zero byte' if tail.is_zeros else 'byte')} from byte {tail.position} on"
         what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
-        print_err((f"{one_line(file.path)}: {where}: {what}", "yellow"))
+        print_err((f"{log.name}: {where}: {what}", "yellow"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,10 @@ from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
 from kipwire.records.accounting import Tail
 from kipwire.records.segments import may_grow, read_part
+from kipwire.records.stream import Ahead, read_stream
 
+_NAME = ""
+"""In errors of those who read: who shows them says which log it is."""
 _BATCH = re.compile(r"batches\[\d+\]\.?")
 
 
@@ -37,17 +40,32 @@ def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordB
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        for item in read_part(file, str(path), start=start, grows=may_grow(path), bounds=bounds):
-            if isinstance(item, accounting.Damage):
-                yield damage_of(item.error, path, item.position, "" if item.is_batch else item.lost)
-            else:
-                yield item
+        yield from described(read_part(file, _NAME, start=start, grows=may_grow(path), bounds=bounds))
 
 
-def damage_of(error: DecodeError, path: Path, position: int, lost: str = "") -> Damage:
+def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
+    """Read the same of a stream, from its first byte on.
+
+    Raises:
+        OSError: as `read_stream`.
+    """
+    return described(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
+
+
+def described(
+    items: Iterable[RecordBatch | accounting.Damage | Tail],
+) -> Iterator[RecordBatch | Damage | Tail]:
+    """The same, with damage as it is shown."""
+    for item in items:
+        if isinstance(item, accounting.Damage):
+            yield damage_of(item.error, item.position, "" if item.is_batch else item.lost)
+        else:
+            yield item
+
+
+def damage_of(error: DecodeError, position: int, lost: str = "") -> Damage:
     """Describe the error about a batch, without the number of the batch, which nobody could look up."""
-    reason = error.reason.removesuffix(f" (in {path})")
-    return Damage(position, error.offset, _BATCH.sub("", error.path, count=1), reason, lost)
+    return Damage(position, error.offset, _BATCH.sub("", error.path, count=1), error.reason, lost)
 
 
 class Summary:

@@ -1,0 +1,97 @@
+"""The files that a command line names, by kind, and which options go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kipwire.console.dump.captures import Capture, capture_at
+from kipwire.console.dump.log_files import STANDARD_INPUT, LogFile, find_log_files
+from kipwire.console.dump.partition_files import Kind, kind_of
+from kipwire.console.dump.standard_input import LogStream, open_standard_input
+from kipwire.tools.files import need_file
+
+
+@dataclass
+class Inputs:
+    """What is to be dumped."""
+
+    captures: list[Capture] = field(default_factory=list)
+    logs: list[LogFile] = field(default_factory=list)
+    streams: list[LogStream] = field(default_factory=list)
+    """The log on standard input, if there is one."""
+    others: list[tuple[Path, Kind]] = field(default_factory=list)
+    """Files beside segments."""
+
+
+def find_inputs(names: Collection[str], decode_as: str | None, before_waiting: Callable[[], None]) -> Inputs:
+    """Look what is at each path.
+
+    Args:
+        names: of files and folders; `-` is standard input.
+        decode_as: as for `log_file`.
+        before_waiting: as for `open_standard_input`.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: there is nothing, or nothing that can be dumped.
+    """
+    found = Inputs()
+    if list(names).count(str(STANDARD_INPUT)) > 1:
+        raise ValueError("standard input can be read once; give - once")
+    for name in names:
+        path = Path(name)
+        if name == str(STANDARD_INPUT):
+            _add_standard_input(found, decode_as, before_waiting)
+            continue
+        if not path.exists():
+            raise ValueError(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
+        try:
+            need_file(path)
+        except OSError as error:
+            raise ValueError(f"{path} {error.strerror}; give a file, or - for standard input") from None
+        kind = kind_of(path)
+        capture = None if kind is not None else capture_at(path)
+        if kind is not None:
+            found.others.append((path, kind))
+        elif capture is not None:
+            found.captures.append(capture)
+        else:
+            found.logs += find_log_files(path, decode_as)
+    return found
+
+
+def _add_standard_input(found: Inputs, decode_as: str | None, before_waiting: Callable[[], None]) -> None:
+    opened = open_standard_input(before_waiting, decode_as)
+    if isinstance(opened, Capture):
+        found.captures.append(opened)
+    else:
+        found.streams.append(opened)
+
+
+def expect_fit(found: Inputs, given: Collection[str]) -> None:
+    """Check that the options go with what is dumped.
+
+    Args:
+        found: what is dumped.
+        given: the options that were given, such as `--records`; `offsets` and `times` for those of bounds.
+
+    Raises:
+        ValueError: one of them does not.
+    """
+    if found.captures and set(given) - {"times", "--port"}:
+        what = _name(found.captures[0].path)
+        raise ValueError(f"{what} is a capture; --records, --summary, --follow, --as and offsets are for logs")
+    if found.others and given:
+        path, kind = found.others[0]
+        raise ValueError(f"{path} is {kind.what}, which is shown whole; give it without options but --format")
+    logs = [log.path for log in found.logs] + [stream.file.path for stream in found.streams]
+    if logs and "--port" in given:
+        raise ValueError(f"{_name(logs[0])} is a log; --port is for captures")
+    if found.streams and "--follow" in given:
+        raise ValueError("standard input is shown as it comes, to its end; --follow is for files")
+
+
+def _name(path: Path) -> str:
+    return "standard input" if path == STANDARD_INPUT else str(path)

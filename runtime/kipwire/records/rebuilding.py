@@ -1,0 +1,124 @@
+"""Batches made again from their heads and their records, also such as no builder would make, but logs have.
+
+What was not compressed has the same bytes again, up to what nothing reads: the attributes of records, and varints that
+are longer than they need to be. Compressed bytes depend on the codec; what they decompress to is the same. Of a
+compressed entry of magic 0 or 1, its key is not there again, and neither are timestamps that a broker has overruled.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kipwire.codec.checksums import crc32, crc32c
+from kipwire.model.errors import EncodeError
+from kipwire.records.checks import MAX_ITEMS
+from kipwire.records.compression import COMPRESSIONS, compress, lz4_to_magic_0
+from kipwire.records.heads import (
+    BATCH_START,
+    COMPRESSION,
+    COVERED,
+    FORMATS,
+    LOG_APPEND_TIME,
+    SIZE_END,
+)
+from kipwire.records.message_sets import entry_bytes
+from kipwire.records.model import Record
+from kipwire.records.names import HIGHEST_INT32
+from kipwire.records.sections import write_section
+
+
+class BatchHead(NamedTuple):
+    """The head of a batch, with the names of `RecordBatch`; each number fits its field."""
+
+    magic: int
+    attributes: int
+    """All flags, and bits without meaning."""
+    base_offset: int
+    last_offset: int
+    base_timestamp: int
+    max_timestamp: int
+    partition_leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+    @property
+    def codec(self) -> int:
+        """The number of the compression."""
+        return self.attributes & COMPRESSION
+
+    @property
+    def is_append_time(self) -> bool:
+        """True if the broker has set the timestamp of all records; magic 0 has none."""
+        return self.magic > 0 and self.attributes & LOG_APPEND_TIME != 0
+
+
+def rebuilt_batch(head: BatchHead, records: list[Record]) -> bytes:
+    """A batch of any magic, with the right checksum.
+
+    Args:
+        head: everything but the size, the checksum and the count of the records, which follow from them.
+        records: with the timestamps that their producer gave them, also if the broker has set others.
+
+    Raises:
+        EncodeError: the records do not fit the head, or there is no such compression.
+        MissingExtraError: the codec needs cramjam, which is not installed.
+    """
+    if head.codec >= len(COMPRESSIONS) - (head.magic < len(FORMATS) - 1):
+        raise EncodeError("RecordBatch", head.magic, "attributes", f"magic {head.magic} has no codec {head.codec}")
+    if len(records) > MAX_ITEMS:
+        raise EncodeError("RecordBatch", head.magic, "records", f"are more than {MAX_ITEMS:,}, which no reader takes")
+    return _record_batch(head, records) if head.magic == len(FORMATS) - 1 else _entry(head, records)
+
+
+def _record_batch(head: BatchHead, records: list[Record]) -> bytes:
+    last_offset_delta = head.last_offset - head.base_offset
+    if not -HIGHEST_INT32 - 1 <= last_offset_delta <= HIGHEST_INT32:
+        reason = f"{head.last_offset} is too far from the base offset, {head.base_offset}"
+        raise EncodeError("RecordBatch", head.magic, "last_offset", reason)
+    section = write_section(records, head.base_offset, head.base_timestamp)
+    body = COVERED.pack(
+        head.attributes,
+        last_offset_delta,
+        head.base_timestamp,
+        head.max_timestamp,
+        head.producer_id,
+        head.producer_epoch,
+        head.base_sequence,
+        len(records),
+    ) + compress(COMPRESSIONS[head.codec], section)
+    size = FORMATS[head.magic].attributes - SIZE_END + len(body)
+    return BATCH_START.pack(head.base_offset, size, head.partition_leader_epoch, head.magic, crc32c(body)) + body
+
+
+def _entry(head: BatchHead, records: list[Record]) -> bytes:
+    """An entry of a message set, which is one message, or a compressed set of them."""
+    magic, is_append_time = head.magic, head.is_append_time
+    if not head.codec:
+        if len(records) != 1:
+            reason = f"a message of magic {magic} that is not compressed is one record, not {len(records)}"
+            raise EncodeError("RecordBatch", magic, "records", reason)
+        return _with_attributes(head, entry_bytes(magic, records[0], is_append_time))
+    if not records:
+        raise EncodeError("RecordBatch", magic, "records", "a compressed entry needs at least one record")
+    first, last = records[0].offset, records[-1].offset
+    # As in `message_sets`: offsets inside are relative since magic 1, unless the entry does not have that of the last.
+    is_relative = magic > 0 and first >= 0 and head.last_offset >= last
+    inner = [entry_bytes(magic, record, is_append_time, first if is_relative else 0) for record in records]
+    compression = COMPRESSIONS[head.codec]
+    value = compress(compression, b"".join(inner))
+    if compression == "lz4" and magic == 0:
+        value = lz4_to_magic_0(value)
+    offset = min(head.last_offset, last) if magic else head.last_offset
+    wrapper = Record(offset=offset, timestamp=head.base_timestamp, value=value)
+    return _with_attributes(head, entry_bytes(magic, wrapper, is_append_time, codec=head.codec))
+
+
+def _with_attributes(head: BatchHead, entry: bytes) -> bytes:
+    """The entry with bits in its attributes that have no meaning, and the checksum of that."""
+    form = FORMATS[head.magic]
+    attributes = head.attributes.to_bytes(1, "big", signed=True)
+    if entry[form.attributes : form.attributes + 1] == attributes:
+        return entry
+    covered = entry[form.crc + 4 : form.attributes] + attributes + entry[form.attributes + 1 :]
+    return entry[: form.crc] + crc32(covered).to_bytes(4, "big") + covered

@@ -1,0 +1,187 @@
+"""Log segments that come through a pipe: read once, from start to end, with one batch in memory.
+
+As long as batches are whole, or end where their heads say, nothing is kept. To find out what other bytes are,
+`accounting` has to look at those after them more than once. So from there on the rest of the stream goes to a temporary
+file, and is read like any segment. That file has at most `MOST_KEPT` bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from tempfile import TemporaryFile
+from typing import IO, BinaryIO, cast
+
+from kipwire.model.errors import DecodeError
+from kipwire.records.accounting import Damage, Tail, head_of
+from kipwire.records.bounds import HEAD_BYTES, Bounds
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
+from kipwire.records.heads import HEAD, RECORDS, SIZE_END
+from kipwire.records.model import RecordBatch
+from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
+from kipwire.records.segments import read_part
+
+MOST_KEPT = 2**31 - 1
+"""Bytes that are kept in a temporary file at most: no segment has more."""
+
+_ENDLESS = 2**62
+"""More bytes than any stream has: the end is not known before it is there."""
+_CHUNK, _LARGEST_READ = 1 << 16, 1 << 20
+
+
+class Ahead:
+    """The bytes of a stream from some position on; those before it are forgotten."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        """Take a function that reads some bytes, at most as many as it is asked for, and none at the end."""
+        self.end = 0
+        """The bytes that were read so far."""
+        self._read = read
+        self._chunk = b""
+        self._start = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory."""
+        return len(self._chunk)
+
+    def take(self, position: int, size: int) -> bytes:
+        """The bytes at a position; fewer if the stream ends before. What is before the position is forgotten."""
+        at = position - self._start
+        if at + size > len(self._chunk):
+            self._go_on(position, size)
+            at = 0
+        return self._chunk[at : at + size]
+
+    def rest(self, position: int) -> Iterator[bytes]:
+        """All bytes from a position on that was not forgotten."""
+        self.take(position, 0)
+        yield self._chunk[position - self._start :]
+        while chunk := self._read(_CHUNK):
+            yield chunk
+
+    def _go_on(self, position: int, size: int) -> None:
+        parts = [self._chunk[position - self._start :]]
+        while self.end < position + size and (part := self._read(max(_CHUNK, min(size, _LARGEST_READ)))):
+            parts.append(part[max(0, position - self.end) :])
+            self.end += len(part)
+        self._chunk, self._start = b"".join(parts), position
+
+
+def read_stream(
+    ahead: Ahead, name: str, *, grows: bool = True, bounds: Bounds | None = None
+) -> Iterator[RecordBatch | Damage | Tail]:
+    """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
+
+    Args:
+        ahead: its bytes, from the first one on.
+        name: the stream in errors.
+        grows: true if it may end as a live segment does; then the last item is its tail, even without a byte.
+        bounds: as for `read_segment`.
+
+    Yields:
+        Batches, damage, and the tail, at positions from the start of the stream on.
+
+    Raises:
+        OSError: it cannot be read, or what follows damage cannot be kept in a temporary file.
+    """
+    rules = rules_of("kafka", MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
+    cursor = Cursor(0)
+    last = 0
+
+    def take(position: int, size: int) -> bytes:
+        nonlocal last
+        data = ahead.take(position, size)
+        if data:
+            last = position
+        return data
+
+    while True:
+        error = None
+        batches = batches_in(
+            take,
+            cursor,
+            _ENDLESS,
+            rules,
+            check_crcs=True,
+            max_batch_size=MAX_BATCH_SIZE,
+            file=name,
+            bounds=None if bounds is None else _Patient(*bounds),
+        )
+        try:
+            yield from batches
+        except DecodeError as caught:
+            error = caught
+        end = None if error is None else _believed_end(ahead, cursor.position)
+        if error is None or end is None:
+            break
+        yield Damage(cursor.position, end, error, True)
+        cursor = Cursor(end, cursor.number + 1)
+    if cursor.position > ahead.end:  # its end was passed over with the last batch, which is out of bounds
+        cursor = Cursor(last, cursor.number - 1)
+        if grows:
+            yield Tail(last, ahead.end - last, False)
+        else:
+            reason = f"the batch goes beyond byte {ahead.end}, where it has to end; copy the file again"
+            yield Damage(last, ahead.end, error_at((cursor.number, last, name), 2, "", 0, reason), False)
+        return
+    yield from _rest(ahead, cursor, name, grows=grows, bounds=bounds)
+
+
+class _Patient(Bounds):
+    """Bounds that pass over no batch whose head is cut off: the end of a stream is not known before it is there."""
+
+    __slots__ = ()
+
+    def may_have(self, head: bytes) -> bool:
+        """Decide as `Bounds` does, if all that is needed is there."""
+        _, size, _, _ = HEAD.unpack_from(head)
+        return len(head) < min(size + SIZE_END, HEAD_BYTES) or super().may_have(head)
+
+
+def _believed_end(ahead: Ahead, position: int) -> int | None:
+    """The end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
+    head = head_of(ahead.take(position, RECORDS), position)
+    if head is None or head.size > MAX_BATCH_SIZE:
+        return None
+    following = head_of(ahead.take(position, head.size + RECORDS)[head.size :], head.end)
+    if following is None or following.size > MAX_BATCH_SIZE:
+        return None
+    size = head.size + following.size
+    return head.end if len(ahead.take(position, size)) == size else None
+
+
+def _rest(
+    ahead: Ahead, cursor: Cursor, name: str, *, grows: bool, bounds: Bounds | None
+) -> Iterator[RecordBatch | Damage | Tail]:
+    position = cursor.position
+    if not ahead.take(position, 1):
+        if grows:
+            yield Tail(position, 0, False)
+        return
+    with TemporaryFile(prefix="kipwire-") as kept:
+        more = False
+        for chunk in ahead.rest(position):
+            more = kept.tell() + len(chunk) > MOST_KEPT
+            if more:
+                break
+            kept.write(chunk)
+        end = position + kept.tell()
+        yield from read_part(
+            cast("BinaryIO", _Moved(kept, position)), name, start=position, grows=grows and not more, bounds=bounds
+        )
+    if more:
+        reason = f"more than {MOST_KEPT:,} bytes follow what is no batch, and are not read; save them to a file"
+        yield Damage(end, end + 1, error_at((cursor.number, end, name), 2, "", 0, reason), False)
+
+
+class _Moved:
+    """A file whose first byte has another position than 0."""
+
+    def __init__(self, file: IO[bytes], start: int) -> None:
+        self._file = file
+        self._start = start
+        self.read = file.read
+
+    def seek(self, position: int, whence: int = os.SEEK_SET) -> int:
+        return self._start + self._file.seek(position - self._start if whence == os.SEEK_SET else position, whence)
