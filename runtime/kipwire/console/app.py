@@ -13,6 +13,10 @@ app = CommandLine(
             "Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is "
             "damaged.",
         ),
+        "tap": Command(
+            "kipwire.console.tap.command:tap",
+            "Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged.",
+        ),
         "inspect": Command(
             "kipwire.console.inspect.command:inspect",
             "Show what each byte of a message means; exit 1 if the bytes are wrong, and show where.",

@@ -102,9 +102,13 @@ def print_err(*parts: Part) -> None:
     _print(sys.stderr, parts)
 
 
+def styled_line(parts: Iterable[Part], *, coloured: bool, one_line: bool = False) -> str:
+    """A line with its end; control characters are shown as escapes, with `one_line` also ends of lines and tabs."""
+    return "".join(_styled(part, coloured, one_line) for part in parts) + "\n"
+
+
 def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
-    coloured = has_colour(stream)
-    line = "".join(_styled(part, coloured) for part in parts) + "\n"
+    line = styled_line(parts, coloured=has_colour(stream))
     try:
         stream.write(line)
     except UnicodeEncodeError:
@@ -113,9 +117,9 @@ def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
     stream.flush()
 
 
-def _styled(part: Part, coloured: bool) -> str:
+def _styled(part: Part, coloured: bool, one_line: bool) -> str:
     text, style = (part, "") if isinstance(part, str) else part
-    shown = printable_text(text)
+    shown = printable_line(text) if one_line else printable_text(text)
     if not coloured or not style:
         return shown
     return f"\x1b[{';'.join(STYLES[one] for one in style.split())}m{shown}\x1b[0m"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from io import BufferedReader
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from kipwire.tools.io import ReadableFile
 from kipwire.traffic.connection import Connection
 from kipwire.traffic.conversation import Found
-from kipwire.traffic.packet_files import Packet
+from kipwire.traffic.packet_files import Packet, packets_in
 from kipwire.traffic.packet_headers import Segment, Unreadable, port, segment_of
-from kipwire.traffic.rotation import in_order
+from kipwire.traffic.rotation import in_order, readable_packets
 
 MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
@@ -59,6 +61,20 @@ def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> I
     return _Capture(ports, WHOLE).found_in(files)
 
 
+def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collection[int] = ()) -> Iterator[Found]:
+    """The same in packets that arrive, each frame as soon as its last byte is there.
+
+    Args:
+        stream: pcap or pcapng; it is closed at its end.
+        name: what errors call it.
+        ports: as for `find_frames`.
+
+    Raises:
+        CaptureError: it is neither pcap nor pcapng.
+    """
+    return _Capture(ports, WHOLE).found_among(partial(readable_packets, packets_in(stream, name), name))
+
+
 def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
     """The same for some of the connections; all shares together have the same content as the whole.
 
@@ -99,8 +115,12 @@ class _Capture:
 
     def found_in(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
         """Yield what is found in the files of the capture."""
+        return self.found_among(partial(in_order, files))
+
+    def found_among(self, packets: Callable[[list[str]], Iterator[Packet]]) -> Iterator[Found]:
+        """Yield what is found in the packets that a function gives, which gets a list for what is damaged."""
         damage: list[str] = []
-        yield from self._read(in_order(files, damage))
+        yield from self._read(packets(damage))
         yield from self._end_all(damage)
 
     def _read(self, packets: Iterable[Packet]) -> Iterator[Found]:

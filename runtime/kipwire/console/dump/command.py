@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from kipwire.console.command_line import PATH, OneOf, discard_output, fail
-from kipwire.console.dump.captures import Capture, capture_at
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.lines import JsonLines, TextLines
@@ -22,6 +21,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.files import need_file
 from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic.any_capture import Capture, capture_at
 
 
 class Format(StrEnum):
