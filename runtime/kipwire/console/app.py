@@ -15,7 +15,8 @@ app = CommandLine(
         ),
         "tap": Command(
             "kipwire.console.tap.command:tap",
-            "Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged.",
+            "Show what clients and brokers say, a line for each request with its response; exit 1 if something is "
+            "damaged.",
         ),
         "inspect": Command(
             "kipwire.console.inspect.command:inspect",

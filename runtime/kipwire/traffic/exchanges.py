@@ -120,8 +120,8 @@ class Pairs:
     """The requests that wait for their responses, within bounds."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[int | None, dict[tuple[int, int], Row]] = OrderedDict()
-        """By connection, the one silent longest first, and by API key and correlation id in the order of requests."""
+        self._open: OrderedDict[int | None, dict[tuple[int, int], tuple[Row, int]]] = OrderedDict()
+        """By connection, the one silent longest first, and by API key and correlation id in the order of requests, with its cost."""
         self._count = self._held = 0
 
     def ask(self, row: Row) -> list[Row]:
@@ -134,9 +134,10 @@ class Pairs:
         self._open.move_to_end(row.found.connection)
         if key in of_connection:
             given_up.append(self._forget(of_connection, key))
-        of_connection[key] = row
+        cost = _cost(row)
+        of_connection[key] = row, cost
         self._count += 1
-        self._held += _cost(row)
+        self._held += cost
         while self._count > MOST_OPEN or (self._held > MOST_HELD and self._count > 1):
             given_up.append(self._forget_first())
         return given_up
@@ -167,10 +168,10 @@ class Pairs:
         self._drop_if_empty(connection)
         return row
 
-    def _forget(self, of_connection: dict[tuple[int, int], Row], key: tuple[int, int]) -> Row:
-        row = of_connection.pop(key)
+    def _forget(self, of_connection: dict[tuple[int, int], tuple[Row, int]], key: tuple[int, int]) -> Row:
+        row, cost = of_connection.pop(key)
         self._count -= 1
-        self._held -= _cost(row)
+        self._held -= cost
         return row
 
     def _drop_if_empty(self, connection: int | None) -> None:
@@ -181,7 +182,8 @@ class Pairs:
 def _cost(row: Row) -> int:
     found = row.found
     client = "" if found.request is None else found.request.client_id or ""
-    return _COST + len(client) + len(found.frame or b"") + row.look.cost
+    of_look = 0 if row.look is NOTHING else row.look.cost
+    return _COST + len(client) + len(found.frame or b"") + of_look
 
 
 def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool) -> Row:
@@ -198,5 +200,5 @@ def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool)
         answered = is_answered(registry_of(KAFKA_PACKAGE), frame, request.api_key, request.api_version)
         look = look._replace(is_answered=answered)
     errors = tuple(Errors(path, code, error_name(code), count) for path, code, count in look.error_codes)
-    kept = found if with_frames else found._replace(frame=None)
+    kept = found if with_frames else Found(*found[:6], None, found.error)
     return Row(number, kept, len(frame), api, errors, look, error)

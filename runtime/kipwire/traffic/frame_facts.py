@@ -121,21 +121,11 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
         KipwireError: the frame is broken, or there is no class for it.
     """
     messages = registry_of(KAFKA_PACKAGE)
-    try:
-        if direction == "request":
-            if len(frame) >= HEAD.size:
-                api_key, version, _ = HEAD.unpack_from(frame)
-            body = body_of_request(messages, frame, api_key, version)
-        else:
-            body = body_of_response(messages, frame, api_key, version)
-        chosen = _chosen(body.cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
-        values, end = chosen.projection.read(frame, body.at)
-        is_whole = end == len(frame)
-    except KipwireError:
-        is_whole = False
-    if not is_whole:
+    read = _read(messages, direction, api_key, version, frame, with_topics)
+    if read is None:
         decode_frame(messages, direction, api_key, version, frame)  # which says what is wrong, and where
         return NOTHING
+    chosen, values = read
     found = iter(values)
     codes = []
     for path in chosen.codes:
@@ -160,6 +150,24 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
         frozenset(id_ for of_path in ids.values() for id_ in of_path if id_.int),
         tuple(both),
     )
+
+
+def _read(
+    messages: Registry, direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
+) -> tuple[_Chosen, tuple[Any, ...]] | None:
+    """What is chosen of a body, and its values; None if the frame is broken, or there is no class for it."""
+    try:
+        if direction == "request":
+            if len(frame) >= HEAD.size:
+                api_key, version, _ = HEAD.unpack_from(frame)
+            body = body_of_request(messages, frame, api_key, version)
+        else:
+            body = body_of_response(messages, frame, api_key, version)
+        chosen = _chosen(body.cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        values, end = chosen.projection.read(frame, body.at)
+    except KipwireError:
+        return None
+    return (chosen, values) if end == len(frame) else None
 
 
 class _Chosen(NamedTuple):

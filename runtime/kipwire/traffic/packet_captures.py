@@ -132,8 +132,10 @@ class _Capture:
             except Unreadable as error:
                 self._unreadable[str(error)] += 1
                 continue
-            if segment is not None and self._is_chosen(segment):
-                yield from self._add(segment, time)
+            if segment is not None and (not self._ports or self._is_chosen(segment)):
+                found = self._add(segment, time)
+                if found:
+                    yield from found
 
     def _end_all(self, damage: Iterable[str]) -> Iterator[Found]:
         """Yield all that still waits, and errors for unreadable packets and damaged files."""
@@ -151,47 +153,52 @@ class _Capture:
             yield self._of_capture(reason)
 
     def _is_chosen(self, segment: Segment) -> bool:
-        return not self._ports or port(segment.source) in self._ports or port(segment.target) in self._ports
+        return port(segment.source) in self._ports or port(segment.target) in self._ports
 
-    def _add(self, segment: Segment, time: int) -> Iterator[Found]:
+    def _add(self, segment: Segment, time: int) -> list[Found]:
+        found: list[Found] = []
         source, target = segment.source, segment.target
         key = source + target if source < target else target + source
         if not self._is_whole and not self._share.has(key):
-            return
+            return found
         connection = self._connections.get(key)
         if connection is not None and not connection.goes_on_with(segment):
-            yield from self._end(key)
+            found += self._end(key)
             connection = None
         if connection is None:
             connection = Connection(self._number(), source, target, self._ports)
             self._connections[key] = connection
             if len(self._connections) > MOST_CONNECTIONS:
-                yield from self._end_first()
+                found += self._end_first()
         self._connections.move_to_end(key)
         if not self._is_whole:
             self._silent_since[key] = self.place
         if connection.is_over:
-            return
-        before = connection.held
-        yield from connection.add(segment, time)
-        self._held += connection.held - before
+            return found
+        found += connection.add(segment, time)
+        held = connection.held
+        self._held += held - connection.counted
+        connection.counted = held
         if self._held > MOST_HELD:
-            yield self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
-            yield from self._end(key)
+            found.append(
+                self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
+            )
+            found += self._end(key)
+        return found
 
     def _number(self) -> int:
         """The number of a new connection."""
         self._count += 1
         return self._count - 1 if self._is_whole else self.place
 
-    def _end_first(self) -> Iterator[Found]:
-        yield from self._end(next(iter(self._connections)))
+    def _end_first(self) -> list[Found]:
+        return self._end(next(iter(self._connections)))
 
-    def _end(self, key: bytes) -> Iterator[Found]:
+    def _end(self, key: bytes) -> list[Found]:
         connection = self._connections.pop(key)
         self._silent_since.pop(key, None)
-        self._held -= connection.held
-        yield from connection.end(self._time)
+        self._held -= connection.counted
+        return connection.end(self._time)
 
     def _of_capture(self, text: str) -> Found:
         return Found(self._time, None, None, None, None, None, None, text)
