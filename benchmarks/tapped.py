@@ -97,9 +97,9 @@ def make_packets(path: Path, size: int) -> Packets:
     return Packets(path, path.stat().st_size, copies * len(of.packets), copies * of.connections, copies * of.exchanges)
 
 
-def our_command(path: Path, *options: str) -> list[str]:
+def our_command(path: Path) -> list[str]:
     """Our command."""
-    return [str(Path(sys.executable).parent / "kipwire"), "tap", str(path), *options]
+    return [str(Path(sys.executable).parent / "kipwire"), "tap", str(path)]
 
 
 def tshark_command(path: Path) -> list[str]:
@@ -127,13 +127,12 @@ def check(folder: Path) -> None:
 
 def measure(packets: Packets, rounds: int) -> tuple[str, ...]:
     """The row of a file: medians of rounds, interleaved."""
-    ours, sums, theirs = [], [], []
+    ours, theirs = [], []
     for number in range(rounds):
         print(f"{packets.size / MIB:,.0f} MiB, round {number + 1} ...", file=sys.stderr)
         ours.append(run(our_command(packets.path)))
-        sums.append(run(our_command(packets.path, "--summary")))
         theirs.append(run(tshark_command(packets.path)))
-    us, summary, them = (Run(*map(median, zip(*runs, strict=True))) for runs in (ours, sums, theirs))
+    us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in (ours, theirs))
     ratio = them.seconds / us.seconds
     return (
         f"{packets.size / MIB:,.0f}",
@@ -142,7 +141,7 @@ def measure(packets: Packets, rounds: int) -> tuple[str, ...]:
         f"{packets.exchanges:,}",
         *(
             text
-            for one in (us, summary, them)
+            for one in (us, them)
             for text in (f"{one.seconds:.1f}", f"{one.processor:.1f}", f"{one.peak / MIB:,.0f}")
         ),
         f"{ratio:.2f}",
@@ -175,7 +174,7 @@ def main() -> int:
     each = ("s", "CPU s", "peak MiB")
     header = (
         *("MiB", "packets", "connections", "exchanges"),
-        *(f"{name} {what}" for name in ("tap", "tap --summary", "tshark") for what in each),
+        *(f"{name} {what}" for name in ("tap", "tshark") for what in each),
         *("ratio", "ratio of CPU", f"target {TARGET:g}"),
     )
     table = Table("kipwire tap beside tshark -T fields: tshark's time / that of tap", header, tuple(rows))

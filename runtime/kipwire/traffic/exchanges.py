@@ -76,10 +76,17 @@ class Exchange(NamedTuple):
         return self.response.found.time - self.request.found.time
 
     @property
+    def problems(self) -> list[str]:
+        """Why the request or the response cannot be decoded, or is not there."""
+        return [row.error for row in self if row is not None and row.error is not None]
+
+    @property
     def errors(self) -> tuple[Errors, ...]:
         """The error codes in both."""
-        asked, answered = (() if row is None else row.errors for row in self)
-        return asked + answered
+        request, response = self
+        if request is None:
+            return () if response is None else response.errors
+        return request.errors if response is None else request.errors + response.errors
 
 
 def rows_of(frames: Iterable[Numbered], *, with_topics: bool = False, with_frames: bool = False) -> Iterator[Row]:
@@ -121,7 +128,8 @@ class Pairs:
 
     def __init__(self) -> None:
         self._open: OrderedDict[int | None, dict[tuple[int, int], tuple[Row, int]]] = OrderedDict()
-        """By connection, the one silent longest first, and by API key and correlation id in the order of requests, with its cost."""
+        """By connection, the one silent longest first, and by API key and correlation id, in the order of requests: a
+        request and its cost."""
         self._count = self._held = 0
 
     def ask(self, row: Row) -> list[Row]:
@@ -199,6 +207,7 @@ def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool)
     if request.api_key == PRODUCE_KEY and direction == REQUEST:
         answered = is_answered(registry_of(KAFKA_PACKAGE), frame, request.api_key, request.api_version)
         look = look._replace(is_answered=answered)
-    errors = tuple(Errors(path, code, error_name(code), count) for path, code, count in look.error_codes)
+    codes = look.error_codes
+    errors = tuple([Errors(path, code, error_name(code), count) for path, code, count in codes]) if codes else ()
     kept = found if with_frames else Found(*found[:6], None, found.error)
     return Row(number, kept, len(frame), api, errors, look, error)

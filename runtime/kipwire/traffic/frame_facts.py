@@ -14,10 +14,10 @@ from uuid import UUID
 from kafka_messages.enums import ErrorCode
 from kipwire import KipwireError, Message
 from kipwire.connection.events import HEAD
+from kipwire.message.frames import class_of_answer, may_answer_in_version_0
 from kipwire.message.registry import KAFKA_PACKAGE, Registry, registry_of
 from kipwire.model.structs import Field, Struct
 from kipwire.projection import Projection
-from kipwire.projection.frames import body_of_request, body_of_response
 
 
 class UnknownTag(NamedTuple):
@@ -120,10 +120,11 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
     Raises:
         KipwireError: the frame is broken, or there is no class for it.
     """
-    messages = registry_of(KAFKA_PACKAGE)
-    read = _read(messages, direction, api_key, version, frame, with_topics)
+    read = _read(direction, api_key, version, frame, with_topics)
     if read is None:
-        decode_frame(messages, direction, api_key, version, frame)  # which says what is wrong, and where
+        decode_frame(
+            registry_of(KAFKA_PACKAGE), direction, api_key, version, frame
+        )  # which says what is wrong, and where
         return NOTHING
     chosen, values = read
     found = iter(values)
@@ -153,21 +154,34 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
 
 
 def _read(
-    messages: Registry, direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
+    direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
 ) -> tuple[_Chosen, tuple[Any, ...]] | None:
     """What is chosen of a body, and its values; None if the frame is broken, or there is no class for it."""
+    if direction == "request" and len(frame) >= HEAD.size:
+        api_key, version, _ = HEAD.unpack_from(frame)
     try:
-        if direction == "request":
-            if len(frame) >= HEAD.size:
-                api_key, version, _ = HEAD.unpack_from(frame)
-            body = body_of_request(messages, frame, api_key, version)
-        else:
-            body = body_of_response(messages, frame, api_key, version)
-        chosen = _chosen(body.cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
-        values, end = chosen.projection.read(frame, body.at)
+        header, cls, may_differ = _way(direction, api_key, version)
+        _, at = header.read(frame)
+        if may_differ:
+            cls = class_of_answer(cls, frame, at)
+        chosen = _chosen(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        values, end = chosen.projection.read(frame, at)
     except KipwireError:
         return None
     return (chosen, values) if end == len(frame) else None
+
+
+@lru_cache(maxsize=4096)
+def _way(direction: str, api_key: int, version: int) -> tuple[Projection, type[Message], bool]:
+    """What is needed to find the body of a frame: header, class, and whether a response may be of version 0 instead.
+
+    Raises:
+        UnsupportedVersionError: there is no class for it.
+    """
+    messages = registry_of(KAFKA_PACKAGE)
+    cls = (messages.request if direction == "request" else messages.response)(api_key, version)
+    header = messages.message("RequestHeader" if direction == "request" else "ResponseHeader", cls.HEADER_VERSION)
+    return Projection(header), cls, may_answer_in_version_0(cls)
 
 
 class _Chosen(NamedTuple):

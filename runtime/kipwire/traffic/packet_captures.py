@@ -13,7 +13,7 @@ from kipwire.tools.io import ReadableFile
 from kipwire.traffic.connection import Connection
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_files import Packet, packets_in
-from kipwire.traffic.packet_headers import Segment, Unreadable, port, segment_of
+from kipwire.traffic.packet_headers import SYN, Segment, Unreadable, port, segment_of
 from kipwire.traffic.rotation import in_order, readable_packets
 
 MOST_CONNECTIONS = 16384
@@ -162,7 +162,8 @@ class _Capture:
         if not self._is_whole and not self._share.has(key):
             return found
         connection = self._connections.get(key)
-        if connection is not None and not connection.goes_on_with(segment):
+        may_be_another = segment.flags & SYN or (connection is not None and connection.is_over)
+        if may_be_another and connection is not None and not connection.goes_on_with(segment):
             found += self._end(key)
             connection = None
         if connection is None:

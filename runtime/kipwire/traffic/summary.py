@@ -91,7 +91,7 @@ class Counts:
         if exchange.latency is not None:
             self.latencies.add(exchange.latency)
         self.with_errors += bool(exchange.errors)
-        self.broken += any(row is not None and row.error is not None for row in exchange)
+        self.broken += bool(exchange.problems)
         client = exchange.first.found.client
         if client is not None:
             self._add_hosts((client.rpartition(":")[0],), False)

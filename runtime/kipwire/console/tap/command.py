@@ -167,7 +167,7 @@ def _tapped(
         for exchange in exchanges(rows):
             if not chosen.has(exchange):
                 continue
-            problems += any(row is not None and row.error is not None for row in exchange)
+            problems += bool(exchange.problems)
             if counts is None:
                 out.write(lines.exchange(name, exchange))
             else:

@@ -84,7 +84,7 @@ class Filter:
         return (
             (not wanted.api_keys or request.api_key in wanted.api_keys)
             and (not wanted.clients or _matches(request.client_id or "", wanted.clients))
-            and (not wanted.errors or bool(exchange.errors) or _is_broken(exchange))
+            and (not wanted.errors or bool(exchange.errors) or bool(exchange.problems))
             and (not wanted.topics or self._has_topic(exchange))
         )
 
@@ -121,7 +121,3 @@ def _has_address(globs: Sequence[str], addresses: Iterable[str | None]) -> bool:
             if _matches(address, globs) or (host and any(glob == host or fnmatchcase(host, glob) for glob in globs)):
                 return True
     return False
-
-
-def _is_broken(exchange: Exchange) -> bool:
-    return any(row is not None and row.error is not None for row in exchange)

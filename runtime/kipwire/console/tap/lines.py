@@ -51,8 +51,7 @@ class TextLines:
         numbers = ",".join(str(row.number) for row in exchange if row is not None and row.number is not None)
         if numbers:
             parts.append((f" frames={numbers}", "dim"))
-        errors = [row.error for row in exchange if row is not None and row.error is not None]
-        parts += [(f" error={error!r}", "red") for error in errors]
+        parts += [(f" error={error!r}", "red") for error in exchange.problems]
         line = styled_line(parts, coloured=self._coloured, one_line=True)
         return line if self._bodies is None else line + self._of_bodies(exchange, self._bodies)
 
@@ -77,7 +76,6 @@ class JsonLines:
         first = exchange.first
         found, request = first.found, first.found.request
         asked, answered = exchange
-        errors = [row.error for row in exchange if row is not None and row.error is not None]
         shown: dict[str, Any] = {
             "type": "exchange" if request is not None else "error",
             "capture": capture,
@@ -102,7 +100,7 @@ class JsonLines:
             }
         else:
             shown["direction"] = found.direction
-        shown["error"] = "; ".join(errors) or None
+        shown["error"] = "; ".join(exchange.problems) or None
         text = json.dumps(shown, separators=(",", ":"))
         if self._bodies is not None and request is not None:
             bodies = [None if row is None else _body(row, self._bodies) for row in exchange]
