@@ -128,6 +128,11 @@ def _styled(part: Part, one_line: bool) -> str:
     return f"\x1b[{';'.join(STYLES[one] for one in style.split())}m{shown}\x1b[0m"
 
 
+def is_terminal(stream: TextIO) -> bool:
+    """Whether people read a stream as it is written."""
+    return stream.isatty()
+
+
 def has_colour(stream: TextIO) -> bool:
     """Whether a stream takes colours: a terminal does; NO_COLOR and FORCE_COLOR in the environment decide before it."""
     if os.environ.get("NO_COLOR"):

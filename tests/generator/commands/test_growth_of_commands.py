@@ -109,6 +109,7 @@ NO_SPECS = {
     "rules": "prints the rules",
     "new": "writes a spec of a few fields",
     "dump": "Kafka's own messages; see the tests of records and of packets",
+    "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
 }
 
 ACCEPTED = {

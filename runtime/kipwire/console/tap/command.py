@@ -119,7 +119,6 @@ def tap(
         problems += _conclude(out, counts, summary, release, format_)
     except (BrokenPipeError, _OutputClosedError):
         discard_output()
-        sys.exit(1)
     except KeyboardInterrupt:
         _conclude(out, counts, summary, release, format_)
         raise

@@ -10,7 +10,7 @@ from kipwire.console.dump.contents import JsonText
 from kipwire.console.dump.output import moment_text_of_ns
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
-from kipwire.tools.text import Part, has_colour, printable_line, styled_line
+from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, styled_line
 from kipwire.traffic.exchanges import Errors, Exchange, Row
 from kipwire.traffic.frame_facts import decode_frame, error_text
 
@@ -25,7 +25,7 @@ class TextLines:
         self.has_bodies = bodies
         self._bodies = JsonText(ascii=False) if bodies else None
         self._coloured = has_colour(sys.stdout)
-        self._has_date = not sys.stdout.isatty()
+        self._has_date = not is_terminal(sys.stdout)
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
         """The line of an exchange, and those of its bodies if they are wanted."""

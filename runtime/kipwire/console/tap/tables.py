@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kipwire.console.dump.output import moment_text_of_ns
-from kipwire.tools.text import counted, has_colour, printable_line, styled_line
+from kipwire.tools.text import counted, has_colour, is_terminal, printable_line, styled_line
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
 from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, unserved
 
@@ -147,7 +147,7 @@ def _table(
     """The lines of a table: first a heading, then columns of text, of numbers, and of text again."""
     every = [[printable_line(cell) for cell in row] for row in rows]
     shown = every[:MOST_SHOWN]
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         shown = [[cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in row] for row in shown]
     widths = [max(map(len, column)) for column in zip(header, *shown, strict=True)]
     coloured = has_colour(sys.stdout)
