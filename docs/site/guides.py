@@ -26,6 +26,7 @@ ORDER = (
     "compatibility",
     "inspect",
     "dump",
+    "tap",
     "names",
     "advise",
     "drift",
