@@ -182,11 +182,11 @@ def main() -> int:
     show([table])
     print(where)
     how = (
-        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, output "
-        f"to /dev/null. The packets are those of examples/capture, {AT_ONCE} copies at once, of clients at addresses of "
-        "their own. tshark has the same columns, a line for each frame; kipwire one for each request with its response, "
-        "and it checks every byte of both. CPU is the processor time of all threads: where others use the machine, its "
-        "ratio is the fairer one."
+        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
+        f"output to /dev/null. The packets are those of examples/capture, {AT_ONCE} copies at once, of clients at "
+        "addresses of their own. tshark has the same columns, a line for each frame; kipwire one for each request with "
+        "its response, and it checks every byte of both. CPU is the processor time of all threads: where others use "
+        "the machine, its ratio is the fairer one."
     )
     text = markdown([table], where, how, title="Results: tap of packets", command="make bench-tap")
     RESULTS.write_text(text, encoding="utf-8")

@@ -148,6 +148,8 @@ class Connection:
             self._events(side, side.framer.end(time), rest)
             if side.stream.early:
                 self._events(side, [Skipped(time, side.stream.early, 0)], rest)
+        for side in self._sides.values():  # lets go of what refers to the connection: it is freed at once
+            side.framer.expect(SMALLEST_REQUEST, begins_request)
         if self._conversation is None or not self._conversation.requests:
             return [*found, *self._not_kafka(time)]
         return [*found, *rest, *self._conversation.end(time)]

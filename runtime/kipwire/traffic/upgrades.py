@@ -127,7 +127,7 @@ def served_by(line: str) -> Mapping[int, range]:
             continue
         texts = [changes[one] for one in until if one in changes]
         api = name.removesuffix(_REQUEST)
-        key = registry.entry(_EARLIER_NAMES.get(api, api) + _REQUEST).api_key
+        key = registry.entry(f"{_EARLIER_NAMES.get(api, api)}{_REQUEST}").api_key
         if key is not None and texts and (texts[-1] != _NONE or key not in found):  # an earlier name may end in none
             found[key] = _range(texts[-1])
     return found
