@@ -155,6 +155,10 @@ class TrafficSummary:
         self._software: OrderedDict[int | None, tuple[str, str]] = OrderedDict()
         """By connection, as long as it is among the latest."""
 
+    def begin_capture(self) -> None:
+        """Note that the numbers of connections are those of another capture from now on."""
+        self._software.clear()
+
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, or an error."""
         first = exchange.first

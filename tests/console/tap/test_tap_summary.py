@@ -94,6 +94,15 @@ def test_clients_that_an_upgrade_breaks_are_listed_with_what_they_send(objects: 
     assert tap(file, "--upgrade-to", "3.9").stdout == "Kafka 3.9 serves all requests that were captured\n"
 
 
+def test_a_library_of_one_capture_is_not_that_of_another(objects: Objects) -> None:
+    names = ("kafka-python-3.0.12", "confluent-kafka-2.16.1", "kafka-python-1.3.5", "sarama-1.11.0")
+    (summary,) = objects(*(CLIENTS / f"{name}.pcap.gz" for name in names), "--summary")
+    known = {one["client_id"]: (one["software_name"], one["software_version"]) for one in summary["clients"]}
+    assert known["kafka-python-3.0.12"] == ("kafka-python", "3.0.12")
+    assert known["rdkafka"] == ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0")
+    assert known["kafka-python-1.3.5"] == known["sarama"] == (None, None)
+
+
 def test_the_table_says_what_is_guessed(tap: Tap) -> None:
     assert tap(CLIENTS / "sarama-1.11.0.pcap.gz", "--upgrade-to", "4.0").stdout.splitlines() == [
         "Kafka 4.0 does not serve what 1 client sends",

@@ -129,6 +129,8 @@ def tap(
 def _check(path: Path) -> None:
     """Check that a path is a capture, and end the command if it is not."""
     if path == _STDIN:
+        if sys.stdin is None:
+            fail("standard input is closed; give a capture, or packets of tcpdump by a pipe")
         return
     if not path.exists():
         fail(f"{path} does not exist; give a capture, or - for packets from standard input")
@@ -156,6 +158,8 @@ def _tapped(
     name = _NAME_OF_STDIN if is_stdin else str(path)
     chosen = Filter(wanted)
     problems = 0
+    if counts is not None:
+        counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
         needed(_frames(path, name, ports, out), wanted),
