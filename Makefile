@@ -14,8 +14,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
-	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-aio bench-proxy \
-	bench-adapter \
+	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
+	bench-projection bench-aio bench-proxy bench-adapter \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
@@ -122,6 +122,9 @@ bench-records: setup  ## Decode and encode record batches beside kafka-python an
 bench-dump: setup  ## kipwire dump beside kafka-dump-log on a gigabyte of log: time, processor time and memory
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
+
+bench-tap: setup  ## kipwire tap beside tshark on two gigabytes of packets: time, processor time and memory; needs tshark
+	$(BIN)/python -m benchmarks.tapped
 
 bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's tool, a gigabyte of log, and the job offsets
 	@bash scripts/maven.sh

@@ -29,6 +29,7 @@ ORDER = (
     "inspect",
     "dump",
     "pack",
+    "tap",
     "call",
     "names",
     "advise",

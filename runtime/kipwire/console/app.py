@@ -17,6 +17,11 @@ app = CommandLine(
             "kipwire.console.pack.command:pack",
             "Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read.",
         ),
+        "tap": Command(
+            "kipwire.console.tap.command:tap",
+            "Show what clients and brokers say, a line for each request with its response; exit 1 if something is "
+            "damaged.",
+        ),
         "inspect": Command(
             "kipwire.console.inspect.command:inspect",
             "Show what each byte of a message means; exit 1 if the bytes are wrong, and show where.",

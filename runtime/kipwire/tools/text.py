@@ -102,9 +102,16 @@ def print_err(*parts: Part) -> None:
     _print(sys.stderr, parts)
 
 
+def styled_line(parts: Iterable[Part], *, coloured: bool, one_line: bool = False) -> str:
+    """A line with its end; control characters are shown as escapes, with `one_line` also ends of lines and tabs."""
+    if not coloured:
+        text = "".join([part if isinstance(part, str) else part[0] for part in parts])
+        return f"{printable_line(text) if one_line else printable_text(text)}\n"
+    return "".join([_styled(part, one_line) for part in parts]) + "\n"
+
+
 def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
-    coloured = has_colour(stream)
-    line = "".join(_styled(part, coloured) for part in parts) + "\n"
+    line = styled_line(parts, coloured=has_colour(stream))
     try:
         stream.write(line)
     except UnicodeEncodeError:
@@ -113,12 +120,17 @@ def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
     stream.flush()
 
 
-def _styled(part: Part, coloured: bool) -> str:
+def _styled(part: Part, one_line: bool) -> str:
     text, style = (part, "") if isinstance(part, str) else part
-    shown = printable_text(text)
-    if not coloured or not style:
+    shown = printable_line(text) if one_line else printable_text(text)
+    if not style:
         return shown
     return f"\x1b[{';'.join(STYLES[one] for one in style.split())}m{shown}\x1b[0m"
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether people read a stream as it is written."""
+    return stream.isatty()
 
 
 def has_colour(stream: TextIO) -> bool:

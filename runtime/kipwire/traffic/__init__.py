@@ -4,4 +4,7 @@
 those before it: `packet_files` reads packets, `rotation` puts several files into one order, `packet_headers` finds the
 TCP segment in a packet, `streams` the bytes of a connection in segments, `framing` the frames in bytes, `conversation`
 the requests and responses in frames; `connection` does all this for one connection, `packet_captures` for all of them.
+
+`any_capture` numbers the frames of both forms, `frame_facts` finds in a frame what one asks of it, `exchanges` pairs
+requests with responses, `summary` counts them, and `upgrades` has what releases of Kafka serve.
 """

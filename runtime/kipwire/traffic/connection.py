@@ -77,6 +77,8 @@ class Connection:
         """The sequence number of the packet that opened it; None if that was not captured."""
         self.is_over = False
         """Whether the connection has ended, with nothing missing."""
+        self.counted = 0
+        """What `held` was when it was last counted among all connections."""
         self._sides = {one: _Side(one), other: _Side(other)}
         self._both = self._sides[one], self._sides[other]
         """The same twice, if a host sends packets to itself."""
@@ -105,21 +107,22 @@ class Connection:
         side = self._sides[segment.source]
         return not self.is_over or not segment.size or side.stream.has_reached(_end(segment))
 
-    def add(self, segment: Segment, time: int) -> Iterator[Found]:
-        """Process a segment, and yield what is found with it."""
+    def add(self, segment: Segment, time: int) -> list[Found]:
+        """Process a segment; what is found with it."""
+        found: list[Found] = []
         side, other = self._sides[segment.source], self._sides[segment.target]
         sequence = segment.sequence
         if segment.flags & SYN:
             sequence = (sequence + 1) % _MODULUS
             self._open(side, other, segment, sequence)
         if segment.size:
-            yield from self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time))
+            self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time), found)
         if segment.flags & ACK:
             if other.first_acknowledged is None:
                 other.first_acknowledged = segment.acknowledged
             other.acknowledged = segment.acknowledged
             if other.stream.has_hole:
-                yield from self._pieces(other, other.stream.acknowledged(segment.acknowledged, time))
+                self._pieces(other, other.stream.acknowledged(segment.acknowledged, time), found)
         if segment.flags & FIN:
             side.end = (sequence + segment.size) % _MODULUS
             if not side.stream.is_started:
@@ -128,26 +131,28 @@ class Connection:
         if self._is_reset or (side.end is not None and other.end is not None):
             # Segments that were captured late may still come.
             self.is_over = all(one.is_complete for one in self._both)
+        return found
 
-    def end(self, time: int) -> Iterator[Found]:
-        """Yield all that still waits, after the last segment."""
+    def end(self, time: int) -> list[Found]:
+        """All that still waits, after the last segment."""
+        found: list[Found] = []
+        rest: list[Found] = []
         for side in self._sides.values():
-            yield from self._pieces(side, side.stream.give_up_all())
+            self._pieces(side, side.stream.give_up_all(), found)
             last = side.acknowledged if side.end is None else side.end
             if not side.stream.is_started and side.first_acknowledged is not None:  # nothing of it was captured
                 side.stream.start(side.first_acknowledged)
             if last is not None:
-                yield from self._pieces(side, side.stream.give_up_before(last, time))
-        found: list[Found] = []
+                self._pieces(side, side.stream.give_up_before(last, time), found)
         for side in self._sides.values():
-            found += self._events(side, side.framer.end(time))
+            self._events(side, side.framer.end(time), rest)
             if side.stream.early:
-                found += self._events(side, [Skipped(time, side.stream.early, 0)])
+                self._events(side, [Skipped(time, side.stream.early, 0)], rest)
+        for side in self._sides.values():  # lets go of what refers to the connection: it is freed at once
+            side.framer.expect(SMALLEST_REQUEST, begins_request)
         if self._conversation is None or not self._conversation.requests:
-            yield from self._not_kafka(time)
-            return
-        yield from found
-        yield from self._conversation.end(time)
+            return [*found, *self._not_kafka(time)]
+        return [*found, *rest, *self._conversation.end(time)]
 
     def _has_data(self) -> bool:
         return any(side.stream.is_started for side in self._sides.values())
@@ -191,7 +196,7 @@ class Connection:
     def _broker(self) -> _Side:
         return self._both[0] if self._both[0] is not self._client else self._both[1]
 
-    def _pieces(self, side: _Side, pieces: Iterable[Piece]) -> Iterator[Found]:
+    def _pieces(self, side: _Side, pieces: Iterable[Piece], found: list[Found]) -> None:
         for piece in pieces:
             side.captured += len(piece.data)
             side.lost += piece.lost
@@ -202,14 +207,15 @@ class Connection:
             events = side.framer.feed(piece)
             if self._client is None and side.framer.in_step:
                 self._decide(side)
-            yield from self._events(side, events)
-            self._is_foreign = self._is_foreign_at(side)
+            if events:
+                self._events(side, events, found)
+            if not side.framer.in_step:
+                self._is_foreign = self._is_foreign_at(side)
 
     def _is_foreign_at(self, side: _Side) -> bool:
         """Whether a client that was seen to open the connection did not begin with a request."""
         return (
-            not side.framer.in_step
-            and side is self._client
+            side is self._client
             and self.opening is not None
             and side.framer.has_skipped
             and not side.lost
@@ -217,18 +223,18 @@ class Connection:
             and not self._conversation.requests
         )
 
-    def _events(self, side: _Side, events: Iterable[Frame | Skipped]) -> Iterator[Found]:
+    def _events(self, side: _Side, events: Iterable[Frame | Skipped], found: list[Found]) -> None:
         conversation = self._conversation
         if conversation is None:
             return
         is_client = side is self._client
         for event in events:
             if isinstance(event, Skipped):
-                yield conversation.skipped(REQUEST if is_client else RESPONSE, event)
+                found.append(conversation.skipped(REQUEST if is_client else RESPONSE, event))
             elif is_client:
-                yield from conversation.from_client(event)
+                found += conversation.from_client(event)
             else:
-                yield from conversation.from_broker(event)
+                found += conversation.from_broker(event)
             if self._has_tokens is not conversation.has_tokens:
                 self._has_tokens = conversation.has_tokens
                 for one in self._sides.values():

@@ -1,15 +1,23 @@
-"""Facts about single frames: the name of the API, and the error codes and unknown tagged fields in a body."""
+"""Facts about single frames: the name of the API, and what is in a body: error codes, topics, unknown tagged fields.
+
+`look_at` finds what one asks of every frame, and makes no object of the rest; `facts_of` goes through a whole message.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from kafka_messages.enums import ErrorCode
-from kipwire import Message
+from kipwire import KipwireError, Message
+from kipwire.connection.events import HEAD
+from kipwire.message.frames import class_of_answer, may_answer_in_version_0
 from kipwire.message.registry import KAFKA_PACKAGE, Registry, registry_of
-from kipwire.model.structs import Struct
+from kipwire.model.structs import Field, Struct
+from kipwire.projection import Projection
 
 
 class UnknownTag(NamedTuple):
@@ -28,6 +36,35 @@ class Facts(NamedTuple):
     error_codes: Counter[tuple[str, int]]
     """How often each code other than 0 is at each path, without the indexes of arrays."""
     unknown_tags: list[UnknownTag]
+
+
+class Look(NamedTuple):
+    """What `look_at` found in a frame."""
+
+    error_codes: tuple[tuple[str, int, int], ...] = ()
+    """Path without indexes, code other than 0, and how often it is there."""
+    software: tuple[str, str] | None = None
+    """Name and version of the client's library, which ApiVersions has from version 3 on."""
+    topics: frozenset[str] = frozenset()
+    """The names of topics, if they were asked for."""
+    topic_ids: frozenset[UUID] = frozenset()
+    names_of_ids: tuple[tuple[UUID, str], ...] = ()
+    """Topics of which it has both."""
+    is_answered: bool = True
+    """Whether a request wants a response; Produce with `acks` of 0 does not."""
+
+    @property
+    def cost(self) -> int:
+        """About how many bytes of memory it takes."""
+        return sum(len(name) + _COST for name in self.topics) + _COST * (
+            len(self.error_codes) + len(self.topic_ids) + len(self.names_of_ids)
+        )
+
+
+NOTHING = Look()
+"""What was found in a frame that cannot be decoded."""
+_COST = 128
+"""About how many bytes each thing that was found takes in addition to its text."""
 
 
 def decode_frame(messages: Registry, direction: str, api_key: int, version: int, frame: bytes) -> Message:
@@ -57,11 +94,160 @@ def error_name(code: int) -> str | None:
     return None if error is None else error.name
 
 
+def error_text(code: int, count: int) -> str:
+    """A code that a message has, and how often if more than once: `UNKNOWN_MEMBER_ID`, `NONE*3`, `error 999`."""
+    name = error_name(code) or f"error {code}"
+    return name if count == 1 else f"{name}*{count}"
+
+
 def facts_of(body: Message) -> Facts:
     """The error codes other than 0 and the unknown tagged fields of a message and of all structs in it."""
     facts = Facts(Counter(), [])
     _look(body, "", facts)
     return facts
+
+
+def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_topics: bool = False) -> Look:
+    """Find what one asks of every frame; all of its bytes are checked.
+
+    Args:
+        direction: of the frame.
+        api_key: of the request, or of the one that a response answers.
+        version: the same.
+        frame: the bytes, without the size before them.
+        with_topics: whether to find topics.
+
+    Raises:
+        KipwireError: the frame is broken, or there is no class for it.
+    """
+    read = _read(direction, api_key, version, frame, with_topics)
+    if read is None:
+        decode_frame(
+            registry_of(KAFKA_PACKAGE), direction, api_key, version, frame
+        )  # which says what is wrong, and where
+        return NOTHING
+    chosen, values = read
+    found = iter(values)
+    codes = []
+    for path in chosen.codes:
+        value = next(found)
+        if value:
+            codes += [(path, code, count) for code, count in _counts(value).items()]
+    software = (next(found), next(found)) if chosen.has_software else None
+    if not with_topics:
+        return Look(tuple(codes), software) if codes or software else NOTHING
+    names = {path: list(_flat(next(found))) for path in chosen.names}
+    ids = {path: list(_flat(next(found))) for path in chosen.ids}
+    both = [
+        (id_, name)
+        for path, of_path in ids.items()
+        for id_, name in zip(of_path, names.get(chosen.ids[path], ()), strict=False)
+        if name and id_.int
+    ]
+    return Look(
+        tuple(codes),
+        software,
+        frozenset(name for of_path in names.values() for name in of_path if name),
+        frozenset(id_ for of_path in ids.values() for id_ in of_path if id_.int),
+        tuple(both),
+    )
+
+
+def _read(
+    direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
+) -> tuple[_Chosen, tuple[Any, ...]] | None:
+    """What is chosen of a body, and its values; None if the frame is broken, or there is no class for it."""
+    if direction == "request" and len(frame) >= HEAD.size:
+        api_key, version, _ = HEAD.unpack_from(frame)
+    try:
+        header, cls, may_differ = _way(direction, api_key, version)
+        _, at = header.read(frame)
+        if may_differ:
+            cls = class_of_answer(cls, frame, at)
+        chosen = _chosen(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        values, end = chosen.projection.read(frame, at)
+    except KipwireError:
+        return None
+    return (chosen, values) if end == len(frame) else None
+
+
+@lru_cache(maxsize=4096)
+def _way(direction: str, api_key: int, version: int) -> tuple[Projection, type[Message], bool]:
+    """What is needed to find the body of a frame: header, class, and whether a response may be of version 0 instead.
+
+    Raises:
+        UnsupportedVersionError: there is no class for it.
+    """
+    messages = registry_of(KAFKA_PACKAGE)
+    cls = (messages.request if direction == "request" else messages.response)(api_key, version)
+    header = messages.message("RequestHeader" if direction == "request" else "ResponseHeader", cls.HEADER_VERSION)
+    return Projection(header), cls, may_answer_in_version_0(cls)
+
+
+class _Chosen(NamedTuple):
+    """The fields of a class that `look_at` reads."""
+
+    projection: Projection
+    codes: tuple[str, ...]
+    """The paths of error codes, which come first."""
+    has_software: bool
+    """Whether the name and the version of the client's library are next."""
+    names: tuple[str, ...]
+    """The paths of names of topics, which are next."""
+    ids: dict[str, str]
+    """The paths of ids of topics, which are last, and for each that of the name in the same struct, or ""."""
+
+
+@lru_cache(maxsize=4096)
+def _chosen(cls: type[Message], with_topics: bool) -> _Chosen:
+    fields = dict(_fields(cls, ""))
+    codes = tuple(path for path, field in fields.items() if _is_error_code(field))
+    software = [path for path in _SOFTWARE if path in fields]
+    names = {path for path, field in fields.items() if field.entity_type == "topicName"} if with_topics else set()
+    ids = {}
+    for path in fields if with_topics else ():
+        struct, _, name = path.rpartition(".")
+        if name == "topic_id":
+            beside = [one for one in names if one.rpartition(".")[0] == struct and not fields[one].array]
+            ids[path] = beside[0] if len(beside) == 1 else ""
+    ordered = tuple(path for path in fields if path in names)
+    projection = Projection(cls, *codes, *software, *ordered, *ids)
+    return _Chosen(projection, codes, len(software) == len(_SOFTWARE), ordered, ids)
+
+
+_SOFTWARE = ("client_software_name", "client_software_version")
+
+
+def _fields(cls: type[Struct], path: str) -> Iterator[tuple[str, Field]]:
+    """The fields of a struct and of all in it, by their paths."""
+    for field in cls.ATTRIBUTES:
+        where = f"{path}.{field.name}" if path else field.name
+        if field.struct is None:
+            yield where, field
+        else:
+            yield from _fields(field.struct, where)
+
+
+def _counts(value: Any) -> Counter[int]:
+    """How often each code other than 0 is among those that a path leads to."""
+    if isinstance(value, int):
+        return Counter({value: 1})
+    if value and isinstance(value[0], int):
+        return Counter(filter(None, value)) if any(value) else Counter()
+    counts = Counter[int]()
+    for inner in filter(None, value):
+        counts += _counts(inner)
+    return counts
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """The values that a path leads to, without the lists of the arrays on its way."""
+    if not isinstance(value, list):
+        if value is not None:
+            yield value
+        return
+    for inner in value:
+        yield from _flat(inner)
 
 
 def _look(item: Struct, path: str, facts: Facts) -> None:
@@ -85,5 +271,9 @@ def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
     return tuple(
         (field.name, field.struct is not None, field.array)
         for field in cls.ATTRIBUTES
-        if field.struct is not None or (field.name.endswith("error_code") and field.type == "int16")
+        if field.struct is not None or _is_error_code(field)
     )
+
+
+def _is_error_code(field: Field) -> bool:
+    return field.name.endswith("error_code") and field.type == "int16"

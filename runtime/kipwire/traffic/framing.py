@@ -91,6 +91,13 @@ class Framer:
             self._report_skipped(time, found)
         at, end = 0, len(data)
         while at < end:
+            if self._size < 0 and not self._head and end - at >= SIZE.size:  # nearly all frames are whole in a piece
+                (size,) = SIZE.unpack_from(data, at)
+                start = at + SIZE.size
+                if self.smallest <= size <= end - start and size <= LARGEST_FRAME:
+                    at = start + size
+                    found.append(Frame(time, data[start:at], size, 0))
+                    continue
             if self._size < 0:
                 at = self._read_size(data, at)
                 if not self.in_step:

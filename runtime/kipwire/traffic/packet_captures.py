@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from io import BufferedReader
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from kipwire.tools.io import ReadableFile
 from kipwire.traffic.connection import Connection
 from kipwire.traffic.conversation import Found
-from kipwire.traffic.packet_files import Packet
-from kipwire.traffic.packet_headers import Segment, Unreadable, port, segment_of
-from kipwire.traffic.rotation import in_order
+from kipwire.traffic.packet_files import Packet, packets_in
+from kipwire.traffic.packet_headers import SYN, Segment, Unreadable, port, segment_of
+from kipwire.traffic.rotation import in_order, readable_packets
 
 MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
@@ -59,6 +61,20 @@ def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> I
     return _Capture(ports, WHOLE).found_in(files)
 
 
+def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collection[int] = ()) -> Iterator[Found]:
+    """The same in packets that arrive, each frame as soon as its last byte is there.
+
+    Args:
+        stream: pcap or pcapng; it is closed at its end.
+        name: what errors call it.
+        ports: as for `find_frames`.
+
+    Raises:
+        CaptureError: it is neither pcap nor pcapng.
+    """
+    return _Capture(ports, WHOLE).found_among(partial(readable_packets, packets_in(stream, name), name))
+
+
 def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
     """The same for some of the connections; all shares together have the same content as the whole.
 
@@ -99,8 +115,12 @@ class _Capture:
 
     def found_in(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
         """Yield what is found in the files of the capture."""
+        return self.found_among(partial(in_order, files))
+
+    def found_among(self, packets: Callable[[list[str]], Iterator[Packet]]) -> Iterator[Found]:
+        """Yield what is found in the packets that a function gives, which gets a list for what is damaged."""
         damage: list[str] = []
-        yield from self._read(in_order(files, damage))
+        yield from self._read(packets(damage))
         yield from self._end_all(damage)
 
     def _read(self, packets: Iterable[Packet]) -> Iterator[Found]:
@@ -112,8 +132,10 @@ class _Capture:
             except Unreadable as error:
                 self._unreadable[str(error)] += 1
                 continue
-            if segment is not None and self._is_chosen(segment):
-                yield from self._add(segment, time)
+            if segment is not None and (not self._ports or self._is_chosen(segment)):
+                found = self._add(segment, time)
+                if found:
+                    yield from found
 
     def _end_all(self, damage: Iterable[str]) -> Iterator[Found]:
         """Yield all that still waits, and errors for unreadable packets and damaged files."""
@@ -131,47 +153,53 @@ class _Capture:
             yield self._of_capture(reason)
 
     def _is_chosen(self, segment: Segment) -> bool:
-        return not self._ports or port(segment.source) in self._ports or port(segment.target) in self._ports
+        return port(segment.source) in self._ports or port(segment.target) in self._ports
 
-    def _add(self, segment: Segment, time: int) -> Iterator[Found]:
+    def _add(self, segment: Segment, time: int) -> list[Found]:
+        found: list[Found] = []
         source, target = segment.source, segment.target
         key = source + target if source < target else target + source
         if not self._is_whole and not self._share.has(key):
-            return
+            return found
         connection = self._connections.get(key)
-        if connection is not None and not connection.goes_on_with(segment):
-            yield from self._end(key)
+        may_be_another = segment.flags & SYN or (connection is not None and connection.is_over)
+        if may_be_another and connection is not None and not connection.goes_on_with(segment):
+            found += self._end(key)
             connection = None
         if connection is None:
             connection = Connection(self._number(), source, target, self._ports)
             self._connections[key] = connection
             if len(self._connections) > MOST_CONNECTIONS:
-                yield from self._end_first()
+                found += self._end_first()
         self._connections.move_to_end(key)
         if not self._is_whole:
             self._silent_since[key] = self.place
         if connection.is_over:
-            return
-        before = connection.held
-        yield from connection.add(segment, time)
-        self._held += connection.held - before
+            return found
+        found += connection.add(segment, time)
+        held = connection.held
+        self._held += held - connection.counted
+        connection.counted = held
         if self._held > MOST_HELD:
-            yield self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
-            yield from self._end(key)
+            found.append(
+                self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
+            )
+            found += self._end(key)
+        return found
 
     def _number(self) -> int:
         """The number of a new connection."""
         self._count += 1
         return self._count - 1 if self._is_whole else self.place
 
-    def _end_first(self) -> Iterator[Found]:
-        yield from self._end(next(iter(self._connections)))
+    def _end_first(self) -> list[Found]:
+        return self._end(next(iter(self._connections)))
 
-    def _end(self, key: bytes) -> Iterator[Found]:
+    def _end(self, key: bytes) -> list[Found]:
         connection = self._connections.pop(key)
         self._silent_since.pop(key, None)
-        self._held -= connection.held
-        yield from connection.end(self._time)
+        self._held -= connection.counted
+        return connection.end(self._time)
 
     def _of_capture(self, text: str) -> Found:
         return Found(self._time, None, None, None, None, None, None, text)

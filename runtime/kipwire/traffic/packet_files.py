@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from struct import Struct
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from kipwire.tools.io import ReadableFile
 from kipwire.traffic.captures import CaptureError
@@ -29,7 +29,8 @@ if nothing but one constant message is in them; gzip itself can do a thousandth.
 EXPANSION_FREE = 16 * 1024 * 1024
 """Bytes that any compressed file may decompress to, however small it is."""
 
-_BUFFER = 1024 * 1024
+BUFFER = 1024 * 1024
+"""Bytes that are read at once where there are as many."""
 _GZIP = b"\x1f\x8b"
 _NANOSECONDS = 10**9
 _LATEST = 2**63 - 1
@@ -141,23 +142,37 @@ def read_packets(path: ReadableFile) -> Iterator[Packet]:
         Damaged: it cannot be read to its end.
     """
     try:
-        raw = io.BufferedReader(path.open("rb").detach(), _BUFFER)
+        raw = io.BufferedReader(path.open("rb").detach(), BUFFER)
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return packets_in(raw, str(path))
+
+
+def packets_in(raw: io.BufferedReader[Any], name: str) -> Iterator[Packet]:
+    """The packets in the bytes of a file, each as soon as its bytes are there.
+
+    Args:
+        raw: the bytes; it is closed at the end.
+        name: what errors call it.
+
+    Raises:
+        CaptureError: they are neither pcap nor pcapng.
+        Damaged: they cannot be read to their end.
+    """
     with raw:
         try:
             packed = raw.peek(2)[:2] == _GZIP
-            file = io.BufferedReader(_Unpacked(cast(BinaryIO, raw)), _BUFFER) if packed else raw
+            file = io.BufferedReader(_Unpacked(cast(BinaryIO, raw)), BUFFER) if packed else raw
             magic = file.peek(4)[:4]
         except (OSError, EOFError, zlib.error) as error:
-            raise CaptureError(f"{path}: cannot be read: {error}") from None
+            raise CaptureError(f"{name}: cannot be read: {error}") from None
         if magic in _PCAP:
             packets = _pcap(cast(BinaryIO, file), *_PCAP[magic])
         elif magic == _SECTION:
             packets = _pcapng(cast(BinaryIO, file))
         else:
             found = f"is neither pcap nor pcapng (it starts with {magic.hex(' ')})" if magic else "is empty"
-            raise CaptureError(f"{path}: {found}; give a file that tcpdump wrote")
+            raise CaptureError(f"{name}: {found}; give a file that tcpdump wrote")
         try:
             yield from packets
         except (OSError, EOFError, zlib.error) as error:
@@ -232,7 +247,7 @@ def _body(file: BinaryIO, at: int, length: int, order: str) -> bytes:
 
 def _skip(file: BinaryIO, at: int, count: int) -> None:
     while count:
-        read = len(file.read(min(count, _BUFFER)))
+        read = len(file.read(min(count, BUFFER)))
         if not read:
             raise _ends_within(at)
         count -= read

@@ -17,6 +17,10 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 _SHORT = Struct(">H")
 _NUMBERS = Struct(">II")
 _TCP = 6
+_PLAIN = Struct(">BxH2xHxB2x4s4s2s2sIIBB")
+"""An IPv4 header without options and the start of a TCP header: version and length, total length, fragment, protocol,
+addresses, ports, numbers, length, flags."""
+_NO_OPTIONS = 0x45
 _IP4, _IP6 = 0x0800, 0x86DD
 _TAGS = (0x8100, 0x88A8, 0x9100)
 """Types of Ethernet that a VLAN tag follows, and then another type."""
@@ -79,6 +83,27 @@ def address(endpoint: bytes) -> str:
 
 
 def _in_ip4(data: bytes, at: int) -> Segment | None:
+    if len(data) >= at + _PLAIN.size:  # nearly all packets are like this
+        (
+            first,
+            total,
+            fragment,
+            protocol,
+            source,
+            target,
+            source_port,
+            target_port,
+            sequence,
+            acknowledged,
+            head,
+            flags,
+        ) = _PLAIN.unpack_from(data, at)
+        start, end = at + 20 + (head >> 4) * 4, at + total
+        if first == _NO_OPTIONS and protocol == _TCP and not fragment & 0x3FFF and at + 40 <= start <= end:
+            content = data[start:end]
+            return Segment(
+                source + source_port, target + target_port, sequence, acknowledged, flags, content, end - start
+            )
     first = data[at]
     if first >> 4 != 4:
         raise Unreadable("there is no IP header, but the link type says so")

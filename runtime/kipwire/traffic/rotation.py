@@ -36,9 +36,6 @@ def in_order(files: Sequence[ReadableFile], damage: list[str]) -> Iterator[Packe
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    if len(files) == 1:  # which may be a stream, to be opened once
-        yield from _readable(files[0], damage)
-        return
     starts = sorted(((_first_time(path), number) for number, path in enumerate(files)), reverse=True)
     active: list[tuple[int, int, Packet, Iterator[Packet]]] = []
     while starts or active:
@@ -64,7 +61,18 @@ def _first_time(path: ReadableFile) -> int:
 
 
 def _readable(path: ReadableFile, damage: list[str]) -> Iterator[Packet]:
+    return readable_packets(read_packets(path), path.name, damage)
+
+
+def readable_packets(packets: Iterator[Packet], name: str, damage: list[str]) -> Iterator[Packet]:
+    """The packets of a file up to where it is damaged.
+
+    Args:
+        packets: of `read_packets`.
+        name: what the sentence about damage calls the file.
+        damage: gets that sentence.
+    """
     try:
-        yield from read_packets(path)
+        yield from packets
     except Damaged as error:
-        damage.append(f"{path.name}: {error}")
+        damage.append(f"{name}: {error}")

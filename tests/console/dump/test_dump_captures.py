@@ -69,9 +69,9 @@ def test_lines_of_packets_have_addresses_both_ways_and_latencies(dump: Dump, tmp
     (tmp_path / "a.pcap").write_bytes(made.dump(exchanged(7).segments))
     client, broker = "10.0.0.1:50000", "10.0.0.2:9092"
     assert dump("a.pcap").stdout.splitlines() == [
-        f"1970-01-01T00:00:00.000002Z {client} > {broker} ApiVersions v0 request id=7 size=12 client='me'",
+        f"1970-01-01T00:00:00.000002Z {client} > {broker} ApiVersions v0 request id=7 size=12 client='me' frame=0",
         f"1970-01-01T00:00:00.000003Z {broker} > {client} ApiVersions v0 response id=7 size=10 latency=0.001ms "
-        "errors=INVALID_REQUEST",
+        "errors=INVALID_REQUEST frame=1",
     ]
 
 

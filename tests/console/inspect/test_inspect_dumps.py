@@ -87,7 +87,10 @@ def test_captures_are_refused_with_the_command_that_reads_them(
     assert capture_form(data) == form
     (tmp_path / "a.bin").write_bytes(data)
     done = call("inspect", "--request", "a.bin")
-    expected = f"kipwire: a.bin is a packet capture ({form}), not a message; kipwire dump shows the frames in it\n"
+    expected = (
+        f"kipwire: a.bin is a packet capture ({form}), not a message; kipwire dump shows the frames in it, "
+        "and --frame N of this command explains one\n"
+    )
     assert (done.stderr == expected) is bool(form)
 
 

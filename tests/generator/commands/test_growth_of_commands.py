@@ -125,6 +125,7 @@ NO_SPECS = {
     "new": "writes a spec of a few fields",
     "dump": "Kafka's own messages; see the tests of records and of packets",
     "pack": "Kafka's own batches",
+    "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
 }
 
 ACCEPTED = {

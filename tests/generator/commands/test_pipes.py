@@ -16,7 +16,7 @@ from kipgen.commands.new_command import new_specs
 from kipwire.console.app import app as console
 from kipwire.tools.files import need_file, need_input, read_regular
 from tests.support.command_line import program_of
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names"),
@@ -38,6 +38,13 @@ COMMANDS = {
     "generate --check over": ["generate", "specs", "--out", "taken", "--check"],
     "new": ["new", "Bar", "--out", "Pipe.json"],
     "inspect": ["inspect", "MetadataRequest", "0", "Pipe.bin"],
+    "inspect a frame": ["inspect", "x.pcap", "--frame", "0"],
+    "inspect a frame of a capture": ["inspect", "capture", "--frame", "0"],
+    "tap": ["tap", "x.pcap"],
+    "tap --summary": ["tap", "--summary", "x.pcap"],
+    "tap a capture": ["tap", "capture"],
+    "tap an index of frames": ["tap", "capture/frames.jsonl"],
+    "tap frames": ["tap", "capture_of_pipes"],
     "dump a segment": ["dump", "00000000000000000000.log"],
     "dump --follow": ["dump", "--follow", "00000000000000000000.log"],
     "dump a snapshot": ["dump", "x.checkpoint"],
@@ -139,6 +146,17 @@ def test_a_pipe_of_the_shell_is_read(folder: Path) -> None:
     script = f"{sys.executable} -m kipgen compat <(cat specs/FooRequest.json) <(cat specs/FooRequest.json)"
     done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, b""), done
+
+
+def test_packets_come_through_pipes_of_the_shell(folder: Path) -> None:
+    packets = (DATA / "clients" / "sarama-1.46.0.pcap.gz").read_bytes()
+    for name in ("-", "/dev/stdin"):
+        done = run(["tap", name], folder, packets)
+        assert (done.returncode, done.stdout.count(b" request=")) == (0, 15), done
+    (folder / "packets").write_bytes(packets)
+    script = f"{sys.executable} -m kipwire tap <(cat packets)"
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, check=False, timeout=SECONDS)
+    assert (done.returncode, done.stdout.count(b" request=")) == (0, 15), done
 
 
 def test_one_owner_knows_what_is_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,9 @@ from kipgen.reading.source import load_text
 from kipgen.resolve.wire import resolve
 from tests.support import golden_data
 from tests.support.kafka_jars import fetch_jars
-from tests.support.places import DATA, ROOT
+from tests.support.places import ROOT
 
-HISTORY: dict[str, Any] = json.loads((DATA / "kafka_versions.json").read_text())
+HISTORY: dict[str, Any] = json.loads((ROOT / "runtime" / "kipwire" / "traffic" / "kafka_versions.json").read_text())
 """The last release of each line that has specs in its jar, and by message the validVersions from a line on."""
 PAGE = (ROOT / "docs" / "kafka-versions.md").read_text()
 

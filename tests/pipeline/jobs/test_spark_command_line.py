@@ -70,6 +70,8 @@ SEGMENTS = DATA / "segments"
         ("share {file}/none", r"none: there is no such file or folder"),
         ("tiered {full}", r"full: no log segments; expected files such as orders-0/0+\.log"),
         ("compaction {orders} --topics orders,none", r"--topics: there is no 'none' in .*orders-0"),
+        ("traffic --upgrade-to 9.9", r"--upgrade-to: '9.9' is no release of Kafka that is known; give one from 2.2 to"),
+        ("traffic --metrics {full}", r"full: is a folder; --metrics needs the name of a file"),
         ("traffic {file}/none", r"none: there is no such file or folder"),
         ("traffic {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),
         ("encodings {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),

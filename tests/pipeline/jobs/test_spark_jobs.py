@@ -25,11 +25,14 @@ from kipspark.jobs.offsets.report import offsets_report
 from kipspark.jobs.shared import options, running
 from kipspark.jobs.shared.reading import committed
 from kipspark.jobs.traffic.command import traffic_report
+from kipspark.report.metrics import exposition
 from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
 from kipwire.message.encodings import count_all
 from kipwire.records import read_segment
+from tests.support.command_line import call
 from tests.support.places import DATA, GOLDEN
+from tests.support.subjects.exposition import samples
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 # All of them in one process, where they share a session.
@@ -132,6 +135,27 @@ def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> Non
     assert [row["responses"] for row in aborted] == [6]
     assert {row["error"] for row in aborted} == {"CONCURRENT_TRANSACTIONS"}
     assert {row["code"] for row in rows(traffic.error_codes(paired)) if row["error"] is None} == set()
+
+
+def test_traffic_names_the_clients_that_an_upgrade_breaks_as_tap_does(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = traffic_report(spark, (str(DATA / "clients"),), release="4.0")
+    (table,) = [table for table in report.tables if table.name == "unserved"]
+    keys = ("client_id", "api", "api_version", "requests", "served", "fix")
+    found = {tuple(row[key] for key in keys) for row in rows(table.frame)}
+    arguments = ("tap", DATA / "clients", "--upgrade-to", "4.0", "-f", "json")
+    done = call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert found == {tuple(one[key] for key in keys) for one in json.loads(done.stdout)["unserved"]}
+    assert ("sarama", "Fetch", 0, 13, "4-17", "Sarama 1.30.1?") in found
+    values = samples(exposition(report.metrics))
+    assert len(values) == len(found)
+    assert {name for name, _ in values} == {"kipspark_unserved_requests"}
+    assert sum(values.values()) == sum(row[3] for row in found)
+    labels = [dict(labels) for _, labels in values]
+    assert {(one["client_id"], one["fix"], one["release"]) for one in labels} == {
+        (row[0], row[5], "4.0") for row in found
+    }
 
 
 def test_metadata_is_that_of_a_time(log: DataFrame) -> None:

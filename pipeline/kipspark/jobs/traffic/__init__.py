@@ -11,6 +11,17 @@ from kipspark.jobs.traffic.tables import (
     few_values,
     inspected,
     unknown_tags,
+    unserved,
 )
 
-__all__ = ["by_api", "by_client", "error_codes", "errors", "exchanges", "few_values", "inspected", "unknown_tags"]
+__all__ = [
+    "by_api",
+    "by_client",
+    "error_codes",
+    "errors",
+    "exchanges",
+    "few_values",
+    "inspected",
+    "unknown_tags",
+    "unserved",
+]

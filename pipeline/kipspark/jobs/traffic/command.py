@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from functools import partial
+from typing import Annotated
+
+import typer
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.errors import JobError
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import traffic
+from kipspark.jobs.shared.options import Captures, Html, Master, Out, Ports, Remote, TableFormat, captures
 from kipspark.jobs.shared.reading import frames
-from kipspark.jobs.shared.running import on_captures
+from kipspark.jobs.shared.running import run
 from kipspark.report import charts
+from kipspark.report.metrics import Gauge, Metrics
+from kipspark.report.outputs import Format
 from kipspark.report.report import Chart, Report, Table
+from kipwire.traffic.upgrades import line_of, releases
+
+LATEST = releases()[-1]
+"""The newest line of releases of Kafka that is known."""
 
 
-def traffic_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report:
-    """Who uses which APIs, from captures; of packets, only connections to the given ports, if any."""
+def traffic_report(spark: SparkSession, roots: Roots, ports: str = "", release: str = LATEST) -> Report:
+    """Who uses which APIs, from captures, and what a release of Kafka does not serve of it.
+
+    Of packets, only connections to the given ports are read, if any.
+    """
     found = traffic.inspected(frames(spark, roots, ports)).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
+    missing = traffic.unserved(paired, release).persist()
     slowest = apis.groupBy("api").agg(
         sf.max("latency_ms_median").alias("median"),
         sf.max("latency_ms_99").alias("high"),
@@ -34,6 +50,13 @@ def traffic_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report
                 hidden=("responses", "latency_ms_highest"),
             ),
             Table("apis", "APIs and versions", apis, (sf.desc("requests"), "api", "api_version")),
+            Table(
+                "unserved",
+                f"What Kafka {release} does not serve",
+                missing,
+                ("client_id", sf.desc("requests"), "api", "api_version"),
+                hidden=("api_key",),
+            ),
             Table(
                 "error_codes",
                 "Error codes",
@@ -70,8 +93,53 @@ def traffic_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report
             ),
         ),
         ("A Fetch waits for records as long as its client allows, so its latency does not indicate a slow broker.",),
+        metrics=metrics_of(missing, release),
     )
 
 
-command = on_captures(traffic_report)
-"""Run `kipspark traffic`."""
+def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
+    """How many requests of each client an upgrade would break.
+
+    Args:
+        missing: of `traffic.unserved`.
+        release: the one of which it is.
+    """
+    labels = ("client_id", "software", "api", "api_version", "release", "fix")
+    requests = Gauge(
+        "kipspark_unserved_requests",
+        "Captured requests that the release of Kafka does not serve.",
+        "requests",
+        {label: label for label in labels},
+    )
+    plain = missing.withColumn("release", sf.lit(release)).na.fill("", ["client_id", "software", "fix"])
+    return (Metrics(plain, (requests,)),)
+
+
+def command(
+    path: Captures = None,
+    ports: Ports = "",
+    upgrade_to: Annotated[
+        str, typer.Option(help="Release of Kafka, such as 4.4: whose requests does it not serve?", metavar="RELEASE")
+    ] = LATEST,
+    out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
+    html: Html = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            help="File for the requests that the release does not serve, in Prometheus' text format; - is standard "
+            "output.",
+            metavar="FILE",
+        ),
+    ] = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Run `kipspark traffic`."""
+    try:
+        release = line_of(upgrade_to)
+    except ValueError as error:
+        raise JobError(f"--upgrade-to: {error}") from None
+    found = captures(path, ports, remote)
+    report = partial(traffic_report, roots=found.paths, ports=ports, release=release)
+    run(report, out, html, master, remote, size=found.size, table_format=table_format, metrics=metrics)

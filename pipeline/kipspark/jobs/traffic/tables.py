@@ -18,7 +18,9 @@ from kipspark.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
 from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic import upgrades
 from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.traffic.upgrades import client_of
 
 _CODES = pa.list_(
     pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])
@@ -42,6 +44,21 @@ FOUND_SCHEMA = pa.schema(
 """What was found in a frame; docs/spark-jobs.md explains it. `frame_bytes` is null if there is no frame."""
 
 _INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA]))
+
+_UNSERVED = pa.schema(
+    [
+        ("client_id", pa.string()),
+        ("software", pa.string()),
+        ("api", pa.string()),
+        ("api_key", pa.int16()),
+        ("api_version", pa.int16()),
+        ("requests", pa.int64()),
+        ("served", pa.string()),
+        ("fix", pa.string()),
+    ]
+)
+_GIVEN = 5
+"""How many of its columns say who sends what."""
 
 _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """What a response has in common with its request."""
@@ -113,6 +130,28 @@ def by_api(paired: DataFrame) -> DataFrame:
     """
     clients = paired.groupBy("api", "api_version").agg(sf.count_distinct("client_id").alias("clients"))
     return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
+
+
+def unserved(paired: DataFrame, release: str) -> DataFrame:
+    """Which clients send what a release of Kafka does not serve, so that an upgrade to it would break them.
+
+    Columns: client_id, software, api, api_key, api_version, requests, served (the versions of the API that the release
+    has instead, `none` if it has dropped it), and fix (the library and the release of it that KIP-896 says do without,
+    with a `?` if the library is a guess by the client id; null where it says nothing).
+
+    Args:
+        paired: of `exchanges`.
+        release: a line of releases of Kafka, such as `4.4`.
+    """
+    used = paired.groupBy(*_UNSERVED.names[:_GIVEN]).agg(sf.count(sf.lit(1)).alias("requests"))
+
+    def judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist(
+                [found for row in batch.to_pylist() for found in _unserved(row, release)], _UNSERVED
+            )
+
+    return used.mapInArrow(judged, struct_type(_UNSERVED))
 
 
 def error_codes(paired: DataFrame) -> DataFrame:
@@ -199,6 +238,15 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield pa.RecordBatch.from_arrays(
             [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
         )
+
+
+def _unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
+    """The row with what a release serves instead; nothing if it serves what the row says."""
+    name, _, version = (row["software"] or "").partition(" ")
+    client = client_of((name, version) if name else None, row["client_id"])
+    missing = upgrades.unserved(release, row["api_key"], row["api_version"], client)
+    if missing is not None:
+        yield {**row, "served": missing.served, "fix": missing.fix or None}
 
 
 def _found(

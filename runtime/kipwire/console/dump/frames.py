@@ -6,33 +6,41 @@ import json
 from collections.abc import Callable, Collection
 
 from kipwire.console.command_line import one_line
-from kipwire.console.dump.captures import Capture, Row, rows_of
 from kipwire.console.dump.output import Output, moment_text_of_ns
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line
+from kipwire.traffic.any_capture import Capture, frames_of
 from kipwire.traffic.captures import CaptureError
-from kipwire.traffic.conversation import RESPONSE
+from kipwire.traffic.conversation import REQUEST, RESPONSE
+from kipwire.traffic.exchanges import Exchange, Pairs, Row, rows_of
+from kipwire.traffic.frame_facts import error_text
 
 _NS_OF_MS = 10**6
 
 
 def dump_capture(
-    capture: Capture, line: Callable[[Capture, Row], str], out: Output, bounds: Bounds, ports: Collection[int]
+    capture: Capture,
+    line: Callable[[Capture, Row, int | None], str],
+    out: Output,
+    bounds: Bounds,
+    ports: Collection[int],
 ) -> int:
     """Write a line for each frame of a capture; how many errors there are.
 
     Args:
         capture: it.
-        line: makes the line of a frame, with the end of the line.
+        line: makes the line of a frame, with the end of the line; it also gets its latency.
         out: where it goes.
         bounds: only times are looked at.
         ports: of packets, the brokers' ports; empty if they are not known.
     """
     errors = 0
+    pairs = Pairs()
     try:
-        for row in rows_of(capture, ports):
+        for row in rows_of(frames_of(capture, ports)):
+            latency = _latency(row, pairs)
             if _is_wanted(row, bounds):
-                out.write(line(capture, row))
+                out.write(line(capture, row, latency))
                 errors += row.error is not None
     except CaptureError as error:
         out.flush()
@@ -41,7 +49,17 @@ def dump_capture(
     return errors
 
 
-def text_line(capture: Capture, row: Row) -> str:
+def _latency(row: Row, pairs: Pairs) -> int | None:
+    """The nanoseconds from a request to the response that the row is, if it is one."""
+    if row.found.request is None:
+        return None
+    if row.found.direction == REQUEST:
+        pairs.ask(row)
+        return None
+    return Exchange(pairs.answer(row)[0], row).latency
+
+
+def text_line(capture: Capture, row: Row, latency: int | None) -> str:
     """The line of a frame for people."""
     found = row.found
     client = found.client or f"connection-{found.connection}"
@@ -54,25 +72,28 @@ def text_line(capture: Capture, row: Row) -> str:
         parts.append(f"{row.api} v{found.request.api_version} {found.direction} id={found.request.correlation_id}")
     elif found.direction is not None:
         parts.append(found.direction)
-    if found.frame is not None:
-        parts.append(f"size={len(found.frame)}")
+    if row.size is not None:
+        parts.append(f"size={row.size}")
     if found.request is not None and found.request.client_id is not None and found.direction != RESPONSE:
         parts.append(f"client={found.request.client_id!r}")
-    if row.latency is not None:
-        parts.append(f"latency={row.latency / _NS_OF_MS:.3f}ms")
+    if latency is not None:
+        parts.append(f"latency={latency / _NS_OF_MS:.3f}ms")
     if row.errors:
-        parts.append("errors=" + ",".join(_error_text(name, code, count) for _, code, name, count in row.errors))
+        parts.append("errors=" + ",".join(error_text(one.code, one.times) for one in row.errors))
+    if row.number is not None:
+        parts.append(f"frame={row.number}")
     if row.error is not None:
         parts.append(f"error={row.error!r}")
     return " ".join(parts) + "\n"
 
 
-def json_line(capture: Capture, row: Row) -> str:
+def json_line(capture: Capture, row: Row, latency: int | None) -> str:
     """The object of a frame for programs."""
     found, request = row.found, row.found.request
     shown = {
         "type": "frame" if request is not None else "error",
         "capture": str(capture.path),
+        "frame": row.number,
         "timestamp_ns": found.time,
         "connection": found.connection,
         "client": found.client,
@@ -83,19 +104,14 @@ def json_line(capture: Capture, row: Row) -> str:
         "api_version": request.api_version if request else None,
         "correlation_id": request.correlation_id if request else None,
         "client_id": request.client_id if request else None,
-        "size": None if found.frame is None else len(found.frame),
-        "latency_ns": row.latency,
+        "size": row.size,
+        "latency_ns": latency,
         "error_codes": [
             {"path": path, "code": code, "error": name, "count": count} for path, code, name, count in row.errors
         ],
         "error": row.error,
     }
     return json.dumps(shown, separators=(",", ":")) + "\n"
-
-
-def _error_text(name: str | None, code: int, count: int) -> str:
-    text = name or f"error {code}"
-    return text if count == 1 else f"{text}*{count}"
 
 
 def _is_wanted(row: Row, bounds: Bounds) -> bool:

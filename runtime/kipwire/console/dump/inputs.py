@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kipwire.console.dump.captures import Capture, capture_at
 from kipwire.console.dump.log_files import STANDARD_INPUT, LogFile, find_log_files
 from kipwire.console.dump.partition_files import Kind, kind_of
 from kipwire.console.dump.standard_input import LogStream, open_standard_input
 from kipwire.tools.files import need_file
+from kipwire.traffic.any_capture import Capture, capture_at
 
 
 @dataclass
@@ -81,7 +81,7 @@ def expect_fit(found: Inputs, given: Collection[str]) -> None:
         ValueError: one of them does not.
     """
     if found.captures and set(given) - {"times", "--port"}:
-        what = _name(found.captures[0].path)
+        what = found.captures[0].name
         raise ValueError(f"{what} is a capture; --records, --summary, --follow, --as and offsets are for logs")
     if found.others and given:
         path, kind = found.others[0]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
-from kipwire.console.dump.captures import Capture
 from kipwire.console.dump.log_files import HEAD_BYTES, RAW, STANDARD_INPUT, LogFile, begins_as_a_log
 from kipwire.model.errors import KipwireError
 from kipwire.records import read_batches
@@ -16,6 +15,7 @@ from kipwire.records.control import control_type
 from kipwire.records.heads import RECORDS
 from kipwire.records.internal_topics import METADATA
 from kipwire.records.stream import Ahead
+from kipwire.traffic.any_capture import Capture
 from kipwire.traffic.captures import INDEX
 from kipwire.traffic.packet_files import is_packets
 
@@ -56,7 +56,7 @@ def open_standard_input(before_waiting: Callable[[], None], decode_as: str | Non
     if not head:
         raise ValueError(f"standard input is empty; {_TAKES}")
     if is_packets(head):
-        return Capture(STANDARD_INPUT, (_Packets(stream),))
+        return Capture(STANDARD_INPUT, (), io.BufferedReader(stream))
     if not begins_as_a_log(head):
         raise ValueError(_unknown(head))
     is_snapshot = _begins_as_a_snapshot(stream)
@@ -115,35 +115,3 @@ class _Stream(io.RawIOBase):
         some = self.read_some(len(view))
         view[: len(some)] = some
         return len(some)
-
-
-class _Packets:
-    """The stream in the place of a file of packets, which is opened once."""
-
-    name = "standard input"
-
-    def __init__(self, stream: _Stream) -> None:
-        self._stream = stream
-
-    @property
-    def parent(self) -> Self:
-        """Nothing is beside it."""
-        return self
-
-    def __truediv__(self, name: str, /) -> Self:
-        raise FileNotFoundError(name)
-
-    def __str__(self) -> str:
-        return self.name
-
-    def exists(self) -> bool:
-        """It does."""
-        return True
-
-    def is_file(self) -> bool:
-        """It is read like one."""
-        return True
-
-    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
-        """Read it."""
-        return io.BufferedReader(self._stream)

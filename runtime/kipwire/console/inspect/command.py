@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from json import dumps
 from pathlib import Path
@@ -20,7 +20,10 @@ from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
+from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err
+from kipwire.traffic.any_capture import capture_at, frames_of
+from kipwire.traffic.conversation import REQUEST
 
 _SIZE_BYTES = 4
 """Bytes of the size that a frame may have before it."""
@@ -41,6 +44,20 @@ _SIZE_BYTES = 4
     metavar="API VERSION",
     help="A response frame, of an API by name (Metadata) or by number.",
 )
+@click.option(
+    "--frame",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The frame of this number in a capture, as kipwire tap and dump show it: kipwire inspect x.pcap --frame 17.",
+)
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Of a capture of packets: a port of the brokers, as it was given to tap or dump.",
+)
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
@@ -48,13 +65,22 @@ def inspect(
     words: Sequence[str],
     request: bool,
     response: tuple[str, int] | None,
+    frame: int | None,
+    ports: Sequence[int],
     package: str,
     html: Path | None,
     json: bool,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
-        inspection = _inspection(words, request, response, package)
+        if ports and frame is None:
+            raise ValueError("--port is for a frame of a capture; give --frame, too")
+        if frame is None:
+            inspection = _inspection(words, request, response, package)
+        elif request or response is not None:
+            raise ValueError("a capture says what its frames are: give --frame without --request and --response")
+        else:
+            inspection = _of_capture(words, frame, ports, package)
     except ValueError as error:  # KipwireError is one
         fail(str(error))
     if html is not None:
@@ -90,6 +116,37 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
     return inspect_message(registry.message(name, int(version)), read_input(words))
+
+
+def _of_capture(words: Sequence[str], number: int, ports: Collection[int], package: str) -> Inspection:
+    """Read a frame of a capture.
+
+    Raises:
+        ValueError: there is no such capture or no such frame, or the capture is damaged before it.
+    """
+    if len(words) != 1 or words[0] == "-":
+        raise ValueError(
+            "--frame needs one capture: a file of packets, a folder of them, or one of kipwire's own format"
+        )
+    path = Path(words[0])
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; give a capture")
+    need_file(path)
+    capture = capture_at(path)
+    if capture is None:
+        raise ValueError(f"{path} is no capture; give packets (pcap, pcapng) or a capture of kipwire's own format")
+    registry = registry_named(package)
+    count = 0
+    for one, found in frames_of(capture, ports):
+        count += one is not None
+        if one != number or found.frame is None or found.request is None:
+            continue
+        if found.direction == REQUEST:
+            return inspect_request(registry, found.frame)
+        key, version = found.request.api_key, found.request.api_version
+        return inspect_response(registry, _response_class(registry, key, version, found.frame), found.frame)
+    there = f"its frames are 0 to {count - 1}" if count else "it has no whole frame"
+    raise ValueError(f"{path} has no frame {number}: {there}")
 
 
 def _api_key(registry: Registry, api: str) -> int:

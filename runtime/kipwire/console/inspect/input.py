@@ -220,7 +220,10 @@ def _content(raw: bytes, name: str) -> bytes:
     """Hex text and dumps as their bytes, anything else unchanged; what was taken for a dump is said."""
     kind = capture_form(raw)
     if kind:
-        raise ValueError(f"{name} is a packet capture ({kind}), not a message; kipwire dump shows the frames in it")
+        raise ValueError(
+            f"{name} is a packet capture ({kind}), not a message; kipwire dump shows the frames in it, "
+            "and --frame N of this command explains one"
+        )
     try:
         text = raw.decode("ascii")
     except UnicodeDecodeError:

@@ -1,0 +1,241 @@
+"""The command `kipwire tap`."""
+
+from __future__ import annotations
+
+import io
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from kipwire.console.command_line import PATH, OneOf, discard_output, fail, one_line
+from kipwire.console.dump.output import Output
+from kipwire.console.tap.filters import Filter, Wanted, api_keys_of, needed
+from kipwire.console.tap.lines import JsonLines, TextLines
+from kipwire.console.tap.tables import summary_json, summary_text, unserved_uses, upgrade_json, upgrade_text
+from kipwire.tools.files import need_input
+from kipwire.tools.io import no_garbage_collection
+from kipwire.tools.text import print_err
+from kipwire.traffic.any_capture import Capture, Numbered, capture_at, frames_of
+from kipwire.traffic.captures import CaptureError
+from kipwire.traffic.exchanges import exchanges, rows_of
+from kipwire.traffic.summary import TrafficSummary
+from kipwire.traffic.upgrades import line_of
+
+_STDIN = Path("-")
+_NAME_OF_STDIN = "standard input"
+_FIRST_BYTES = 4
+"""Those that say what the bytes are: they are waited for together."""
+
+
+class Format(StrEnum):
+    """How it is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@click.command
+@click.argument(
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=PATH,
+    help="Packets of tcpdump or Wireshark (.pcap, .pcapng), a folder of them, a capture of kipwire's own format, or - "
+    "for packets from standard input, as in: tcpdump -i any -s 0 -U -w - 'tcp port 9092' | kipwire tap -",
+)
+@click.option("--bodies", "-b", is_flag=True, help="Show each request and response as JSON, in Java's form.")
+@click.option("--api", "apis", multiple=True, metavar="API", help="Only this API, by name (Fetch) or number.")
+@click.option("--client", "clients", multiple=True, metavar="GLOB", help="Only clients with such an id.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="GLOB",
+    help="Only clients or brokers at this address, with the port or without: 10.0.0.*, 10.0.0.7:50000.",
+)
+@click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what is about this topic, or its id.")
+@click.option("--errors", "-e", is_flag=True, help="Only what has an error code, or cannot be decoded.")
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Of packets: a port of the brokers.",
+)
+@click.option("--summary", "-s", is_flag=True, help="Count instead: clients, APIs, versions, bytes, latencies, errors.")
+@click.option(
+    "--upgrade-to",
+    metavar="RELEASE",
+    help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    default="text",
+    help="Lines for people, or a JSON object on each line.",
+)
+def tap(
+    paths: Sequence[Path],
+    bodies: bool,
+    apis: Sequence[str],
+    clients: Sequence[str],
+    addresses: Sequence[str],
+    topics: Sequence[str],
+    errors: bool,
+    ports: Sequence[int],
+    summary: bool,
+    upgrade_to: str | None,
+    format_: Format,
+) -> None:
+    """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
+    counts = TrafficSummary() if summary or upgrade_to is not None else None
+    if bodies and counts is not None:
+        fail("--bodies shows more than lines, and --summary and --upgrade-to less; give one of them")
+    if list(paths).count(_STDIN) > 1:
+        fail("standard input (-) can be read once; give it once")
+    try:
+        release = None if upgrade_to is None else line_of(upgrade_to)
+        wanted = Wanted(api_keys_of(apis), tuple(clients), tuple(addresses), tuple(topics), errors)
+    except ValueError as error:
+        fail(str(error))
+    for path in paths:
+        _check(path)
+    out = Output()
+    lines = (JsonLines if format_ is Format.JSON else TextLines)(bodies=bodies)
+    problems = 0
+    try:
+        with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
+            for path in paths:
+                problems += _tapped(path, ports, wanted, out, lines, counts)
+        problems += _conclude(out, counts, summary, release, format_)
+    except (BrokenPipeError, _OutputClosedError):
+        discard_output()
+    except KeyboardInterrupt:
+        _conclude(out, counts, summary, release, format_)
+        raise
+    if problems:
+        sys.exit(1)
+
+
+def _check(path: Path) -> None:
+    """Check that a path is a capture, and end the command if it is not."""
+    if path == _STDIN:
+        if sys.stdin is None:
+            fail("standard input is closed; give a capture, or packets of tcpdump by a pipe")
+        return
+    if not path.exists():
+        fail(f"{path} does not exist; give a capture, or - for packets from standard input")
+    need_input(path)
+    if not _is_pipe(path) and capture_at(path) is None:
+        fail(
+            f"{path} is no capture; give packets (pcap, pcapng), a folder of them, or a capture of kipwire's own format"
+        )
+
+
+def _is_pipe(path: Path) -> bool:
+    return stat.S_ISFIFO(path.stat().st_mode)
+
+
+def _tapped(
+    path: Path,
+    ports: Collection[int],
+    wanted: Wanted,
+    out: Output,
+    lines: TextLines | JsonLines,
+    counts: TrafficSummary | None,
+) -> int:
+    """Show or count the exchanges of one capture; how many errors there are."""
+    is_stdin = path == _STDIN
+    name = _NAME_OF_STDIN if is_stdin else str(path)
+    chosen = Filter(wanted)
+    problems = 0
+    if counts is not None:
+        counts.begin_capture()
+    # Bodies are the only use of frames that have been looked at.
+    rows = rows_of(
+        needed(_frames(path, ports, out), wanted),
+        with_topics=bool(wanted.topics),
+        with_frames=lines.has_bodies,
+    )
+    try:
+        for exchange in exchanges(rows):
+            if not chosen.has(exchange):
+                continue
+            problems += bool(exchange.problems)
+            if counts is None:
+                out.write(lines.exchange(name, exchange))
+            else:
+                counts.add(exchange)
+    except CaptureError as error:
+        out.flush()
+        print_err(("error: ", "red"), one_line(error))
+        problems += 1
+    return problems
+
+
+def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbered]:
+    if path == _STDIN or _is_pipe(path):
+        stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
+        arriving = io.BufferedReader(_Arriving(stream, out.flush), _Arriving.MOST)
+        return frames_of(Capture(path, (), arriving), ports)
+    capture = capture_at(path)
+    if capture is None:  # it was one when the command began
+        raise CaptureError(f"{path}: is no capture any more")
+    return frames_of(capture, ports)
+
+
+def _conclude(out: Output, counts: TrafficSummary | None, summary: bool, release: str | None, format_: Format) -> int:
+    """Write what is written at the end; how many clients' uses of APIs an upgrade would break."""
+    uses = [] if counts is None or release is None else unserved_uses(counts, release)
+    as_json = format_ is Format.JSON
+    if counts is not None and summary:
+        out.write(summary_json(counts) if as_json else summary_text(counts))
+    if release is not None:
+        if summary and not as_json:
+            out.write("\n")
+        out.write(upgrade_json(uses, release) if as_json else upgrade_text(uses, release))
+    out.flush()
+    return len(uses)
+
+
+class _OutputClosedError(Exception):
+    """The reader of the output, such as head, has seen enough; found out while input was waited for.
+
+    It is no `OSError`, which would be taken for an error of the input.
+    """
+
+
+class _Arriving(io.RawIOBase):
+    """The bytes of a pipe; before more of them are waited for, what has been found in the others is shown."""
+
+    MOST = 1 << 18
+    """Bytes that are read at once: as many as a pipe may have, and less than take a moment to look at."""
+
+    def __init__(self, source: io.BufferedReader[Any], before: Callable[[], None]) -> None:
+        self._source = source
+        self._before = before
+        self._is_begun = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
+        try:
+            self._before()
+        except BrokenPipeError:
+            raise _OutputClosedError from None
+        data = self._source.read1(len(buffer))
+        while not self._is_begun and 0 < len(data) < _FIRST_BYTES and (more := self._source.read1(len(buffer))):
+            data += more
+        self._is_begun = True
+        buffer[: len(data)] = data
+        return len(data)

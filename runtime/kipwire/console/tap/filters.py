@@ -1,0 +1,123 @@
+"""Which exchanges are shown: by API, client, address, topic and error."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+from uuid import UUID
+
+from kipwire.description.json_form import uuid_to_json
+from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.model.api_keys import API_VERSIONS_KEY
+from kipwire.tools.text import did_you_mean
+from kipwire.traffic.any_capture import Numbered
+from kipwire.traffic.exchanges import Exchange
+
+_MOST_TOPICS = 65536
+"""The most topics whose ids are known; names have at most 249 characters in Kafka."""
+_LONGEST_NAME = 249
+_REQUEST = "Request"
+
+
+class Wanted(NamedTuple):
+    """What an exchange must have to be shown; an empty tuple asks for nothing. Globs are those of shells."""
+
+    api_keys: tuple[int, ...] = ()
+    clients: tuple[str, ...] = ()
+    """Globs of client ids."""
+    addresses: tuple[str, ...] = ()
+    """Globs of the address of the client or of the broker, with or without the port."""
+    topics: tuple[str, ...] = ()
+    """Globs of topics, or their ids."""
+    errors: bool = False
+    """Whether there must be an error code, or something that cannot be decoded."""
+
+
+def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
+    """The keys of APIs that are given by name, in any case, or by number.
+
+    Raises:
+        ValueError: there is no such API.
+    """
+    registry = registry_of(KAFKA_PACKAGE)
+    entries = [registry.entry(name) for name in registry.names() if name.endswith(_REQUEST)]
+    keys = {one.name.removesuffix(_REQUEST).lower(): one.api_key for one in entries}
+    found = []
+    for name in names:
+        key = int(name) if name.isascii() and name.isdigit() else keys.get(name.lower())
+        if key is None:
+            known = [one.name.removesuffix(_REQUEST) for one in entries]
+            raise ValueError(f"Kafka has no API named {name!r}{did_you_mean(name, known)}")
+        found.append(key)
+    return tuple(found)
+
+
+def needed(frames: Iterable[Numbered], wanted: Wanted) -> Iterator[Numbered]:
+    """The frames to look at: those of the APIs that are wanted, and those that say something of them."""
+    keys = {*wanted.api_keys, API_VERSIONS_KEY}
+    for one in frames:
+        request = one.found.request
+        if request is None or not wanted.api_keys or wanted.topics or request.api_key in keys:
+            yield one
+
+
+class Filter:
+    """Chooses exchanges, and keeps the names of topics that only have ids in most requests."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._names: OrderedDict[UUID, str] = OrderedDict()
+
+    def has(self, exchange: Exchange) -> bool:
+        """Whether an exchange is wanted; an error that is about no request is, unless its address is not."""
+        wanted = self._wanted
+        if wanted.topics:
+            self._learn(exchange)
+        found = exchange.first.found
+        request = found.request
+        if wanted.addresses and not _has_address(wanted.addresses, (found.client, found.listener)):
+            return False
+        if request is None:
+            return True
+        return (
+            (not wanted.api_keys or request.api_key in wanted.api_keys)
+            and (not wanted.clients or _matches(request.client_id or "", wanted.clients))
+            and (not wanted.errors or bool(exchange.errors) or bool(exchange.problems))
+            and (not wanted.topics or self._has_topic(exchange))
+        )
+
+    def _learn(self, exchange: Exchange) -> None:
+        for row in exchange:
+            for id_, name in () if row is None else row.look.names_of_ids:
+                self._names[id_] = name[:_LONGEST_NAME]
+                self._names.move_to_end(id_)
+                if len(self._names) > _MOST_TOPICS:
+                    self._names.popitem(last=False)
+
+    def _has_topic(self, exchange: Exchange) -> bool:
+        globs = self._wanted.topics
+        for row in exchange:
+            if row is None:
+                continue
+            if any(_matches(name, globs) for name in row.look.topics):
+                return True
+            for id_ in row.look.topic_ids:
+                name = self._names.get(id_)
+                if str(id_) in globs or uuid_to_json(id_) in globs or (name is not None and _matches(name, globs)):
+                    return True
+        return False
+
+
+def _matches(text: str, globs: Iterable[str]) -> bool:
+    return any(fnmatchcase(text, glob) for glob in globs)
+
+
+def _has_address(globs: Sequence[str], addresses: Iterable[str | None]) -> bool:
+    for address in addresses:
+        if address is not None:
+            host = address.rpartition(":")[0].strip("[]")
+            if _matches(address, globs) or (host and any(glob == host or fnmatchcase(host, glob) for glob in globs)):
+                return True
+    return False

@@ -1,0 +1,124 @@
+"""The lines of exchanges: for people one for each, for programs a JSON object for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from kipwire.console.dump.contents import JsonText
+from kipwire.console.dump.output import moment_text_of_ns
+from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.model.errors import KipwireError
+from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, styled_line
+from kipwire.traffic.exchanges import Errors, Exchange, Row
+from kipwire.traffic.frame_facts import decode_frame, error_text
+
+_NS_OF_MS = 10**6
+_NO_SIZE = "none"
+
+
+class TextLines:
+    """Lines for people: with colours, and without the date, on a terminal."""
+
+    def __init__(self, *, bodies: bool) -> None:
+        self.has_bodies = bodies
+        self._bodies = JsonText(ascii=False) if bodies else None
+        self._coloured = has_colour(sys.stdout)
+        self._has_date = not is_terminal(sys.stdout)
+
+    def exchange(self, capture: str, exchange: Exchange) -> str:
+        """The line of an exchange, and those of its bodies if they are wanted."""
+        first = exchange.first
+        found, request = first.found, first.found.request
+        moment = moment_text_of_ns(found.time)
+        parts: list[Part] = [(moment if self._has_date else moment.rpartition("T")[2], "dim")]
+        if found.connection is not None:
+            parts.append(f" {found.client or f'connection-{found.connection}'} > {found.listener or 'broker'}")
+        if request is not None:
+            parts.append((f" {first.api} v{request.api_version}", "bold"))
+            if request.client_id is not None:
+                parts.append(f" client={request.client_id!r}")
+            sizes = (_NO_SIZE if row is None or row.size is None else row.size for row in exchange)
+            parts.append(" request={} response={}".format(*sizes))
+        elif found.direction is not None:
+            parts.append(f" {found.direction}")
+        if exchange.latency is not None:
+            parts.append(f" latency={exchange.latency / _NS_OF_MS:.3f}ms")
+        if exchange.errors:
+            texts = ",".join(error_text(one.code, one.times) for one in exchange.errors)
+            parts.append((f" errors={texts}", "red"))
+        numbers = ",".join(str(row.number) for row in exchange if row is not None and row.number is not None)
+        if numbers:
+            parts.append((f" frames={numbers}", "dim"))
+        parts += [(f" error={error!r}", "red") for error in exchange.problems]
+        line = styled_line(parts, coloured=self._coloured, one_line=True)
+        return line if self._bodies is None else line + self._of_bodies(exchange, self._bodies)
+
+    def _of_bodies(self, exchange: Exchange, texts: JsonText) -> str:
+        lines = []
+        for what, row in zip(("request", "response"), exchange, strict=True):
+            body = None if row is None else _body(row, texts)
+            if body is not None:
+                lines.append(f"  {what} {printable_line(body)}\n")
+        return "".join(lines)
+
+
+class JsonLines:
+    """Lines for programs."""
+
+    def __init__(self, *, bodies: bool) -> None:
+        self.has_bodies = bodies
+        self._bodies = JsonText(ascii=True) if bodies else None
+
+    def exchange(self, capture: str, exchange: Exchange) -> str:
+        """The object of an exchange."""
+        first = exchange.first
+        found, request = first.found, first.found.request
+        asked, answered = exchange
+        shown: dict[str, Any] = {
+            "type": "exchange" if request is not None else "error",
+            "capture": capture,
+            "timestamp_ns": found.time,
+            "connection": found.connection,
+            "client": found.client,
+            "broker": found.listener,
+        }
+        if request is not None:
+            shown |= {
+                "client_id": request.client_id,
+                "api": first.api,
+                "api_key": request.api_key,
+                "api_version": request.api_version,
+                "correlation_id": request.correlation_id,
+                "request_size": None if asked is None else asked.size,
+                "response_size": None if answered is None else answered.size,
+                "request_frame": None if asked is None else asked.number,
+                "response_frame": None if answered is None else answered.number,
+                "latency_ns": exchange.latency,
+                "error_codes": [_error(one) for one in exchange.errors],
+            }
+        else:
+            shown["direction"] = found.direction
+        shown["error"] = "; ".join(exchange.problems) or None
+        text = json.dumps(shown, separators=(",", ":"))
+        if self._bodies is not None and request is not None:
+            bodies = [None if row is None else _body(row, self._bodies) for row in exchange]
+            text = text[:-1] + ',"request":{},"response":{}}}'.format(*(body or "null" for body in bodies))
+        return text + "\n"
+
+
+def _error(error: Errors) -> dict[str, Any]:
+    return {"path": error.path, "code": error.code, "error": error.name, "count": error.times}
+
+
+def _body(row: Row, texts: JsonText) -> str | None:
+    """The JSON of a message; None if there is none that can be decoded."""
+    found = row.found
+    if found.request is None or found.frame is None or found.direction is None or row.error is not None:
+        return None
+    key, version = found.request.api_key, found.request.api_version
+    try:
+        return texts.of(decode_frame(registry_of(KAFKA_PACKAGE), found.direction, key, version, found.frame))
+    except KipwireError:
+        return None

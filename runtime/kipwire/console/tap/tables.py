@@ -1,0 +1,222 @@
+"""The tables at the end: a summary of the traffic, and whom an upgrade would break, for people or as JSON objects."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kipwire.console.dump.output import moment_text_of_ns
+from kipwire.tools.text import counted, has_colour, is_terminal, printable_line, styled_line
+from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
+from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, unserved
+
+MOST_SHOWN = 50
+"""Rows of a table for people; JSON has all."""
+_WIDEST = 44
+"""Characters of a cell on a terminal."""
+_NS_OF_MS = 10**6
+_QUANTILES = (0.5, 0.99)
+
+
+class UnservedUse(NamedTuple):
+    """What a client sends that a release does not serve."""
+
+    use: Use
+    counts: Counts
+    unserved: Unserved
+
+
+def unserved_uses(summary: TrafficSummary, release: str) -> list[UnservedUse]:
+    """What a release does not serve of what was sent, by client, most requests first.
+
+    Args:
+        summary: what was sent.
+        release: a line of releases.
+    """
+    found = []
+    for use, counts in summary.uses.items():
+        missing = unserved(release, use.api_key, use.version, client_of(use.software, use.client_id))
+        if missing is not None:
+            found.append(UnservedUse(use, counts, missing))
+    return sorted(found, key=lambda one: (one.use.client_id or "", -one.counts.requests, one.use[1:]))
+
+
+def summary_text(summary: TrafficSummary) -> str:
+    """The tables of a summary, for people."""
+    total = Counts()
+    for counts in summary.uses.values():
+        total.merge(counts)
+    between = ""
+    if summary.first is not None and summary.last is not None:
+        between = f" from {moment_text_of_ns(summary.first)} to {moment_text_of_ns(summary.last)}"
+    lines = [f"{counted(total.requests, 'request')} and {counted(total.responses, 'response')}{between}\n"]
+    numbers = ("requests", "responses", "bytes of requests", "of responses", "p50 ms", "p99 ms", "errors")
+    clients = (
+        (_name(client_id), _library(software), _hosts(counts), *_numbers(counts))
+        for (client_id, software), counts in summary.by_client().items()
+    )
+    lines += _table("clients", ("client", "library", "addresses", *numbers), clients, 3)
+    apis = summary.by_api()
+    rows = (
+        (f"{api} v{version}" if key >= 0 else api, *_numbers(counts)) for (key, api, version), counts in apis.items()
+    )
+    lines += _table("APIs", ("API", *numbers), rows, 1)
+    uses = sorted(summary.uses.items(), key=lambda item: (-item[1].requests, str(item[0])))
+    rows = ((_name(use.client_id), _api(use), *_numbers(counts)) for use, counts in uses)
+    lines += _table("clients and the APIs they use", ("client", "API", *numbers), rows, 2)
+    if summary.failures:
+        failures = (
+            (one.api, one.path, _error(one.code, one.name), str(n)) for one, n in summary.failures.most_common()
+        )
+        lines += _table("error codes", ("API", "path", "error", "fields"), failures, 3)
+    if summary.problems:
+        problems = ((text, str(count)) for text, count in summary.problems.most_common())
+        lines += _table("what is no frame", ("error", "times"), problems, 1)
+    return "".join(lines)
+
+
+def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
+    """The table of those that an upgrade would break, for people."""
+    if not uses:
+        return f"Kafka {release} serves all requests that were captured\n"
+    who = len({one.use[:2] for one in uses})
+    lines = [f"Kafka {release} does not serve what {counted(who, 'client')} {'sends' if who == 1 else 'send'}\n"]
+    rows = (
+        (
+            _name(use.client_id),
+            _library(use.software),
+            _hosts(counts),
+            _api(use),
+            str(counts.requests),
+            missing.served,
+            missing.fix,
+        )
+        for use, counts, missing in uses
+    )
+    header = ("client", "library", "addresses", "sends", "requests", f"{release} serves", f"{KIP_896} says")
+    lines += _table("", header, rows, 4, texts_after=1)
+    if any(one.unserved.fix.endswith("?") for one in uses):
+        lines.append("? the library is guessed by the client id\n")
+    if any(not one.unserved.fix for one in uses):
+        lines.append(f"{KIP_896} names {', '.join(one.fixed for one in LIBRARIES)}\n")
+    return "".join(lines)
+
+
+def summary_json(summary: TrafficSummary) -> str:
+    """The object of a summary."""
+    shown = {
+        "type": "summary",
+        "first_ns": summary.first,
+        "last_ns": summary.last,
+        "clients": [
+            {**_client(client_id, software, counts), **_counts(counts)}
+            for (client_id, software), counts in summary.by_client().items()
+        ],
+        "apis": [
+            {"api": api, "api_key": key, "api_version": version, **_counts(counts)}
+            for (key, api, version), counts in summary.by_api().items()
+        ],
+        "uses": [{**_use(use, counts), **_counts(counts)} for use, counts in summary.uses.items()],
+        "error_codes": [
+            {"api": one.api, "path": one.path, "code": one.code, "error": one.name, "fields": count}
+            for one, count in summary.failures.most_common()
+        ],
+        "errors": [{"error": text, "times": count} for text, count in summary.problems.most_common()],
+    }
+    return json.dumps(shown, separators=(",", ":")) + "\n"
+
+
+def upgrade_json(uses: Sequence[UnservedUse], release: str) -> str:
+    """The object of those that an upgrade would break."""
+    shown = {
+        "type": "upgrade",
+        "release": release,
+        "unserved": [
+            {**_use(use, counts), "requests": counts.requests, "served": missing.served, "fix": missing.fix or None}
+            for use, counts, missing in uses
+        ],
+    }
+    return json.dumps(shown, separators=(",", ":")) + "\n"
+
+
+def _table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], texts: int, texts_after: int = 0
+) -> Iterator[str]:
+    """The lines of a table: first a heading, then columns of text, of numbers, and of text again."""
+    every = [[printable_line(cell) for cell in row] for row in rows]
+    shown = every[:MOST_SHOWN]
+    if is_terminal(sys.stdout):
+        shown = [[cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in row] for row in shown]
+    widths = [max(map(len, column)) for column in zip(header, *shown, strict=True)]
+    coloured = has_colour(sys.stdout)
+    if title:
+        yield "\n" + styled_line([(title, "bold")], coloured=coloured)
+    for number, row in enumerate([header, *shown]):
+        cells = [
+            cell.ljust(width) if at < texts or at >= len(widths) - texts_after else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        yield styled_line([line if number else (line, "dim")], coloured=coloured)
+    if len(every) > len(shown):
+        yield f"and {len(every) - len(shown):,} more rows, which --format json has\n"
+
+
+def _numbers(counts: Counts) -> tuple[str, ...]:
+    amounts = (counts.requests, counts.responses, counts.request_bytes, counts.response_bytes)
+    quantiles = [counts.latencies.quantile(share) for share in _QUANTILES]
+    latencies = ["" if one is None else f"{one / _NS_OF_MS:.2f}" for one in quantiles]
+    return (*map(str, amounts), *latencies, str(counts.with_errors + counts.broken))
+
+
+def _name(client_id: str | None) -> str:
+    return "none" if client_id is None else client_id if client_id == REST else repr(client_id)
+
+
+def _library(software: tuple[str, str] | None) -> str:
+    return "" if software is None else " ".join(software)
+
+
+def _hosts(counts: Counts) -> str:
+    return ",".join(counts.hosts) + (",…" if counts.has_more_hosts else "")
+
+
+def _api(use: Use) -> str:
+    return f"{use.api} v{use.version}" if use.api_key >= 0 else use.api
+
+
+def _error(code: int, name: str | None) -> str:
+    return name or f"error {code}"
+
+
+def _client(client_id: str | None, software: tuple[str, str] | None, counts: Counts) -> dict[str, Any]:
+    name, version = software or (None, None)
+    return {
+        "client_id": client_id,
+        "software_name": name,
+        "software_version": version,
+        "hosts": counts.hosts,
+        "has_more_hosts": counts.has_more_hosts,
+    }
+
+
+def _use(use: Use, counts: Counts) -> dict[str, Any]:
+    api = {"api": use.api, "api_key": use.api_key, "api_version": use.version}
+    return {**_client(use.client_id, use.software, counts), **api}
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    p50, p99 = (counts.latencies.quantile(share) for share in _QUANTILES)
+    return {
+        "requests": counts.requests,
+        "responses": counts.responses,
+        "request_bytes": counts.request_bytes,
+        "response_bytes": counts.response_bytes,
+        "latency_p50_ns": p50,
+        "latency_p99_ns": p99,
+        "latency_highest_ns": counts.latencies.highest if counts.latencies.count else None,
+        "with_errors": counts.with_errors,
+        "broken": counts.broken,
+    }

@@ -1,0 +1,85 @@
+"""kipwire inspect CAPTURE --frame N explains the frame that tap and dump show under that number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support import packet_dumps as made
+from tests.support.command_line import Done, call
+from tests.support.packet_dumps import Disorder
+from tests.support.places import ROOT
+from tests.support.subjects.packet_talks import COUNT, shipped
+
+Kipwire = Callable[..., Done]
+CAPTURE = ROOT / "examples" / "capture"
+
+
+@pytest.fixture
+def kipwire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kipwire:
+    def run(*arguments: object) -> Done:
+        return call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+    return run
+
+
+@pytest.fixture
+def packets(tmp_path: Path) -> Path:
+    """The shipped capture as packets, whose frames are complete in another order."""
+    file = tmp_path / "shipped.pcap"
+    file.write_bytes(made.dump(made.segments(shipped(), Random(5), Disorder(shuffled=True))))
+    return file
+
+
+@pytest.mark.parametrize("number", [0, 1, 7, 261, COUNT - 1])
+def test_the_number_is_that_of_dump(kipwire: Kipwire, packets: Path, number: int) -> None:
+    for capture in (CAPTURE, packets):
+        lines = [json.loads(line) for line in kipwire("dump", capture, "-f", "json").stdout.splitlines()]
+        (shown,) = [one for one in lines if one["frame"] == number]
+        done = kipwire("inspect", capture, "--frame", number, "--json")
+        assert done.returncode == 0
+        explained = json.loads(done.stdout)
+        assert explained["size"] == shown["size"]
+        assert explained["version"] == shown["api_version"]
+        assert explained["message"].lower() == f"{shown['api']}{shown['direction']}".lower()
+        data = bytes.fromhex("".join(one["bytes"] for one in explained["elements"]))
+        frames = {row["frame"] for row in shipped()}
+        assert data in frames or len(data) == shown["size"]
+
+
+def test_the_number_is_that_of_tap_with_the_same_ports(kipwire: Kipwire, packets: Path) -> None:
+    lines = kipwire("tap", packets, "--port", 9093, "-f", "json").stdout.splitlines()
+    shown = json.loads(lines[3])
+    done = kipwire("inspect", packets, "--frame", shown["response_frame"], "--port", 9093, "--json")
+    assert json.loads(done.stdout)["size"] == shown["response_size"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((CAPTURE, "--frame", COUNT), f"has no frame {COUNT}: its frames are 0 to {COUNT - 1}"),
+        (("nothing", "--frame", 0), "nothing does not exist; give a capture"),
+        (
+            (ROOT / "README.md", "--frame", 0),
+            "is no capture; give packets (pcap, pcapng) or a capture of kipwire's own",
+        ),
+        (("--frame", 0), "--frame needs one capture"),
+        (("-", "--frame", 0), "--frame needs one capture"),
+        ((CAPTURE, "--frame", 0, "--request"), "a capture says what its frames are"),
+        ((CAPTURE, "--port", 9092), "--port is for a frame of a capture; give --frame, too"),
+    ],
+)
+def test_what_is_not_there_is_one_line(kipwire: Kipwire, arguments: tuple[object, ...], said: str) -> None:
+    done = kipwire("inspect", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_capture_without_frames_says_so(kipwire: Kipwire, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(made.dump([]))
+    assert "a.pcap has no frame 0: it has no whole frame" in kipwire("inspect", "a.pcap", "--frame", 0).stderr
