@@ -5,6 +5,7 @@ set -euo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 HOME_OF_BROKER=$(cd "$HERE/../.." && pwd)/build/broker
+CERTIFICATES=$HOME_OF_BROKER/certificates
 PORT=${BROKER_PORT:-19092}
 CONTROLLER_PORT=$((PORT + 1))
 SECONDS_TO_START=60
@@ -12,6 +13,13 @@ SECONDS_TO_START=60
 SENDS_TO=${BROKER_SENDS_TO:-}
 SECOND_LISTENER=${SENDS_TO:+,PROXIED://127.0.0.1:$((PORT + 2))}
 SECOND_ADDRESS=${SENDS_TO:+,PROXIED://127.0.0.1:$SENDS_TO}
+# Listeners with security, which tests/support/live/listeners.py describes: from port + 11 on, in this order.
+# RENEWED is SASL whose sessions are short, so that clients must authenticate again (KIP-368).
+SECURED=(TLS MUTUAL_TLS SASL SASL_TLS RENEWED)
+FIRST_SECURED_PORT=$((PORT + 11))
+MILLISECONDS_OF_A_SESSION=3000
+USERNAME=alice
+PASSWORD=secret-of-alice
 # Each pom has its own folder, so that a new version never uses the jars of an old one.
 JARS=${XDG_CACHE_HOME:-$HOME/.cache}/kipwire/broker/$(cksum <"$HERE/pom.xml" | cut -d ' ' -f 1)
 
@@ -26,6 +34,14 @@ is_running() {
 
 answers() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+all_answer() {
+    local number
+    answers "$PORT" || return
+    for number in "${!SECURED[@]}"; do
+        answers $((FIRST_SECURED_PORT + number)) || return
+    done
 }
 
 use_java() {
@@ -49,13 +65,33 @@ fetch_jars() {
     mv -T "$fetched" "$JARS" 2>/dev/null || rm -rf "$fetched" # another start was faster
 }
 
+secured_listeners() {
+    local number
+    for number in "${!SECURED[@]}"; do
+        printf ',%s://127.0.0.1:%d' "${SECURED[number]}" $((FIRST_SECURED_PORT + number))
+    done
+}
+
+sasl_properties() { # of the listener that is named, in lower case
+    local mechanism of_listener=listener.name.$1 package=org.apache.kafka.common.security
+    echo "$of_listener.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
+    echo "$of_listener.plain.sasl.jaas.config=$package.plain.PlainLoginModule required user_$USERNAME=\"$PASSWORD\";"
+    for mechanism in scram-sha-256 scram-sha-512; do
+        echo "$of_listener.$mechanism.sasl.jaas.config=$package.scram.ScramLoginModule required;"
+    done
+    # Kafka's validator for tests: it takes tokens without a signature.
+    echo "$of_listener.oauthbearer.sasl.jaas.config=$package.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";"
+}
+
 write_properties() {
+    local secured
+    secured=$(secured_listeners)
     cat >"$HOME_OF_BROKER/server.properties" <<PROPERTIES
 node.id=1
 process.roles=broker,controller
-listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_LISTENER
-advertised.listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_ADDRESS
-listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT
+listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_LISTENER$secured
+advertised.listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_ADDRESS$secured
+listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT,TLS:SSL,MUTUAL_TLS:SSL,SASL:SASL_PLAINTEXT,SASL_TLS:SASL_SSL,RENEWED:SASL_PLAINTEXT
 inter.broker.listener.name=CLIENTS
 controller.listener.names=CONTROLLER
 controller.quorum.bootstrap.servers=127.0.0.1:$CONTROLLER_PORT
@@ -72,6 +108,16 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 metadata.log.max.snapshot.interval.ms=10000
 metadata.log.segment.ms=4000
+ssl.keystore.type=PEM
+ssl.keystore.location=$CERTIFICATES/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=$CERTIFICATES/ca.pem
+listener.name.mutual_tls.ssl.client.auth=required
+listener.name.renewed.connections.max.reauth.ms=$MILLISECONDS_OF_A_SESSION
+delegation.token.secret.key=secret-of-the-broker
+$(sasl_properties sasl)
+$(sasl_properties sasl_tls)
+$(sasl_properties renewed)
 PROPERTIES
 }
 
@@ -80,22 +126,26 @@ start() {
         echo "The broker is already running at 127.0.0.1:$PORT (process $(cat "$HOME_OF_BROKER/pid"))"
         return
     fi
-    ! answers "$PORT" || fail "port $PORT is in use by another program; choose one with BROKER_PORT=29092"
-    ! answers "$CONTROLLER_PORT" || fail "port $CONTROLLER_PORT is in use by another program; choose others with BROKER_PORT=29092"
+    local port
+    for port in "$PORT" "$CONTROLLER_PORT" $(seq $FIRST_SECURED_PORT $((FIRST_SECURED_PORT + ${#SECURED[@]} - 1))); do
+        ! answers "$port" || fail "port $port is in use by another program; choose others with BROKER_PORT=29092"
+    done
     use_java
     fetch_jars
     rm -rf "$HOME_OF_BROKER"
     mkdir -p "$HOME_OF_BROKER"
+    bash "$HERE/certificates.sh" "$CERTIFICATES"
     write_properties
     local run=("$JAVA_HOME/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
     "${run[@]}" kafka.tools.StorageTool format --standalone -t "$(cluster_id)" -c "$HOME_OF_BROKER/server.properties" \
+        --add-scram "SCRAM-SHA-256=[name=$USERNAME,password=$PASSWORD]" --add-scram "SCRAM-SHA-512=[name=$USERNAME,password=$PASSWORD]" \
         >"$HOME_OF_BROKER/format.log" 2>&1 || fail "cannot create its data folder: see $HOME_OF_BROKER/format.log"
     echo "Starting Kafka, broker and controller in one process"
     # In its own session, so that Ctrl-C in this terminal does not end it.
     setsid nohup "${run[@]}" kafka.Kafka "$HOME_OF_BROKER/server.properties" </dev/null >"$HOME_OF_BROKER/server.log" 2>&1 &
     echo $! >"$HOME_OF_BROKER/pid"
     for ((tenths = 0; tenths < SECONDS_TO_START * 10; tenths++)); do
-        if answers "$PORT"; then
+        if all_answer; then
             echo "The broker is running at 127.0.0.1:$PORT; its logs are in $HOME_OF_BROKER/data; make broker-stop stops it"
             return
         fi

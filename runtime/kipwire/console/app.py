@@ -6,7 +6,7 @@ from kipwire.console.command_line import Command, CommandLine
 
 app = CommandLine(
     "kipwire",
-    "What bytes of Kafka's protocol mean: log segments, captures, frames and messages.",
+    "What bytes of Kafka's protocol mean, in logs, captures, frames and messages; and what brokers say.",
     {
         "dump": Command(
             "kipwire.console.dump.command:dump",
@@ -16,6 +16,10 @@ app = CommandLine(
         "inspect": Command(
             "kipwire.console.inspect.command:inspect",
             "Show what each byte of a message means; exit 1 if the bytes are wrong, and show where.",
+        ),
+        "call": Command(
+            "kipwire.console.call.command:call",
+            "Send any request of any version to a broker, and print the response; exit 1 if it has an error code.",
         ),
     },
 )

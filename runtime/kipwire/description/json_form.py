@@ -14,11 +14,12 @@ from collections.abc import Callable
 from operator import index
 from typing import Any, TypeVar
 
-from kipwire.description.fields import Visitor, fields_of_other_versions
+from kipwire.description.fields import Visitor, fields_of_other_versions, is_required
 from kipwire.description.values import check, out_of_range
 from kipwire.model.errors import JsonError, shown
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import KINDS
+from kipwire.tools.text import did_you_mean
 
 R = TypeVar("R", bound="Root")
 S = TypeVar("S", bound="Struct")
@@ -51,6 +52,11 @@ def _to_json(field: Field, value: Any) -> Any:
         return None
     convert = _struct_to_json if field.struct is not None else _TO_JSON[KINDS[field.element]]
     return [convert(element) for element in value] if field.array else convert(value)
+
+
+def default_to_json(field: Field) -> Any:
+    """The default of a field in the JSON form; null where it has none."""
+    return _to_json(field, field.default_value())
 
 
 def float_to_json(value: float) -> float | str:
@@ -91,6 +97,18 @@ def read_json(cls: type[R], value: Any) -> R:
     return _Reader(cls).struct(cls, value)
 
 
+def read_partial_json(cls: type[R], value: Any) -> R:
+    """The message that a JSON object describes as people write it: fields without a key have their defaults.
+
+    All other keys must be those of fields of this version: a value for another version is an error, although
+    `read_json` drops it where the field is ignorable.
+
+    Raises:
+        JsonError: it does not describe a message of this version, or a field without a default has no key.
+    """
+    return _PartialReader(cls).struct(cls, value)
+
+
 def _as_step(key: str) -> str:
     """A key that is nobody's field as a step of a path: anybody may have written it, and at any length."""
     return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
@@ -111,13 +129,17 @@ class _Reader(Visitor):
                 values[field.name] = self.field(field, value[name])
                 self.path.pop()
             elif field.tag is None:
-                self.fail(f"the key {name!r} is missing")
+                self.missing(field)
         for name in value:
             if name not in fields:
                 self.path.append(_as_step(str(name)))
                 self.foreign(cls, name, value[name])
                 self.path.pop()
         return cls(**values)
+
+    def missing(self, field: Field) -> None:
+        """A positional field without a key."""
+        self.fail(f"the key {field.json_name!r} is missing")
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
         """A key that is not a field of this version: valid only if another version has it and it may be dropped."""
@@ -188,3 +210,19 @@ class _Reader(Visitor):
     def kind(self, value: object) -> str:
         names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
         return names.get(type(value), "a number" if isinstance(value, (int, float)) else super().kind(value))
+
+
+class _PartialReader(_Reader):
+    """Reads one JSON object in which keys may be missing, and in which no value may be dropped."""
+
+    def missing(self, field: Field) -> None:
+        if is_required(field):
+            super().missing(field)
+
+    def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
+        others = fields_of_other_versions(self.message, cls)
+        if having := sorted({version for version, field in others if field.json_name == name}):
+            versions = f"{having[0]} to {having[-1]}" if len(having) > 1 else f"{having[0]} alone"
+            self.fail(f"not a field of version {self.message.VERSION}, but of {versions}")
+        hint = did_you_mean(name[:_LONGEST_KEY], [field.json_name for field in cls.ATTRIBUTES])
+        self.fail(f"no version of the message has a field of this name{hint}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,15 +11,16 @@ from pathlib import Path
 import click
 
 from kipwire import Message
+from kipwire.console.apis import find_api, registry_named
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import json_form
-from kipwire.console.inspect.text import text_lines
+from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
-from kipwire.message.registry import Registry, registry_of
+from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
-from kipwire.tools.text import did_you_mean, has_colour, print_err, print_out, printable_line
+from kipwire.tools.text import print_err
 
 _SIZE_BYTES = 4
 """Bytes of the size that a frame may have before it."""
@@ -62,7 +62,7 @@ def inspect(
     if json:
         print(dumps(json_form(inspection), indent=2))
     elif html is None:
-        _print_text(inspection)
+        print_text(inspection)
     if inspection.error is not None:
         if html is not None:
             print_err((f"error: {inspection.error}", "red"))
@@ -77,9 +77,7 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
     """
     if request and response is not None:
         raise ValueError("a frame is either a request or a response: give one of --request and --response")
-    if "" not in sys.path:
-        sys.path.append("")  # the package may lie in the current directory
-    registry = registry_of(package)
+    registry = registry_named(package)
     if request:
         return inspect_request(registry, read_input(words))
     if response is not None:
@@ -95,12 +93,7 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
 
 
 def _api_key(registry: Registry, api: str) -> int:
-    if api.isascii() and api.isdigit():
-        return int(api)
-    apis = [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
-    if api not in apis:
-        raise ValueError(f"{registry.package} has no API named {api!r}{did_you_mean(api, apis)}")
-    return registry.entry(f"{api}Response").api_key or 0
+    return int(api) if api.isascii() and api.isdigit() else find_api(registry, api).key
 
 
 def _response_class(registry: Registry, api_key: int, version: int, data: bytes) -> type[Message]:
@@ -112,17 +105,6 @@ def _response_class(registry: Registry, api_key: int, version: int, data: bytes)
             with suppress(DecodeError):
                 return type(registry.read_response(frame, api_key, version).body)
         raise
-
-
-def _print_text(inspection: Inspection) -> None:
-    if not has_colour(sys.stdout):
-        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
-            sys.stdout.reconfigure(errors="backslashreplace")
-        for line in text_lines(inspection):
-            print(printable_line("".join(text for text, _ in line).rstrip()))
-        return
-    for line in text_lines(inspection):
-        print_out(*line)
 
 
 def _write_page(file: Path, inspection: Inspection) -> None:

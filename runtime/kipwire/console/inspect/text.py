@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipwire.console.inspect.tree import Inspection, Piece
 from kipwire.description.json_form import uuid_to_json
-from kipwire.tools.text import counted
+from kipwire.tools.text import counted, has_colour, print_out, printable_line
 
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
@@ -55,6 +57,18 @@ def text_lines(inspection: Inspection) -> Iterator[Line]:
         yield (_columns(row, widths), "" if row.piece.role == "value" else style), (row.value, style)
     if error is not None:
         yield from _fault_lines(inspection, widths[0])
+
+
+def print_text(inspection: Inspection) -> None:
+    """Print the lines to standard output, in colours where it takes them."""
+    if has_colour(sys.stdout):
+        for line in text_lines(inspection):
+            print_out(*line)
+        return
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
+    for line in text_lines(inspection):
+        print(printable_line("".join(text for text, _ in line).rstrip()))
 
 
 def title(inspection: Inspection) -> str:

@@ -1,0 +1,57 @@
+"""What every command that talks to brokers shares: options, TLS and SASL, the right broker, failures in one line.
+
+    @click.command
+    @click.argument("broker", type=BROKER)
+    @broker_options
+    def command(broker: Address, settings: Settings) -> None:
+        async def ask() -> MetadataResponse:
+            async with settings.connect(broker) as connection:
+                return await connection.request(MetadataRequest())
+
+        response = run(ask())
+
+Nothing is read or asked for before the first connection: a command that makes none needs no password.
+"""
+
+from importlib import import_module
+
+from kipwire.console.brokers.given import Target
+from kipwire.console.brokers.options import BROKER, TARGET, broker_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.console.brokers.finding import Node, NotFound, find, leaders
+    from kipwire.console.brokers.properties import SettingsError
+    from kipwire.console.brokers.settings import Settings, run
+
+__all__ = [
+    "BROKER",
+    "TARGET",
+    "Node",
+    "NotFound",
+    "Settings",
+    "SettingsError",
+    "Target",
+    "broker_options",
+    "find",
+    "leaders",
+    "run",
+]
+
+_LATER = {
+    "Node": "finding",
+    "NotFound": "finding",
+    "find": "finding",
+    "leaders": "finding",
+    "SettingsError": "properties",
+    "Settings": "settings",
+    "run": "settings",
+}
+"""What talks to brokers, with its modules; `options` says why that is imported on first use."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_LATER[name]}")
+    return globals().setdefault(name, getattr(module, name))

@@ -1,0 +1,159 @@
+"""Client properties files, as Kafka's own tools take them (`--command-config`), and the logins of JAAS within."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kipwire.model.errors import KipwireError
+from kipwire.tools.files import need_input
+from kipwire.tools.text import printable_line
+
+LARGEST_FILE = 2**20
+"""Bytes of a properties file, or of a file with a secret, at most."""
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_BLANK = " \t\f"
+
+_LOGIN = re.compile(r"\s*(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?P<options>.*?)\s*;\s*", re.DOTALL)
+_OPTION = re.compile(
+    r"""\s+(?P<name>[\w.-]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[^\s;"']+))"""
+)
+_FLAGS = ("required", "requisite", "sufficient", "optional")
+
+
+class SettingsError(KipwireError):
+    """Settings that no connection can be made with; the text never has a secret."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """One login of `sasl.jaas.config`."""
+
+    module: str
+    """The class without its package, such as `PlainLoginModule`."""
+    options: Mapping[str, str] = field(repr=False)
+    """`username`, `password` and others."""
+
+
+@dataclass(frozen=True)
+class Properties:
+    """The content of a properties file."""
+
+    path: Path
+    values: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str, default: str = "") -> str:
+        """The value of a property without blanks around it, or the default."""
+        return self.values.get(name, default).strip() or default
+
+    def path_of(self, name: str) -> Path | None:
+        """The path that a property names; None where it names none."""
+        return Path(self.get(name)) if self.get(name) else None
+
+    def error(self, name: str, reason: str) -> SettingsError:
+        """The error about a property, which says in which file it is."""
+        return SettingsError(f"{self.path}: {name}: {reason}")
+
+    def login(self) -> Login | None:
+        """The login that `sasl.jaas.config` has; None where there is none.
+
+        Raises:
+            SettingsError: it is not of the form that Java reads, or has several logins.
+        """
+        text = self.values.get("sasl.jaas.config", "").strip()
+        if not text:
+            return None
+        form = 'write org.apache.kafka.common.security.plain.PlainLoginModule required username="..." password="...";'
+        match = _LOGIN.fullmatch(_within_quotes(text))
+        if match is None or match["flag"].lower() not in _FLAGS:
+            raise self.error("sasl.jaas.config", f"is not one login that ends with a semicolon; {form}")
+        options = _options(text[match.start("options") : match.end("options")])
+        if options is None:
+            raise self.error("sasl.jaas.config", f"its options are not names with values, each in quotes; {form}")
+        return Login(match["module"].rpartition(".")[2], options)
+
+
+def read_properties(path: Path) -> Properties:
+    """The content of a properties file.
+
+    Raises:
+        SettingsError: it cannot be read, or is not a text of properties.
+    """
+    # Java reads such files as Latin-1; any byte is a character of it.
+    return Properties(path, parse_properties(read_small(path).decode("latin-1")))
+
+
+def read_small(path: Path) -> bytes:
+    """A file of settings, or a pipe that the shell has opened for this program, as in `<(pass show kafka)`.
+
+    Raises:
+        SettingsError: it cannot be read, or is larger than any such file.
+    """
+    try:
+        need_input(path)
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise SettingsError(f"{printable_line(str(path))}: {reason}") from None
+    if len(data) > LARGEST_FILE:
+        raise SettingsError(f"{path}: has more than {LARGEST_FILE:,} bytes; no file of settings is so large")
+    return data
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """The properties of a text in the form of `java.util.Properties`; of equal keys the last counts."""
+    found = {}
+    for line in _logical_lines(text):
+        match = _KEY.fullmatch(line)
+        if match is not None:  # what ends with a single backslash at the end of the file has none
+            found[_unescaped(match[1])] = _unescaped(match[2])
+    return found
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """The lines that have a property, each with those that a backslash at the end joins to it."""
+    parts: list[str] = []
+    for natural in re.split(r"\r\n|\r|\n", text):
+        line = natural.lstrip(_BLANK)
+        if not parts and (not line or line[0] in "#!"):
+            continue
+        is_continued = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        parts.append(line[:-1] if is_continued else line)
+        if not is_continued:
+            yield "".join(parts)
+            parts = []
+    if parts:
+        yield "".join(parts)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: _character(match[1]), text)
+
+
+def _character(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
+
+
+def _within_quotes(text: str) -> str:
+    """The text with other characters for all that is within quotes, where a semicolon ends nothing."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'', lambda match: f'"{"x" * (len(match[0]) - 2)}"', text)
+
+
+def _options(text: str) -> dict[str, str] | None:
+    """The options of a login; None if the text has anything else."""
+    options = {}
+    at = 0
+    while text[at:].strip():
+        match = _OPTION.match(text, at)
+        if match is None:
+            return None
+        quoted = match["double"] if match["double"] is not None else match["single"]
+        options[match["name"]] = match["bare"] if quoted is None else _unescaped(quoted)
+        at = match.end()
+    return options

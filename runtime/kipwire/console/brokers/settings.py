@@ -1,0 +1,109 @@
+"""How to reach brokers: from options, a client properties file and the environment, in this order of precedence."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import kafka_messages
+from kipwire.aio import Address, Connecting, connect
+from kipwire.console.brokers.given import NO_CERTIFICATES, NO_LOGIN, Certificates, Given
+from kipwire.console.brokers.logins import mechanism_of
+from kipwire.console.brokers.properties import Properties, SettingsError, read_properties
+from kipwire.console.brokers.tls import context_of
+from kipwire.console.command_line import fail
+from kipwire.model.errors import KipwireError
+from kipwire.tools.text import did_you_mean
+
+if TYPE_CHECKING:
+    from kipwire.connection import Mechanism
+    from kipwire.message.registry import Registry
+
+T = TypeVar("T")
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+@dataclass(frozen=True)
+class Security:
+    """How a connection is secured."""
+
+    tls: ssl.SSLContext | None
+    """None: it is not encrypted."""
+    sasl: Mechanism | None
+    """None: it does not authenticate, or does so by its certificate."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to reach brokers. Files are read, and passwords asked for, when the first connection needs them."""
+
+    config: Path | None = None
+    """A client properties file."""
+    tls: bool | None = None
+    """None: as the properties file says, or if any of the certificates is given."""
+    certificates: Certificates = NO_CERTIFICATES
+    login: Given = NO_LOGIN
+    client_id: str = "kipwire"
+    timeout: float = 30.0
+    """Seconds: to connect, and for each request."""
+
+    @cached_property
+    def security(self) -> Security:
+        """TLS and SASL, with certificates and passwords; found out once.
+
+        Raises:
+            SettingsError: a file cannot be read, or the settings do not fit together.
+        """
+        properties = Properties(Path(), {}) if self.config is None else read_properties(self.config)
+        protocol = _protocol(properties)
+        has_tls = protocol.endswith("SSL") if self.tls is None else self.tls
+        if self.certificates != NO_CERTIFICATES:
+            if self.tls is False:
+                raise SettingsError("--no-tls goes without certificates; leave out --ca, --cert, --key and --insecure")
+            has_tls = True
+        return Security(
+            context_of(self.certificates, properties) if has_tls else None,
+            mechanism_of(self.login, properties, is_asked_for=protocol.startswith("SASL")),
+        )
+
+    def connect(self, address: str | Address, registry: Registry = kafka_messages.REGISTRY) -> Connecting:
+        """A connection to one broker, as `kipwire.aio.connect` gives it.
+
+        Args:
+            address: as in `localhost:9092`, or host and port.
+            registry: that of the package of messages.
+
+        Raises:
+            SettingsError: as `security`.
+        """
+        security = self.security
+        return connect(
+            address,
+            client_id=self.client_id,
+            ssl=security.tls,
+            **({} if security.sasl is None else {"sasl": security.sasl}),
+            timeout=self.timeout,
+            registry=registry,
+        )
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine gives. A failure, such as of a connection, is one line on standard error and ends with 2."""
+    try:
+        return asyncio.run(work)
+    except KipwireError as error:
+        fail(str(error))
+
+
+def _protocol(properties: Properties) -> str:
+    protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in _PROTOCOLS:
+        reason = f"there is no protocol {protocol!r}{did_you_mean(protocol, _PROTOCOLS)}"
+        raise properties.error("security.protocol", f"{reason}; give one of {', '.join(_PROTOCOLS)}")
+    return protocol

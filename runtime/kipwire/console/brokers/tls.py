@@ -1,0 +1,229 @@
+"""TLS from files of certificates: those of options, and those that a client properties file names or has."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from getpass import getpass
+from pathlib import Path
+
+from kipwire.console.brokers.given import Certificates
+from kipwire.console.brokers.properties import Properties, SettingsError, read_small
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEY_PASSWORD = "KIPWIRE_KEY_PASSWORD"
+"""The variable with the password of the client's key."""
+
+_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_JKS = b"\xfe\xed\xfe\xed"
+_DER = b"\x30"
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The client's certificate with its key, in PEM."""
+
+    where: str
+    """What errors call it."""
+    pem: str = field(repr=False)
+
+
+def context_of(given: Certificates, properties: Properties) -> ssl.SSLContext:
+    """The TLS of a client.
+
+    Raises:
+        SettingsError: a file cannot be read or is of another form, or a key does not fit its certificate or password.
+    """
+    context = ssl.create_default_context(cadata=_authorities(given, properties))
+    if given.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "https":
+        raise properties.error("ssl.endpoint.identification.algorithm", "write https, or nothing for any name")
+    elif _names_are_free(properties):
+        context.check_hostname = False
+    _limit_versions(context, properties)
+    own = _own(given, properties)
+    if own is not None:
+        with _as_file(own.pem) as file:
+            password = _Password(own.where, _known_password(given, properties))
+            try:
+                context.load_cert_chain(file, password=password)
+            except ssl.SSLError as error:
+                raise SettingsError(f"{own.where}: {_reason(error, password)}") from None
+    return context
+
+
+def _names_are_free(properties: Properties) -> bool:
+    """Whether a broker may have another name than its certificate: the property is there, and empty."""
+    name = "ssl.endpoint.identification.algorithm"
+    return name in properties.values and not properties.values[name].strip()
+
+
+def _limit_versions(context: ssl.SSLContext, properties: Properties) -> None:
+    name = "ssl.enabled.protocols"
+    known = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+    words = [one.strip() for one in properties.get(name).split(",") if one.strip()]
+    if not words:
+        return
+    if unknown := [one for one in words if one not in known]:
+        raise properties.error(name, f"{unknown[0]} is not supported; give one or both of {', '.join(known)}")
+    versions = [known[one] for one in words]
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+
+
+def _authorities(given: Certificates, properties: Properties) -> str | None:
+    """The certificates of authorities in PEM; None for those of the system."""
+    if given.ca is not None:
+        return _certificates(str(given.ca), _pem_file(given.ca))
+    if text := properties.get("ssl.truststore.certificates"):
+        return _certificates(f"{properties.path}: ssl.truststore.certificates", text)
+    path = properties.path_of("ssl.truststore.location")
+    return None if path is None else _certificates(str(path), _pem_file(path))
+
+
+def _certificates(where: str, text: str) -> str:
+    found = [_pem_block(*match.groups()) for match in _PEM.finditer(text) if match[1].endswith("CERTIFICATE")]
+    if not found:
+        raise SettingsError(f"{where}: has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for number, one in enumerate(found, 1):
+        try:
+            context.load_verify_locations(cadata=one)
+        except (ssl.SSLError, ValueError):
+            raise SettingsError(f"{where}: certificate {number} of {len(found)} is damaged") from None
+    return "".join(found)
+
+
+def _own(given: Certificates, properties: Properties) -> _Own | None:
+    """The client's certificate and key; None where it has none."""
+    if given.cert is not None:
+        text = _pem_file(given.cert)
+        return _Own(str(given.cert), _pair(str(given.cert), text, text if given.key is None else _pem_file(given.key)))
+    if given.key is not None:
+        raise SettingsError("--key is of no use without its certificate; give that as --cert")
+    where = f"{properties.path}: ssl.keystore"
+    key, chain = properties.get("ssl.keystore.key"), properties.get("ssl.keystore.certificate.chain")
+    if key or chain:
+        return _Own(where, _pair(where, chain, key))
+    path = properties.path_of("ssl.keystore.location")
+    if path is None:
+        return None
+    text = _pem_file(path)
+    return _Own(str(path), _pair(str(path), text, text))
+
+
+def _pair(where: str, chain: str, key: str) -> str:
+    """A key and a chain of certificates, in PEM, in one text."""
+    keys = [_pem_block(*match.groups()) for match in _PEM.finditer(key) if match[1].endswith("PRIVATE KEY")]
+    if len(keys) != 1:
+        raise SettingsError(
+            f"{where}: there are {len(keys) or 'no'} private keys in PEM; give one, as --key if it is elsewhere"
+        )
+    return keys[0] + _certificates(where, chain)
+
+
+def _pem_block(label: str, content: str) -> str:
+    """A block of PEM with lines of its own, which Kafka's tools do without."""
+    if ":" not in content:  # else it has a head, as encrypted keys of old
+        data = "".join(content.split())
+        content = "\n".join(["", *(data[at : at + 64] for at in range(0, len(data), 64)), ""])
+    return f"-----BEGIN {label}-----{content}-----END {label}-----\n"
+
+
+def _pem_file(path: Path) -> str:
+    """A file in PEM.
+
+    Raises:
+        SettingsError: it is of another form; the error says how to convert it.
+    """
+    data = read_small(path)
+    if b"-----BEGIN " in data:
+        return data.decode("latin-1")
+    if data.startswith((_JKS, _DER)):
+        is_jks = data.startswith(_JKS)
+        form = "a Java keystore (JKS)" if is_jks else "a PKCS12 keystore"
+        own = f"openssl pkcs12 -in {'client.p12' if is_jks else path} -out client.pem"
+        if is_jks:
+            own = f"keytool -importkeystore -srckeystore {path} -destkeystore client.p12 -deststoretype PKCS12; {own}"
+        how = f"for authorities: keytool -list -rfc -keystore {path} > ca.pem; for a client's key: {own}"
+        raise SettingsError(f"{path}: is {form}, and only PEM can be read; convert it, {how}")
+    raise SettingsError(f"{path}: is not in PEM; the file must have certificates or keys that begin with -----BEGIN")
+
+
+# The password of the key.
+
+
+def _known_password(given: Certificates, properties: Properties) -> str | None:
+    if given.key_password_file is not None:
+        return secret_of(given.key_password_file)
+    return os.environ.get(KEY_PASSWORD) or properties.get("ssl.key.password") or None
+
+
+def secret_of(path: Path) -> str:
+    """The secret in a file: its first line.
+
+    Raises:
+        SettingsError: it cannot be read, is empty, or is not text.
+    """
+    try:
+        text = read_small(path).decode()
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: is not text in UTF-8; its first line must be the secret") from None
+    secret = text.partition("\n")[0].rstrip("\r")
+    if not secret:
+        raise SettingsError(f"{path}: is empty; its first line must be the secret")
+    return secret
+
+
+def asked_for(what: str) -> str | None:
+    """The secret that a person types; None where there is no terminal to ask at."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    with suppress(EOFError):
+        return getpass(f"{what}: ", stream=sys.stderr)
+    return None
+
+
+class _Password:
+    """What OpenSSL calls for a password, if the key has one."""
+
+    def __init__(self, where: str, known: str | None) -> None:
+        self._where, self._known = where, known
+        self.was_asked_for = False
+
+    def __call__(self) -> str:
+        self.was_asked_for = True
+        secret = self._known or asked_for(f"Password of the key in {self._where}")
+        if secret is None:
+            ways = f"--key-password-file, the variable {KEY_PASSWORD} or ssl.key.password"
+            raise SettingsError(f"{self._where}: the key has a password; give it by {ways}")
+        return secret
+
+
+def _reason(error: ssl.SSLError, password: _Password) -> str:
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return "the private key is not that of the certificate"
+    if password.was_asked_for:
+        return "the password of the private key is wrong, or the key is damaged"
+    return "the private key is damaged"
+
+
+@contextmanager
+def _as_file(text: str) -> Iterator[str]:
+    """A file with a text, since the standard library reads keys from nothing else; readable by its owner alone."""
+    descriptor, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        os.close(descriptor)
+        Path(name).write_text(text, encoding="latin-1")
+        yield name
+    finally:
+        Path(name).unlink()

@@ -1,0 +1,1 @@
+"""kipwire call: send any request of any version, and print the response."""

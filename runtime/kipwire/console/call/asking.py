@@ -1,0 +1,132 @@
+"""One request to one broker, and to several: what was sent, what came, or why nothing came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kipwire.console.brokers import Node, Settings, Target, find
+from kipwire.console.call.requests import Encoded
+from kipwire.console.call.versions import Row, rows_of
+from kipwire.message.conversion import Loss
+from kipwire.message.messages import Message
+from kipwire.message.registry import Registry
+from kipwire.model.errors import ConversionError, KipwireError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
+
+Encode = Callable[[Mapping[int, range]], Encoded]
+"""From the versions that a broker serves to the request for it."""
+
+_AT_ONCE = 20
+"""Brokers that are asked at the same time."""
+
+
+class Answer(NamedTuple):
+    """What a broker has said."""
+
+    node: Node
+    sent: Encoded
+    frame: bytes | None
+    """The response frame, without a size; None if the request has no response."""
+
+
+class Response(NamedTuple):
+    """The response of a frame."""
+
+    body: Message
+    """Of the version of the request's class; if it cannot be that, of the version of the wire."""
+    lost: tuple[Loss, ...]
+    """What one of the two versions does not have."""
+    unconverted: str
+    """Why it is of the version of the wire; empty if it need not be."""
+    rest: int
+    """Bytes after the body."""
+
+
+class Failed(NamedTuple):
+    """A broker without an answer."""
+
+    node: Node
+    reason: str
+
+
+async def ask(
+    settings: Settings, broker: Address, target: Target | None, registry: Registry, encode: Encode
+) -> list[Answer | Failed]:
+    """The answers of the brokers that a request is for, in their order.
+
+    Args:
+        settings: how to reach brokers.
+        broker: the address of any broker of the cluster.
+        target: the brokers that are meant; None for that one.
+        registry: that of the package.
+        encode: makes the request.
+
+    Raises:
+        KipwireError: the brokers cannot be found; or there is only one, and it has no answer.
+    """
+    nodes = await find(settings, broker, target)
+
+    async def one(node: Node) -> Answer:
+        async with settings.connect(node.address, registry) as connection:
+            sent = encode(connection.versions)
+            return Answer(node, sent, await connection.exchange(sent.frame))
+
+    if target is None or target.kind != "all":
+        return [await one(node) for node in nodes]
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def one_of_all(node: Node) -> Answer | Failed:
+        try:
+            async with room:
+                return await one(node)
+        except KipwireError as error:
+            return Failed(node, str(error))
+
+    return list(await asyncio.gather(*map(one_of_all, nodes)))
+
+
+async def ask_versions(
+    settings: Settings, broker: Address, target: Target | None, registry: Registry
+) -> list[tuple[Node, list[Row]]]:
+    """The versions that brokers serve, beside those of the package.
+
+    Args:
+        settings: how to reach brokers.
+        broker: the address of any broker of the cluster.
+        target: the brokers that are meant; None for that one.
+        registry: that of the package.
+
+    Raises:
+        KipwireError: a broker cannot be found or asked.
+    """
+    found = []
+    for node in await find(settings, broker, target):
+        async with settings.connect(node.address, registry) as connection:
+            found.append((node, rows_of(registry, connection.versions)))
+    return found
+
+
+def read(registry: Registry, sent: Encoded, frame: bytes) -> Response:
+    """The response in a frame.
+
+    Args:
+        registry: that of the package.
+        sent: its request.
+        frame: the bytes.
+
+    Raises:
+        DecodeError: they are no such response.
+    """
+    cls = registry.counterpart(type(sent.body))
+    lost: list[Loss] = []
+    try:
+        _, body, rest = registry.read_response(frame, cls, version=sent.version, lost=lost)
+    except ConversionError as error:
+        _, body, rest = registry.read_response(frame, sent.body.API_KEY or 0, sent.version)
+        return Response(body, (), str(error), len(rest))
+    return Response(body, tuple(lost), "", len(rest))

@@ -1,0 +1,168 @@
+"""What `kipwire call` does: from the words of a command line to a response, and to an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from kipwire.aio import Address
+from kipwire.console.apis import Api, find_api, registry_named
+from kipwire.console.brokers import Settings, Target, run
+from kipwire.console.call import output
+from kipwire.console.call.asking import Answer, Failed, ask, ask_versions, read
+from kipwire.console.call.codes import error_lines
+from kipwire.console.call.json_text import read_json_argument
+from kipwire.console.call.requests import Encoded, negotiated, pinned
+from kipwire.console.call.template import template_lines
+from kipwire.console.command_line import fail
+from kipwire.message.registry import Registry
+from kipwire.model.errors import DecodeError, KipwireError
+from kipwire.tools.text import counted
+
+_HAS_ERRORS, _NO_RESPONSE = 1, 2
+_MOST_LINES = 20
+"""About errors in one response."""
+
+
+class What(NamedTuple):
+    """What is asked."""
+
+    package: str
+    api: str
+    version: int | None
+    json: str | None
+    """An argument: JSON, `@FILE` or `-`."""
+
+
+class Whom(NamedTuple):
+    """Who is asked."""
+
+    settings: Settings
+    broker: Address
+    target: Target | None
+
+    @property
+    def are_all(self) -> bool:
+        return self.target is not None and self.target.kind == "all"
+
+
+class How(NamedTuple):
+    """How answers are printed."""
+
+    as_text: bool | None
+    """None: as text to a terminal."""
+    records: bool
+    explain: bool
+
+    @property
+    def is_text(self) -> bool:
+        return sys.stdout.isatty() if self.as_text is None else self.as_text
+
+
+class _Request(NamedTuple):
+    """A request whose version is not known before a broker says which it has."""
+
+    registry: Registry
+    api: Api
+    version: int | None
+    value: dict[str, Any]
+    client_id: str
+
+    def encode(self, theirs: Mapping[int, range]) -> Encoded:
+        """The request for a broker.
+
+        Raises:
+            KipwireError: the JSON does not describe one that the broker can read.
+        """
+        if self.version is not None:
+            return pinned(self.registry, self.api, self.version, self.value, self.client_id)
+        return negotiated(self.registry, self.api, theirs, self.value, self.client_id)
+
+
+def call(what: What, whom: Whom, how: How) -> None:
+    """Send a request and print the response; exit with 1 if it has an error code, and with 2 if there is none."""
+    with _failing():
+        request = _request(what, whom.settings.client_id)
+        answers = run(ask(whom.settings, whom.broker, whom.target, request.registry, request.encode))
+    status = max((_print(request.registry, one, how, of_many=whom.are_all) for one in answers), default=0)
+    if status:
+        sys.exit(status)
+
+
+def show_frame(what: What, client_id: str, how: How) -> None:
+    """Print a request that is not sent, in the newest version that fits it."""
+    with _failing():
+        request = _request(what, client_id)
+        sent = request.encode({request.api.key: request.api.versions})
+    if how.explain:
+        output.explain_request(request.registry, sent.frame, as_text=how.is_text)
+    else:
+        print(output.sized(sent.frame).hex())
+
+
+def list_versions(package: str, whom: Whom, how: How) -> None:
+    """Print which versions brokers serve, beside those of the package."""
+    with _failing():
+        registry = registry_named(package)
+    for node, rows in run(ask_versions(whom.settings, whom.broker, whom.target, registry)):
+        output.print_versions(node, rows, as_text=how.is_text, of_many=whom.are_all)
+
+
+def template(package: str, api: str, version: int | None) -> None:
+    """Print a request to edit."""
+    with _failing():
+        registry = registry_named(package)
+        found = find_api(registry, api)
+        cls = registry.message(found.request, found.versions[-1] if version is None else version)
+    output.print_lines(template_lines(cls))
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Make an error one line and an exit status."""
+    try:
+        yield
+    except KipwireError as error:
+        fail(str(error))
+
+
+def _request(what: What, client_id: str) -> _Request:
+    registry = registry_named(what.package)
+    value = {} if what.json is None else read_json_argument(what.json)
+    return _Request(registry, find_api(registry, what.api), what.version, value, client_id)
+
+
+def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bool) -> int:
+    """Print an answer; the exit status that it means."""
+    if isinstance(answer, Failed):
+        output.print_failure(answer, as_text=how.is_text)
+        return _NO_RESPONSE
+    output.say(*(f"sent without: {loss}" for loss in answer.sent.lost))
+    if how.explain:
+        output.explain(registry, answer, as_text=how.is_text)
+    if answer.frame is None:
+        output.say("sent; no response comes to such a request")
+        return 0
+    try:
+        response = read(registry, answer.sent, answer.frame)
+        if not how.explain:
+            output.say(*(f"received without: {loss}" for loss in response.lost))
+            if response.unconverted:
+                output.say(f"shown in the version that came: {response.unconverted}")
+            output.print_response(answer, response, as_text=how.is_text, records=how.records, of_many=of_many)
+    except DecodeError as error:
+        hint = "" if how.explain else "; --explain shows its bytes"
+        output.say(f"{answer.node}: the response cannot be read: {error}{hint}")
+        return _NO_RESPONSE
+    except KipwireError as error:
+        output.say(f"{answer.node}: {error}")
+        return _NO_RESPONSE
+    if response.rest:
+        output.say(f"{answer.node}: {counted(response.rest, 'byte')} more than the response has")
+    lines = error_lines(response.body)
+    output.say(*lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        output.say(counted(len(lines) - _MOST_LINES, "more error"))
+    return _HAS_ERRORS if lines else 0

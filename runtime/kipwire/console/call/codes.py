@@ -1,0 +1,92 @@
+"""The error codes of a response, wherever they are in it, and the names of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kipwire.console.call.json_text import Notes
+from kipwire.model.enums import ErrorNumber
+from kipwire.model.errors import bounded
+from kipwire.model.structs import Field, Struct
+from kipwire.tools.text import counted
+
+_CODE = "error_code"
+"""The name of fields with error codes in packages that have no names for them."""
+_MESSAGE = "error_message"
+
+
+class _Code(NamedTuple):
+    path: str
+    """In the names of JSON."""
+    kind: str
+    """The path without indexes."""
+    number: int
+    name: str
+    message: str
+    """What the broker says of it, if it does."""
+
+
+def error_lines(message: Struct) -> list[str]:
+    """A line for each error code in a response: where it is, its number and name, and what the broker says of it.
+
+    Equal codes in equal fields of several structs share a line.
+    """
+    shown: dict[tuple[str, int], tuple[_Code, int]] = {}
+    for code in _codes(message, "", ""):
+        key = code.kind, code.number
+        first, places = shown.get(key, (code, 0))
+        shown[key] = first, places + 1
+    return [_line(*one) for one in shown.values()]
+
+
+def _line(code: _Code, places: int) -> str:
+    more = f" (and in {counted(places - 1, 'more place')})" if places > 1 else ""
+    said = f": {bounded(code.message)}" if code.message else ""
+    return f"{code.path}: {code.name}{said}{more}"
+
+
+def _codes(item: Struct, path: str, kind: str) -> Iterator[_Code]:
+    fields, structs = _fields_of(type(item))  # type: ignore[arg-type]  # mypy takes classes for unhashable
+    for field in fields:
+        number = getattr(item, field.name)
+        if isinstance(number, int) and number:
+            enum = field.enum
+            text = getattr(item, _MESSAGE, None) or ""
+            name = str(number) if enum is None else enum.text(number)
+            yield _Code(f"{path}{field.json_name}", f"{kind}{field.json_name}", number, name, str(text))
+    for field in structs:
+        value: Any = getattr(item, field.name)
+        at, inner = f"{path}{field.json_name}", f"{kind}{field.json_name}."
+        if isinstance(value, Struct):
+            yield from _codes(value, f"{at}.", inner)
+        else:
+            for number, element in enumerate(value or ()):
+                yield from _codes(element, f"{at}[{number}].", inner)
+
+
+@lru_cache(maxsize=1024)
+def _fields_of(cls: type[Struct]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """The fields of a class that are error codes, and those with structs that have some, at any depth."""
+    codes = tuple(field for field in cls.ATTRIBUTES if _is_code(field))
+    structs = tuple(field for field in cls.ATTRIBUTES if field.struct is not None and any(_fields_of(field.struct)))  # type: ignore[arg-type]
+    return codes, structs
+
+
+def _is_code(field: Field) -> bool:
+    if field.array or field.struct is not None:
+        return False
+    enum = field.enum
+    return field.name == _CODE if enum is None else issubclass(enum, ErrorNumber)
+
+
+class Names(Notes):
+    """The names of numbers, beside them."""
+
+    def beside(self, field: Field, value: Any) -> str:
+        """The name of a number, or the names of several."""
+        numbers = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+            return ""
+        return ", ".join(named.label for one in numbers for named in field.named(one))

@@ -1,0 +1,93 @@
+"""The command `kipwire call`: its arguments and options. `calling` is what it does, imported when it is called.
+
+`kipwire.console.brokers.options` says what that saves.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import click
+
+from kipwire.console.apis import complete
+from kipwire.console.brokers import BROKER, TARGET, broker_options
+from kipwire.console.command_line import OneOf, fail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
+    from kipwire.console.brokers import Settings, Target
+
+
+class Format(StrEnum):
+    """How a response is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@click.command
+@click.argument("broker", type=BROKER, required=False, help="The address of a broker, as in localhost:9092.")
+@click.argument(
+    "api",
+    required=False,
+    shell_complete=complete,
+    help="What to ask: the name of an API, such as Metadata, in any case; or its number.",
+)
+@click.argument(
+    "json",
+    required=False,
+    metavar="[JSON | @FILE | -]",
+    help="The request, as in '{\"topics\": null}'; fields that are left out have their defaults.",
+)
+@click.option("--to", "target", type=TARGET, help=f"The broker that it is for: {TARGET.forms}.")
+@click.option("--version", "-V", type=click.IntRange(min=0), metavar="N", help="The version of the request.")
+@click.option("--list", "-l", "list_", is_flag=True, help="Show the versions that the broker serves, beside ours.")
+@click.option("--template", metavar="API", shell_complete=complete, help="Print a request to edit, with explanations.")
+@click.option("--explain", is_flag=True, help="Show what each byte of request and response means.")
+@click.option("--dry-run", "-n", is_flag=True, help="Send nothing; print the frame of the request in hex.")
+@click.option("--records", "-r", is_flag=True, help="Show records in the place of the bytes of their batches.")
+@click.option(
+    "--format", "-f", "format_", type=OneOf(Format), help="How to print; by default as text to a terminal only."
+)
+@click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
+@broker_options
+def call(
+    broker: Address | None,
+    api: str | None,
+    json: str | None,
+    target: Target | None,
+    version: int | None,
+    list_: bool,
+    template: str | None,
+    explain: bool,
+    dry_run: bool,
+    records: bool,
+    format_: Format | None,
+    package: str,
+    settings: Settings,
+) -> None:
+    """Send any request of any version to a broker, and print the response; exit 1 if it has an error code."""
+    from kipwire.console.call import calling
+
+    as_text = None if format_ is None else format_ is Format.TEXT
+    how = calling.How(as_text, records, explain)
+    if template is not None:
+        if broker is not None or list_:
+            fail("--template stands alone: kipwire call --template Metadata; no broker is asked")
+        calling.template(package, template, version)
+        return
+    if broker is None:
+        fail("say whom to ask for what: kipwire call localhost:9092 Metadata '{\"topics\": null}'")
+    if list_:
+        if api is not None:
+            fail(f"--list shows the versions of all APIs; leave out {api}")
+        calling.list_versions(package, calling.Whom(settings, broker, target), how)
+        return
+    if api is None:
+        fail("say what to ask for: kipwire call localhost:9092 Metadata; --list shows what a broker serves")
+    what = calling.What(package, api, version, json)
+    if dry_run:
+        calling.show_frame(what, settings.client_id, how)
+    else:
+        calling.call(what, calling.Whom(settings, broker, target), how)

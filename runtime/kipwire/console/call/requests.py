@@ -1,0 +1,99 @@
+"""From JSON to a request: which class it is of, and in which version it goes over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import kipwire
+from kipwire.connection import best_version
+from kipwire.console.apis import Api
+from kipwire.console.call.records import with_bytes
+from kipwire.description.json_form import read_partial_json
+from kipwire.message.conversion import Loss
+from kipwire.message.messages import Message
+from kipwire.message.registry import Registry
+from kipwire.model.errors import ConversionError, JsonError
+from kipwire.model.structs import Struct
+
+_OWN = {"ApiVersionsRequest": {"clientSoftwareName": "kipwire", "clientSoftwareVersion": kipwire.__version__}}
+"""What this program says of itself, where brokers refuse the default."""
+
+
+class Encoded(NamedTuple):
+    """A request that can be sent."""
+
+    body: Message
+    """Of the class that its JSON is of."""
+    version: int
+    """That of the wire."""
+    frame: bytes
+    """Without a size."""
+    lost: tuple[Loss, ...]
+    """What the version of the wire does not carry."""
+
+
+def own_values(cls: type[Struct]) -> dict[str, Any]:
+    """Values of a request that have another default here than in its spec, in the JSON form."""
+    names = {field.json_name for field in cls.ATTRIBUTES}
+    return {name: value for name, value in _OWN.get(getattr(cls, "NAME", ""), {}).items() if name in names}
+
+
+def pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str) -> Encoded:
+    """The request in one version, whose fields the JSON has.
+
+    Args:
+        registry: that of the package.
+        api: whose request it is.
+        version: that of the JSON and of the wire.
+        value: the JSON object.
+        client_id: the client's name for itself.
+
+    Raises:
+        JsonError: it does not describe a request of this version.
+        UnsupportedVersionError: the package has no such version.
+        EncodeError: a value does not fit its field.
+    """
+    body = _body(registry.message(api.request, version), value)
+    return Encoded(body, version, registry.encode_request(body, 0, client_id), ())
+
+
+def negotiated(
+    registry: Registry, api: Api, theirs: Mapping[int, range], value: dict[str, Any], client_id: str
+) -> Encoded:
+    """The request in the highest version that both sides have, of the newest class that the JSON and that version fit.
+
+    Args:
+        registry: that of the package.
+        api: whose request it is.
+        theirs: the versions that the broker serves.
+        value: the JSON object.
+        client_id: the client's name for itself.
+
+    Raises:
+        JsonError: the JSON describes a request of no version.
+        ConversionError: no version that the broker has can carry what the JSON has.
+        UnsupportedVersionError: there is no version in common.
+        EncodeError: a value does not fit its field.
+    """
+    errors: list[JsonError | ConversionError] = []
+    best_version(registry.message(api.request, api.versions[-1]), theirs)  # an error of versions comes first
+    for version in reversed(api.versions):
+        if version < theirs[api.key].start:
+            break
+        cls = registry.message(api.request, version)
+        lost: list[Loss] = []
+        try:
+            body = _body(cls, value)
+            wire = best_version(cls, theirs)
+            frame = registry.encode_request(body, 0, client_id, version=wire, lost=lost)
+        except (JsonError, ConversionError) as error:
+            errors.append(error)
+            continue
+        return Encoded(body, wire, frame, tuple(lost))
+    # The one that came furthest is about what is wrong, and not about what other versions have.
+    raise max(errors, key=lambda error: error.path.count("."))
+
+
+def _body(cls: type[Message], value: dict[str, Any]) -> Message:
+    return read_partial_json(cls, with_bytes(cls, own_values(cls) | value))
