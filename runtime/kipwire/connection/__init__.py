@@ -67,6 +67,7 @@ from kipwire.connection.negotiation import (
     version_to_retry,
     versions_answer,
 )
+from kipwire.connection.refusals import refusal
 from kipwire.connection.server import ServerConnection
 from kipwire.message.frames import LARGEST_FRAME
 
@@ -89,6 +90,7 @@ __all__ = [
     "authenticate",
     "best_version",
     "common_versions",
+    "refusal",
     "saslprep",
     "served_versions",
     "version_to_retry",

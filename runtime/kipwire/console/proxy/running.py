@@ -1,0 +1,139 @@
+"""A proxy as a program: filters from files, what it prints, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import ssl
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import NamedTuple
+
+import kafka_messages
+from kipwire.aio import Address
+from kipwire.aio.failures import shown_address
+from kipwire.console.brokers import Settings, run
+from kipwire.console.command_line import fail, system_error
+from kipwire.proxy import Exchange, Filter, Proxy
+from kipwire.proxy.filters import log, reason_of
+from kipwire.tools.files import need_file
+from kipwire.tools.text import print_err, print_out
+
+
+class Where(NamedTuple):
+    """Both sides of a proxy."""
+
+    to: Address
+    listen: str
+    advertise: str | None
+    certificate: ssl.SSLContext | None
+
+
+def filters_of(files: Iterable[Path]) -> list[Filter]:
+    """The filters that Python files define, in their order. A file that has none, or fails, ends the program."""
+    found: list[Filter] = []
+    for number, path in enumerate(files):
+        sys.path.insert(0, str(path.parent.resolve()))  # as Python has it for a script
+        spec = spec_from_loader(f"filters_{number}_{path.stem}", SourceFileLoader(path.stem, str(path)))
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[spec.name] = module
+        try:
+            need_file(path)
+            spec.loader.exec_module(module)
+        except OSError as error:
+            fail(system_error(error))
+        except (Exception, SystemExit) as error:  # of the user's code, in which anything may go wrong
+            fail(f"{path}: cannot be imported: {reason_of(error)}")
+        own = [one for one in vars(module).values() if isinstance(one, Filter)]
+        if not own:
+            fail(f"{path}: has no filters; define functions with @on(...) of kipwire.proxy")
+        found += own
+    return found
+
+
+def certificate(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSLContext | None:
+    """TLS of the listeners; None where no certificate is given. What is wrong with the files ends the program."""
+    if cert is None:
+        if key is not None or ca is not None:
+            fail("--listen-key and --listen-ca are for TLS; give the proxy's certificate, too, as --listen-cert")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    path = cert
+    try:
+        context.load_cert_chain(cert, key, password=lambda: "")
+        if ca is not None:
+            path = ca
+            context.load_verify_locations(ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except ssl.SSLError as error:
+        fail(f"{path}: cannot be used for TLS ({error.reason or error}); give certificates and an open key in PEM")
+    except OSError as error:  # without the name of the file
+        fail(f"{cert if key is None else f'{cert}, {key}'}: {error.strerror}" if path == cert else system_error(error))
+    return context
+
+
+class _Seen:
+    """Counts what has passed, and prints it if it is asked to."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self._requests = self._responses = self._sent = self._received = 0
+
+    def __call__(self, exchange: Exchange, size: int | None, seconds: float) -> None:
+        asked = exchange.request
+        self._requests, self._sent = self._requests + 1, self._sent + len(asked.raw)
+        if size is not None:
+            self._responses, self._received = self._responses + 1, self._received + size
+        if self._verbose:
+            key, node = asked.api_key, "" if exchange.node is None else f", node {exchange.node}"
+            name = kafka_messages.request(key, asked.api_version).NAME[:-7] if asked.is_known else f"API {key}"
+            answer = "no response" if size is None else f"{size:,} B after {seconds * 1000:,.1f} ms"
+            what = f"{name} v{asked.api_version} #{asked.correlation_id}, {len(asked.raw):,} B"
+            print_out(f"{shown_address(exchange.client)}{node}: {what}: {answer}")
+
+    def __str__(self) -> str:
+        requests, responses = f"{self._requests:,} requests", f"{self._responses:,} responses"
+        return f"{requests} with {self._sent:,} B and {responses} with {self._received:,} B have passed"
+
+
+def run_proxy(where: Where, filters: list[Filter], settings: Settings, verbose: bool) -> None:
+    """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("kipwire: %(message)s"))
+    log.addHandler(handler)
+    seen = _Seen(verbose)
+
+    async def work() -> None:
+        tls, sasl = settings.security.tls, settings.security.sasl
+        proxy = Proxy(
+            where.to,
+            filters,
+            listen=where.listen,
+            advertise=where.advertise,
+            certificate=where.certificate,
+            ssl=tls,
+            sasl=sasl,
+            timeout=settings.timeout,
+            observer=seen,
+        )
+        ended = asyncio.Event()
+        with suppress(NotImplementedError):  # on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        async with proxy:
+            print_err(f"kipwire: listening at {shown_address(proxy.address)} for {shown_address(where.to)}")
+            await ended.wait()
+
+    try:
+        run(work())
+    except ValueError as error:
+        fail(f"--listen: {error}")
+    except OSError as error:
+        fail(f"cannot listen at {where.listen}: {error.strerror or error}")
+    finally:
+        print_err(f"kipwire: {seen}")
