@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
     """How many fields of a row can be copied from an element."""
 
 
-def _values(struct: type[Struct], asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
+def _values(struct: Any, asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
     """The values of a struct that answers what was asked."""
     values = _repeated(struct, asked)
     is_named = bool(values)
@@ -64,7 +64,7 @@ def _values(struct: type[Struct], asked: Any, refused: dict[str, Any]) -> dict[s
         elif field.name == _TEXT and refused[_TEXT] is not None:
             values[_TEXT] = refused[_TEXT]
         elif field.array and field.struct is not None and isinstance(asked, Struct):
-            row = field.struct
+            row: Any = field.struct
             if _has_codes(row):
                 rows = _rows(type(asked), field, has_code)
                 values[field.name] = [_values(row, one, refused) for way in rows for one in _elements(asked, way)]

@@ -48,7 +48,8 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 #
 # Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do
 # (`test_batches_are_written_as_java_writes_them`). `checks` refuses before writing what Kafka's builders refuse.
-# `converting` goes from one magic to another, and says what is lost.
+# `converting` goes from one magic to another, and says what is lost. `changing` writes batches again, with other
+# records.
 #
 # Above the batches, still without messages of a connection: `control` has control records and transactions,
 # `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the
@@ -56,6 +57,7 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # message.
 
 from kipwire.records.bounds import Bounds
+from kipwire.records.changing import change_records
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed
 from kipwire.records.converting import Converted, Loss, down_convert, up_convert
@@ -78,6 +80,7 @@ __all__ = [
     "RawHeaderKey",
     "Record",
     "RecordBatch",
+    "change_records",
     "control_record",
     "down_convert",
     "partitions",
