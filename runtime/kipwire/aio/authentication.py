@@ -46,7 +46,7 @@ class Session:
             client_id: the client's name for itself.
             mechanism: who the client is, and how it proves that.
             versions: what the broker serves.
-            timeout: seconds for each response.
+            timeout: seconds for each response, when it authenticates again.
         """
         self._link = link
         self._address = address
@@ -67,7 +67,7 @@ class Session:
         """
         self._link.suspicion = _SUSPICION
         self._link.when_closed(self._end)
-        self._plan(await self._authenticated())
+        self._plan(await self._authenticated(inf))  # whoever opens the connection has a timeout of its own
 
     def _plan(self, lifetime_ms: int) -> None:
         if lifetime_ms and self._link.failure is None:
@@ -79,7 +79,7 @@ class Session:
     async def _renewed(self) -> None:
         """Authenticate again. What is in flight is answered before; what is new waits for the end of it."""
         try:
-            self._plan(await self._authenticated())
+            self._plan(await self._authenticated(self._timeout))
         except Failure as failure:
             self._link.fail(failure)
         except Exception as error:  # of the callback for a token; its text may have a secret
@@ -92,26 +92,25 @@ class Session:
         if self._renewing is not None:
             self._renewing.cancel()
 
-    async def _authenticated(self) -> int:
-        """The milliseconds that the session lasts, 0 for any time."""
+    async def _authenticated(self, timeout: float) -> int:
+        """The milliseconds that the session lasts, 0 for any time; each response may take `timeout` seconds."""
         steps = authenticate(self._mechanism, self._versions)
         answer: Message | None = None
         with self._link.held():  # nothing else may be sent between the steps
             try:
                 while isinstance(request := await asyncio.to_thread(_step, steps, answer), _Request):
-                    answer = await self._response(request.body)
+                    answer = await self._response(request.body, timeout)
             except AuthenticationError as error:
                 raise AuthenticationFailure(self._address, str(error)) from None
             except DecodeError as error:
                 raise AuthenticationFailure(self._address, f"the broker's answer cannot be read: {error}") from None
         return request
 
-    async def _response(self, request: Message) -> Message:
+    async def _response(self, request: Message, timeout: float) -> Message:
         version = best_version(request, self._versions)
         frame = self._registry.encode_request(request, self._link.next_id(), self._client_id, version=version)
-        deadline = inf if self._timeout == inf else self._loop.time() + self._timeout
         try:
-            response = await self._link.submit(frame, deadline)
+            response = await self._link.submit(frame, self._loop.time() + timeout)
         except TimeoutError:
             raise TimedOut(self._address, f"no response to {request.NAME} v{version} came in time") from None
         return response.body

@@ -9,6 +9,7 @@ from typing import Any
 
 import kafka_messages
 import kipwire
+from kafka_messages.enums import ErrorCode
 from kipwire.aio.authentication import Session
 from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
 from kipwire.aio.failures import (
@@ -42,9 +43,9 @@ IN_FLIGHT = 1000
 """Requests."""
 _SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
 """What ApiVersions says about the client."""
-_NO_TLS = "a listener for TLS does so; is ssl= needed?"
+_NO_TLS = "is it a listener for TLS, which needs ssl=?"
 _TLS = "does it want a certificate of the client?"
-_NO_SASL = "a listener for SASL does so to clients that do not authenticate"
+_NO_SASL = "a listener for SASL does so to a client that does not authenticate"
 
 
 class Connecting:
@@ -142,7 +143,7 @@ class Connecting:
         except DecodeError as error:
             raise ProtocolFailure(self._address, f"the broker does not say its versions: {error}") from None
         if code := getattr(answer, "error_code", 0):
-            raise ProtocolFailure(self._address, f"the broker does not say its versions: error code {code}")
+            raise ProtocolFailure(self._address, f"the broker does not say its versions: {ErrorCode.text(code)}")
         connection.agree(served_versions(answer))
 
     async def _authenticate(self, connection: Connection, link: Link) -> None:
@@ -154,7 +155,7 @@ class Connecting:
 
     async def _hello(self, connection: Connection, version: int) -> Message:
         request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
-        answer: Message = await connection.request(request, version=version)
+        answer: Message = await connection.request(request, version=version, timeout=inf)  # which `_opened` has
         return answer
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import ssl
-from urllib.parse import urlsplit
 
-from kipwire.model.errors import KipwireError, bounded
+from kipwire.model.errors import KipwireError, bounded, shown
 from kipwire.tools.text import printable_line
 
 Address = tuple[str, int]
@@ -59,13 +59,17 @@ def tls_reason(error: ssl.SSLError) -> str:
         if "mismatch" not in why:
             right = "give a context that trusts the certificate's authority as ssl="
         return f"the certificate of the broker is not accepted: {why}; {right}"
-    name = error.reason or ""
-    said = name.lower().replace("_", " ") or str(error)
+    name, said = error.reason or "", openssl_says(error)
     if name in _NO_TLS:
         return f"the listener does not speak TLS ({said}); connect without ssl=, or to the port of a listener with TLS"
     if "CERTIFICATE" in name and "ALERT" in name:
         return f"the broker does not accept the certificate of the client, or misses one: {said}"
     return f"TLS failed: {said}"
+
+
+def openssl_says(error: ssl.SSLError) -> str:
+    """What OpenSSL calls an error, in words."""
+    return error.reason.lower().replace("_", " ") if error.reason else str(error)
 
 
 _NO_TLS = (
@@ -84,20 +88,22 @@ def shown_address(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+_ADDRESS = re.compile(
+    r"""(?P<bare> [0-9a-fA-F]* : [0-9a-fA-F]* : [0-9a-fA-F:.]* (%\w+)? )       # IPv6, without a port
+    | ( \[ (?P<ipv6> [0-9a-fA-F:.]+ (%\w+)? ) \] | (?P<host> [^\s:/@?\#\[\],]+ ) ) ( : (?P<port> [0-9]{1,5} ) )?""",
+    re.VERBOSE,
+)
+
+
 def parse_address(text: str) -> Address:
     """Host and port of an address such as `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092.
 
     Raises:
         ValueError: it is none.
     """
-    right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
-    bare_ipv6 = text.count(":") > 1 and not text.startswith("[")
-    try:
-        parts = urlsplit(f"//[{text}]" if bare_ipv6 else f"//{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise ValueError(f"{printable_line(text)!r} is not an address of a broker; {right}") from None
-    is_whole = parts.netloc and not (parts.path or parts.query or parts.fragment or "@" in text)
-    if not host or not is_whole or text.endswith(":") or port == 0 or any(one.isspace() for one in text):
-        raise ValueError(f"{printable_line(text)!r} is not an address of a broker; {right}")
-    return host, DEFAULT_PORT if port is None else port
+    found = _ADDRESS.fullmatch(text)
+    port = int(found["port"] or DEFAULT_PORT) if found else 0
+    if found is None or not 0 < port < 1 << 16:
+        right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
+        raise ValueError(f"{shown(text)} is not an address of a broker; {right}")
+    return found["bare"] or found["ipv6"] or found["host"], port

@@ -60,7 +60,7 @@ class Link(asyncio.Protocol):
         self.failure: Failure | None = None
         """The first failure, after which nothing can be sent."""
         self.suspicion = ""
-        """Why the broker would close the connection before its next response, as far as it can be guessed."""
+        """Why the broker would not give its next response, as far as it can be guessed."""
 
     # Sending.
 
@@ -204,7 +204,7 @@ class Link(asyncio.Protocol):
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}"))
+            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
         if self._turns:
             self._give_turn()
 
@@ -221,10 +221,12 @@ class Link(asyncio.Protocol):
             how = "has closed the connection"
             if error is not None:
                 how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
-            why = f"; {self.suspicion}" if self.suspicion else ""
-            failure = Closed(self._address, f"the broker {how}{why}")
+            failure = Closed(self._address, f"the broker {how}{self._suspected()}")
         failure.__cause__ = error
         self.fail(failure)
+
+    def _suspected(self) -> str:
+        return f"; {self.suspicion}" if self.suspicion else ""
 
     # The end.
 

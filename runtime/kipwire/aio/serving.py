@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import kafka_messages
-from kipwire.aio.failures import Address, Failure, shown_address, tls_reason
+from kipwire.aio.failures import Address, Failure, openssl_says, shown_address
 from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
 from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
 from kipwire.model.errors import DecodeError
@@ -137,6 +137,9 @@ class Server:
                     await asyncio.wait_for(self._closing.wait(), _SECONDS_TO_NEXT_ACCEPT)
                 continue
             is_short = False
+            if self._closing.is_set():
+                client.close()  # which may be `_waker`
+                return
             task = loop.create_task(self._connected(client))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
@@ -149,7 +152,7 @@ class Server:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
             await served.run()
         except tls.SSLError as error:
-            self._warn(tls_reason(error))
+            self._warn(f"the client does not speak TLS as this server does: {openssl_says(error)}")
         except (ClosedByHandler, DecodeError, Failure, RemoteProtocolError) as error:
             if str(error):
                 self._warn(str(error))

@@ -1,0 +1,339 @@
+"""Each kind of failure is an error of its own class: one line, with the address and what would be right."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kipwire import KipwireError, Message, build
+from kipwire.aio import (
+    Address,
+    AuthenticationFailure,
+    Closed,
+    Failure,
+    ProtocolFailure,
+    Refused,
+    TimedOut,
+    TlsFailure,
+    connect,
+    serve,
+)
+from kipwire.connection import LARGEST_FRAME, Request
+from kipwire.connection.framing import sized
+from tests.support.subjects.peers import REGISTRY, Broker, client_context, peer, run, server_context, until
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def line(error: Failure, address: Address) -> str:
+    """What a failure says after its address, in one line."""
+    assert error.address == address
+    start, _, text = str(error).partition(": ")
+    assert start == f"{address[0]}:{address[1]}"
+    assert text == error.reason and len(text.splitlines()) == 1 and text.isprintable()
+    return text
+
+
+async def failure_of(address: Address, **options: Any) -> Failure:
+    """Why no connection is opened."""
+    with pytest.raises(Failure) as caught:
+        await connect(address, **options)
+    assert isinstance(caught.value, KipwireError)
+    return caught.value
+
+
+def test_the_kinds_of_failures_are_all_failures() -> None:
+    kinds = {Refused, TlsFailure, AuthenticationFailure, Closed, TimedOut, ProtocolFailure}
+    assert set(Failure.__subclasses__()) == kinds
+    assert str(Closed(("::1", 9092), "a\nb\x1b")) == r"[::1]:9092: a\x0ab\x1b"
+
+
+def test_nothing_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+
+    async def work() -> None:
+        failure = await failure_of(address)
+        assert type(failure) is Refused
+        assert line(failure, address) == "nothing listens there; is the broker running, at this port?"
+
+    run(work())
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 70, "x..y"])
+def test_there_is_no_such_host(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lookup = socket.getaddrinfo
+
+    def getaddrinfo(name: Any, *arguments: Any, **options: Any) -> Any:
+        if name == "no-such-host.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return lookup(name, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    async def work() -> None:
+        failure = await failure_of((host, 9092))
+        assert type(failure) is Refused
+        assert line(failure, (host, 9092)) in (
+            "cannot be reached: Name or service not known",
+            "this cannot be the name of a host",
+        )
+
+    run(work())
+
+
+async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes) -> None:
+    await reader.read(1000)
+    writer.write(data)
+    await writer.drain()
+    await reader.read()
+
+
+def says(data: bytes) -> Talk:
+    """A peer that answers the first bytes with others."""
+    return lambda reader, writer: answers(reader, writer, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "the bytes begin as HTTP does"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "of 1,397,966,893 bytes is announced; the limit is 104,857,600"),
+        (bytes.fromhex("15030300020250"), r"begin as TLS does.*; is it a listener for TLS, which needs ssl=\?"),
+        (b"\xff\xff\xff\xff", "a frame of -1 bytes is announced"),
+        ((LARGEST_FRAME + 1).to_bytes(4), "the limit is 104,857,600"),
+        (sized(b"\0\0"), "2 bytes cannot be a response"),
+        (sized(bytes.fromhex("00000063 0000")), "correlation id 99, which no request in flight has"),
+        (sized(bytes(4)), "the broker does not say its versions: ApiVersionsResponse v5: error_code at byte 4"),
+        (sized(bytes(4) + b"\0\x2a\0\0\0\0"), "the broker does not say its versions: "),
+    ],
+)
+def test_what_is_not_kafkas_protocol_is_named(data: bytes, reason: str) -> None:
+    async def work() -> None:
+        async with peer(says(data)) as address:
+            failure = await failure_of(address)
+            assert type(failure) is ProtocolFailure
+            with pytest.raises(Failure, match=reason):
+                raise failure
+            line(failure, address)
+
+    run(work())
+
+
+def test_a_refusal_of_apiversions_is_a_failure() -> None:
+    async def handle(request: Request) -> Message:
+        return build(REGISTRY.response(18, 5), {"error_code": 42})
+
+    async def work() -> None:
+        async with serve(handle) as server:
+            failure = await failure_of(server.address)
+            assert type(failure) is ProtocolFailure
+            assert line(failure, server.address) == "the broker does not say its versions: 42 INVALID_REQUEST"
+
+    run(work())
+
+
+async def closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1000)
+
+
+async def resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1000)
+    at_once = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+
+
+@pytest.mark.parametrize(
+    ("talk", "how"),
+    [(closes, "has closed the connection"), (resets, "broke off the connection: Connection reset by peer")],
+)
+def test_the_broker_closes_the_connection_at_once(talk: Talk, how: str) -> None:
+    async def work() -> None:
+        async with peer(talk) as address:
+            failure = await failure_of(address)
+            assert type(failure) is Closed
+            assert line(failure, address) == f"the broker {how}; is it a listener for TLS, which needs ssl=?"
+            async with connect(address, versions={12: range(5)}) as connection:
+                with pytest.raises(Closed) as caught:
+                    await connection.request(HeartbeatRequest())
+                why = "a listener for SASL does so to a client that does not authenticate"
+                assert line(caught.value, address) == f"the broker {how}; {why}"
+
+    run(work())
+
+
+def test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_once() -> None:
+    broker = Broker()
+    halves: list[bool] = []
+
+    async def handle(request: Request) -> Message | bytes | None:
+        if request.api_key == 12 and len(broker.requests) == 3:
+            return request.raw[4:8] + b"\0" * 2
+        return await broker(request)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(8 * 4)
+        writer.write(sized(bytes.fromhex("00000000 0000 0000 0000"))[:9])
+        halves.append(True)
+
+    async def work() -> None:
+        async with peer(talk) as address, connect(address, versions={12: range(5)}, in_flight=2) as connection:
+            closed: list[None] = []
+            connection.when_closed(lambda: closed.append(None))
+            tasks = [asyncio.create_task(connection.request(HeartbeatRequest())) for _ in range(4)]
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert {type(one) for one in results} == {ProtocolFailure}
+            assert len({str(one) for one in results}) == 1
+            assert len(set(map(id, results))) == 4
+            assert "the connection ends after 5 of the 10 bytes of a frame" in str(results[0])
+            for attempt in (connection.request(HeartbeatRequest()), connection.exchange(bytes(8))):
+                with pytest.raises(ProtocolFailure, match="the connection ends after 5"):
+                    await attempt
+            assert str(connection.failure) == str(results[0])
+            assert closed == [None]
+            connection.when_closed(lambda: closed.append(None))
+            assert closed == [None, None]
+
+    run(work())
+    assert halves
+
+
+def test_an_answer_out_of_turn_ends_the_connection() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(2):
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+        for number in (1, 0):
+            writer.write(sized(number.to_bytes(4) + bytes(7)))
+        await reader.read()
+
+    async def work() -> None:
+        async with peer(talk) as address, connect(address, versions={12: range(5)}) as connection:
+            tasks = [asyncio.create_task(connection.request(HeartbeatRequest())) for _ in range(2)]
+            for one in await asyncio.gather(*tasks, return_exceptions=True):
+                assert isinstance(one, ProtocolFailure)
+                assert "a response with correlation id 1, whose turn has not come; expected is that to" in str(one)
+
+    run(work())
+
+
+def test_a_response_that_nobody_asked_for_ends_the_connection() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sized(bytes(10)))
+        await reader.read()
+
+    async def work() -> None:
+        async with peer(talk) as address, connect(address, versions={12: range(5)}) as connection:
+            await until(lambda: connection.failure)
+            with pytest.raises(ProtocolFailure, match="a response of 10 bytes without a request"):
+                await connection.request(HeartbeatRequest())
+
+    run(work())
+
+
+def test_a_smaller_largest_frame_is_kept() -> None:
+    async def work() -> None:
+        async with Broker().serve() as server:
+            failure = await failure_of(server.address, largest_frame=100)
+            assert type(failure) is ProtocolFailure and "the limit is 100" in line(failure, server.address)
+
+    run(work())
+
+
+# TLS.
+
+
+@pytest.mark.parametrize("wants_certificate", [False, True])
+def test_tls_works_with_certificates_of_both_sides(wants_certificate: bool) -> None:
+    async def work() -> None:
+        given = server_context(wants_certificate=wants_certificate)
+        taken = client_context(certificate="client.pem" if wants_certificate else None)
+        async with Broker().serve(ssl=given) as server, connect(server.address, ssl=taken) as connection:
+            answers = await asyncio.gather(
+                *(connection.request(HeartbeatRequest(group_id=str(one))) for one in range(100))
+            )
+            assert [one.throttle_time_ms for one in answers] == list(range(100))
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("context", "reason"),
+    [
+        (client_context("other-ca.pem"), r"certificate.* not accepted: .*; give a context that trusts"),
+        (True, r"certificate.* not accepted: .*; give a context that trusts the certificate's authority as ssl="),
+    ],
+)
+def test_a_certificate_of_an_unknown_authority_is_refused(context: Any, reason: str) -> None:
+    async def work() -> None:
+        async with Broker().serve(ssl=server_context()) as server:
+            failure = await failure_of(server.address, ssl=context)
+            assert type(failure) is TlsFailure
+            line(failure, server.address)
+            with pytest.raises(TlsFailure, match=reason):
+                raise failure
+
+    run(work())
+
+
+def test_a_certificate_of_another_host_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lookup = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest, **named: lookup("127.0.0.1", *rest, **named))
+
+    async def work() -> None:
+        async with Broker().serve(ssl=server_context()) as server:
+            address = ("broker.example", server.address[1])
+            failure = await failure_of(address, ssl=client_context())
+            assert type(failure) is TlsFailure
+            assert "connect to a name that the certificate has" in line(failure, address)
+
+    run(work())
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("certificate", [None, "other-client.pem"])
+def test_a_broker_refuses_a_client_by_its_certificate(version: ssl.TLSVersion, certificate: str | None) -> None:
+    async def work() -> None:
+        context = client_context(certificate=certificate)
+        context.maximum_version = version
+        async with Broker().serve(ssl=server_context(wants_certificate=True)) as server:
+            failure = await failure_of(server.address, ssl=context)
+            text = line(failure, server.address)
+            # With TLS 1.3 the broker may close before its refusal is read.
+            assert isinstance(failure, TlsFailure) or "does it want a certificate of the client?" in text
+            assert "certificate" in text or "handshake" in text
+
+    run(work())
+
+
+def test_a_listener_without_tls_is_named() -> None:
+    async def work() -> None:
+        async with peer(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as address:
+            failure = await failure_of(address, ssl=client_context())
+            assert type(failure) is TlsFailure
+            assert "the listener does not speak TLS" in line(failure, address)
+        async with peer(closes) as address:
+            failure = await failure_of(address, ssl=client_context())
+            assert type(failure) is TlsFailure
+            assert "is it a listener without TLS?" in line(failure, address)
+        async with Broker().serve() as server:
+            failure = await failure_of(server.address, ssl=client_context())
+            assert type(failure) is TlsFailure
+            assert "listener" in line(failure, server.address)
+
+    run(work())
+
+
+def test_a_listener_with_tls_is_named() -> None:
+    async def work() -> None:
+        async with Broker().serve(ssl=server_context()) as server:
+            failure = await failure_of(server.address)
+            assert "is it a listener for TLS, which needs ssl=?" in line(failure, server.address)
+
+    run(work())
