@@ -26,6 +26,7 @@ ORDER = (
     "compatibility",
     "inspect",
     "dump",
+    "call",
     "names",
     "advise",
     "drift",

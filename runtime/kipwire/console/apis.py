@@ -68,13 +68,11 @@ def find_api(registry: Registry, text: str) -> Api:
         # Of two names of one key, the one that is served.
         return next((one for one in found if registry.served(one.request)), found[0])
     by_name = {one.name.lower(): one for one in known}
-    lower = text.lower()
-    for word in (lower, lower.removesuffix(_REQUEST.lower()), lower.removesuffix(_RESPONSE.lower())):
-        if word in by_name:
-            return by_name[word]
-    names = [one.name for one in known]
-    name = text[:_LONGEST]
-    raise KipwireError(f"{registry.package} has no API named {name!r}{did_you_mean(name, names)}")
+    bare = text.lower().removesuffix(_REQUEST.lower()).removesuffix(_RESPONSE.lower())
+    if (exact := by_name.get(text.lower()) or by_name.get(bare)) is not None:
+        return exact
+    hint = did_you_mean(bare[:_LONGEST], [one.name for one in known])
+    raise KipwireError(f"{registry.package} has no API named {text[:_LONGEST]!r}{hint}")
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

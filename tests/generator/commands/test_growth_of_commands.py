@@ -22,6 +22,8 @@ from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes, read_file
 from kipgen.resolve.wire import resolve
 from kipwire.console.app import app as console
+from kipwire.console.call.codes import error_lines
+from kipwire.console.call.template import template_lines
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import inspect_message
 from kipwire.message.encodings import count
@@ -84,6 +86,17 @@ def inspected(it: Case) -> Action:
     return lambda: list(text_lines(inspect_message(fresh.cls, fresh.data)))
 
 
+def templated(it: Case) -> Action:
+    fresh = it.fresh()
+    return lambda: list(template_lines(fresh.cls))
+
+
+def codes_told(it: Case) -> Action:
+    fresh = it.fresh()
+    message = fresh.cls.decode(fresh.data)
+    return lambda: error_lines(message)
+
+
 def resolved(it: Case) -> Action:
     spec = read_file(it.file).spec
     assert spec is not None
@@ -101,6 +114,8 @@ COMMANDS: dict[str, Walk] = {
                                                          '"versions": "0+"}, {'), it.file),
     "advise": advised,
     "inspect": inspected,
+    "call, template": templated,
+    "call, error codes": codes_told,
     "drift": lambda it: (lambda published: lambda: drifted(it.folder, published))(jar(it.folder, it.text)),
 }  # fmt: skip
 """Words after a comma say which way through the command."""
@@ -156,7 +171,8 @@ def problems(
 @pytest.mark.night
 @pytest.mark.parametrize("how", LEVELS)
 def test_structs_that_share_structs_cost_no_more_than_structs(how: str, tmp_path: Path, packages: Packages) -> None:
-    without = ("advise", "inspect") if how == "structs" else ()  # a message of those has all ways in it
+    has_all_ways = ("advise", "inspect", "call, template", "call, error codes")  # since a message of those has
+    without = has_all_ways if how == "structs" else ()
     assert not problems(tmp_path, packages, of_levels(how), how, (8, 16, 30), without)
 
 

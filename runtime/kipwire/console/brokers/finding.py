@@ -116,7 +116,7 @@ def _leader_in(cluster: MetadataResponse, topic: MetadataResponseTopic, partitio
 async def _coordinator(broker: Connection, kind: CoordinatorType, name: str) -> Node:
     found = await broker.request(FindCoordinatorRequest(key=name, key_type=kind))
     if found.error_code:
-        more = f": {found.error_message}" if found.error_message else ""
+        more = f": {found.error_message.rstrip('.')}" if found.error_message else ""
         what = f"cannot say who coordinates {kind.name.lower()} {name!r}"
         raise _not_found(broker.address, f"{what}: {ErrorCode.text(found.error_code)}{more}{_again(found.error_code)}")
     return Node(found.node_id, (found.host, found.port))

@@ -1,7 +1,7 @@
 """The options of every command that talks to brokers.
 
-What talks to brokers is imported when a command is called: `kipwire call --help`, and each Tab of a shell that completes
-a word, takes 80 ms of processor time without, and 240 with it.
+What talks to brokers is imported when a command is called. `kipwire call --help` takes 80 ms of processor time without
+it and 240 with it, and so does each Tab of a shell that completes a word.
 """
 
 from __future__ import annotations

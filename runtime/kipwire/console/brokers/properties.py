@@ -19,7 +19,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _BLANK = " \t\f"
 
-_LOGIN = re.compile(r"\s*(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?P<options>.*?)\s*;\s*", re.DOTALL)
+_LOGIN = re.compile(r"(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?=\s|;)")
 _OPTION = re.compile(
     r"""\s+(?P<name>[\w.-]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[^\s;"']+))"""
 )
@@ -69,10 +69,10 @@ class Properties:
         if not text:
             return None
         form = 'write org.apache.kafka.common.security.plain.PlainLoginModule required username="..." password="...";'
-        match = _LOGIN.fullmatch(_within_quotes(text))
-        if match is None or match["flag"].lower() not in _FLAGS:
+        match = _LOGIN.match(text)
+        if match is None or match["flag"].lower() not in _FLAGS or _within_quotes(text).find(";") != len(text) - 1:
             raise self.error("sasl.jaas.config", f"is not one login that ends with a semicolon; {form}")
-        options = _options(text[match.start("options") : match.end("options")])
+        options = _options(text[match.end() : -1])
         if options is None:
             raise self.error("sasl.jaas.config", f"its options are not names with values, each in quotes; {form}")
         return Login(match["module"].rpartition(".")[2], options)

@@ -87,7 +87,7 @@ class Settings:
             address,
             client_id=self.client_id,
             ssl=security.tls,
-            **({} if security.sasl is None else {"sasl": security.sasl}),
+            sasl=security.sasl,
             timeout=self.timeout,
             registry=registry,
         )

@@ -16,8 +16,23 @@ from kipwire.message.registry import Registry
 from kipwire.model.errors import ConversionError, JsonError
 from kipwire.model.structs import Struct
 
-_OWN = {"ApiVersionsRequest": {"clientSoftwareName": "kipwire", "clientSoftwareVersion": kipwire.__version__}}
-"""What this program says of itself, where brokers refuse the default."""
+_WAITING = {"timeoutMs": 30_000}
+_OWN: dict[str, dict[str, Any]] = {
+    "ApiVersionsRequest": {"clientSoftwareName": "kipwire", "clientSoftwareVersion": kipwire.__version__},
+    "ListOffsetsRequest": {"replicaId": -1, **_WAITING},
+    **dict.fromkeys(
+        (
+            "AddRaftVoterRequest",
+            "CreatePartitionsRequest",
+            "DeleteRecordsRequest",
+            "DeleteTopicsRequest",
+            "ProduceRequest",
+        ),
+        _WAITING,
+    ),
+}
+"""Values of fields that Kafka's clients always set, since the default makes no sense from a client: the name of its
+software, a replica that it is not, no time at all to wait."""
 
 
 class Encoded(NamedTuple):

@@ -27,32 +27,50 @@ def template_lines(cls: type[Message]) -> Iterator[Line]:
     known = range(cls.MIN_VERSION, cls.MAX_VERSION + 1)
     versions = f"; there are {known[0]} to {known[-1]}" if len(known) > 1 else ""
     yield ((f"// {cls.NAME}, version {cls.VERSION}{versions}. What is left out has its default.", "dim"),)
-    yield from lines_of(cls, _sample(cls) | own_values(cls), _Abouts())
+    yield from lines_of(cls, _sample(cls, set()) | own_values(cls), _Abouts())
 
 
-def _sample(cls: type[Struct]) -> dict[str, Any]:
-    """The JSON form of a struct of defaults with one element in each array of structs, to show its fields."""
-    plain: dict[str, Any] = {}
+def _sample(cls: type[Struct], seen: set[type[Struct]]) -> dict[str, Any]:
+    """The JSON form of a struct of defaults with one element in each array of structs, to show its fields.
+
+    A class is shown once: structs that share structs would be shown as often as there are ways to them. After that an
+    array is empty and an object has no keys, which means its defaults.
+    """
+    found: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
-        if field.struct is not None:
-            element = _sample(field.struct)
-            plain[field.json_name] = [element] if field.array else element
-        else:
-            plain[field.json_name] = default_to_json(field)
-    return plain
+        if field.struct is None:
+            found[field.json_name] = default_to_json(field)
+            continue
+        is_new = field.struct not in seen
+        seen.add(field.struct)
+        element = _sample(field.struct, seen) if is_new else {}
+        found[field.json_name] = ([element] if is_new else []) if field.array else element
+    return found
 
 
 class _Abouts(Notes):
     """What fields mean, above them."""
 
+    def __init__(self) -> None:
+        self._seen: set[type[Struct]] = set()
+
     def above(self, field: Field) -> list[str]:
+        """Meaning, type and numbers of a field."""
         about = f"{field.about} " if field.about else ""
-        lines = textwrap.wrap(f"{about}({_type(field)})", _WIDTH)
+        lines = textwrap.wrap(f"{about}({_type(field)}{self._again(field)})", _WIDTH)
         enum = field.enum or field.enum_of_bits
         if enum is not None and len(enum) <= _MOST_NAMES:
             what = "Bits" if field.enum_of_bits is not None else "Numbers"
             lines += textwrap.wrap(f"{what}: {', '.join(f'{int(one)} {one.label}' for one in enum)}", _WIDTH)
         return lines
+
+    def _again(self, field: Field) -> str:
+        """A remark about a struct whose fields were shown before."""
+        if field.struct is None:
+            return ""
+        is_new = field.struct not in self._seen
+        self._seen.add(field.struct)
+        return "" if is_new else f", with the fields of {field.struct.__name__} above"
 
 
 def _type(field: Field) -> str:

@@ -29,7 +29,9 @@ class Row(NamedTuple):
 
 def rows_of(registry: Registry, theirs: Mapping[int, range]) -> list[Row]:
     """The APIs that the broker or the package has, by their keys."""
-    ours = {one.key: one for one in apis(registry) if one.key in theirs or registry.served(one.request)}
+    # Of two names of one API the one that is served, which comes last.
+    ranked = sorted(apis(registry), key=lambda one: bool(registry.served(one.request)))
+    ours = {one.key: one for one in ranked if one.key in theirs or registry.served(one.request)}
     none = range(0)
     return [
         Row(
