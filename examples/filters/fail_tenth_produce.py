@@ -11,4 +11,4 @@ numbers = count(1)
 
 @on(ProduceRequest)
 def fail(request: ProduceRequest, exchange: Exchange) -> ErrorCode | None:
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if next(numbers) % 10 == 0 else None
+    return ErrorCode.REQUEST_TIMED_OUT if next(numbers) % 10 == 0 else None

@@ -1,11 +1,11 @@
-"""Gives each tenant topics of its own: `orders` of a client with the id `acme.web` is `acme.orders` to brokers."""
+"""Gives each tenant topics of its own: `orders` of a client with the id `acme-web` is `acme.orders` to brokers."""
 
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kipwire.proxy import Exchange, Request, Response, on
 
 
 def prefix(exchange: Exchange) -> str:
-    return (exchange.request.client_id or "nobody").partition(".")[0] + "."
+    return (exchange.request.client_id or "nobody").partition("-")[0] + "."
 
 
 @on(Request)

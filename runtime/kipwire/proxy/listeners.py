@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 100
 """Requests of one client that wait for their responses; no more are read."""
 _EVERYWHERE = ("0.0.0.0", "::")
+_PORTS = range(65536)
 
 
 class Proxy:
@@ -60,7 +61,7 @@ class Proxy:
             to: a broker of the cluster.
             filters: what `on` has made. Requests go through them in this order, responses in the opposite one.
             listen: where clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at
-                this port + 1 + n; with port 0 all ports are free ones.
+                this port + 1 + n. With port 0, and above the highest port, it is at a free one.
             advertise: the host that clients are sent to; by default that of `listen`, or, if it listens at all
                 addresses, the one that the client has come in at.
             certificate: a context with a certificate of the proxy, with which listeners speak TLS.
@@ -119,10 +120,10 @@ class Proxy:
             if node not in self._servers:
                 port = self.address[1] + 1 + node if self._listen[1] else 0
                 try:
-                    await self._serve(node, port)
-                except (OSError, OverflowError) as error:
-                    why = getattr(error, "strerror", None) or error
-                    raise KipwireError(f"cannot listen at port {port} for the broker with id {node}: {why}") from None
+                    await self._serve(node, port if port in _PORTS else 0)
+                except OSError as error:
+                    why = f"cannot listen at port {port} for the broker with id {node}: {error.strerror or error}"
+                    raise KipwireError(why) from None
         host = client.reached[0] if self._listen[0] in _EVERYWHERE else self._listen[0]
         return self._advertise or host, self._servers[node].address[1]
 

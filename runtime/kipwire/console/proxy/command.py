@@ -48,4 +48,4 @@ def proxy(
     from kipwire.console.proxy import running
 
     context = running.certificate(listen_cert, listen_key, listen_ca)
-    running.run_proxy(running.Where(to, listen, advertise, context), running.filters_of(files), settings, verbose)
+    running.run_proxy(running.Where(to, listen, advertise, context), files, settings, verbose)

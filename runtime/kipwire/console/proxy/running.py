@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import kafka_messages
@@ -19,7 +19,7 @@ from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.console.brokers import Settings, run
 from kipwire.console.command_line import fail, system_error
-from kipwire.proxy import Exchange, Filter, Proxy
+from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log, reason_of
 from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err, print_out
@@ -35,24 +35,28 @@ class Where(NamedTuple):
 
 
 def filters_of(files: Iterable[Path]) -> list[Filter]:
-    """The filters that Python files define, in their order. A file that has none, or fails, ends the program."""
+    """The filters that Python files define, in their order.
+
+    Raises:
+        FilterError: a file has none, or cannot be imported.
+        OSError: it cannot be read.
+    """
     found: list[Filter] = []
     for number, path in enumerate(files):
         sys.path.insert(0, str(path.parent.resolve()))  # as Python has it for a script
-        spec = spec_from_loader(f"filters_{number}_{path.stem}", SourceFileLoader(path.stem, str(path)))
-        assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
-        sys.modules[spec.name] = module
+        name = f"filters_{number}_{path.stem}"
+        module = sys.modules[name] = ModuleType(name)  # where it is looked for, such as by dataclasses
+        module.__file__ = str(path)
         try:
             need_file(path)
-            spec.loader.exec_module(module)
-        except OSError as error:
-            fail(system_error(error))
+            SourceFileLoader(name, str(path)).exec_module(module)
         except (Exception, SystemExit) as error:  # of the user's code, in which anything may go wrong
-            fail(f"{path}: cannot be imported: {reason_of(error)}")
+            if isinstance(error, OSError) and error.filename == str(path):
+                raise
+            raise FilterError(f"{path}: cannot be imported: {reason_of(error)}") from error
         own = [one for one in vars(module).values() if isinstance(one, Filter)]
         if not own:
-            fail(f"{path}: has no filters; define functions with @on(...) of kipwire.proxy")
+            raise FilterError(f"{path}: has no filters; define functions with @on(...) of kipwire.proxy")
         found += own
     return found
 
@@ -102,8 +106,12 @@ class _Seen:
         return f"{requests} with {self._sent:,} B and {responses} with {self._received:,} B have passed"
 
 
-def run_proxy(where: Where, filters: list[Filter], settings: Settings, verbose: bool) -> None:
+def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: bool) -> None:
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
+    try:
+        filters = filters_of(files)
+    except FilterError as error:
+        fail(str(error))
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("kipwire: %(message)s"))
     log.addHandler(handler)
