@@ -65,7 +65,9 @@ class Cluster(Broker):
         self.brokers = brokers
 
     def answer(self, request: Request) -> Message | bytes | None:
-        named = [{"node_id": node, "host": host, "port": port} for node, (host, port) in self.brokers.items()]
+        named: list[dict[str, Any]] = [
+            {"node_id": node, "host": host, "port": port} for node, (host, port) in self.brokers.items()
+        ]
         if request.api_key == 3:
             return MetadataResponse(brokers=[MetadataResponseBroker(**one) for one in named])
         if request.api_key == 10:

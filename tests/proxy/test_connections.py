@@ -13,6 +13,7 @@ import pytest
 import kafka_messages
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.sasl_authenticate_response.v2 import SaslAuthenticateResponse
+from kafka_messages.sasl_handshake_request.v0 import SaslHandshakeRequest as SaslHandshakeRequest0
 from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
 from kipwire import Message
 from kipwire.aio import AuthenticationFailure, Closed, connect
@@ -154,7 +155,7 @@ def test_tokens_of_sasl_without_headers_are_one_line(caplog: pytest.LogCaptureFi
     async def work() -> None:
         async with Old().serve() as server, Proxy(server.address) as proxy:
             reader, writer = await asyncio.open_connection(*proxy.address)
-            frame = REGISTRY.encode_request(REGISTRY.request(17, 0)(mechanism="PLAIN"), 1, "old")
+            frame = REGISTRY.encode_request(SaslHandshakeRequest0(mechanism="PLAIN"), 1, "old")
             writer.write(struct.pack(">i", len(frame)) + frame)
             await reader.readexactly(4)
             writer.write(struct.pack(">i", 5) + b"token")

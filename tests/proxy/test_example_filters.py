@@ -74,7 +74,7 @@ def test_a_tenant_sees_no_topics_of_others() -> None:
 def test_a_header_is_masked(client: Client, codec: Any) -> None:
     with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker, example("mask_header")) as at:
         for value in (b"one", b"two"):
-            broker.append(TOPIC, value, headers={"card": b"4111", "trace": b"7"}, compression=codec)
+            broker.append(TOPIC, value, headers=[("card", b"4111"), ("trace", b"7")], compression=codec)
         broker.append(TOPIC, b"three")
         assert client.read(at, TOPIC, 3, "g") == [b"one", b"two", b"three"]
         assert headers(at) == [[("card", b"***"), ("trace", b"7")]] * 2 + [[]]

@@ -18,10 +18,10 @@ import kafka_messages
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.console.brokers import Settings, run
-from kipwire.console.command_line import fail, system_error
+from kipwire.console.command_line import fail
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log, reason_of
-from kipwire.tools.files import need_file
+from kipwire.tools.files import need_file, read_regular
 from kipwire.tools.text import print_err, print_out
 
 
@@ -67,18 +67,18 @@ def certificate(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSL
         if key is not None or ca is not None:
             fail("--listen-key and --listen-ca are for TLS; give the proxy's certificate, too, as --listen-cert")
         return None
+    files = [one for one in (cert, key, ca) if one is not None]
+    for path in files:
+        read_regular(path, 0)  # whose errors name the file
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    path = cert
     try:
         context.load_cert_chain(cert, key, password=lambda: "")
         if ca is not None:
-            path = ca
             context.load_verify_locations(ca)
             context.verify_mode = ssl.CERT_REQUIRED
     except ssl.SSLError as error:
-        fail(f"{path}: cannot be used for TLS ({error.reason or error}); give certificates and an open key in PEM")
-    except OSError as error:  # without the name of the file
-        fail(f"{cert if key is None else f'{cert}, {key}'}: {error.strerror}" if path == cert else system_error(error))
+        names = ", ".join(map(str, files))
+        fail(f"{names}: of no use for TLS ({error.reason or error}); give certificates, and a key without a password")
     return context
 
 
@@ -135,7 +135,10 @@ def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: 
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
         async with proxy:
             print_err(f"kipwire: listening at {shown_address(proxy.address)} for {shown_address(where.to)}")
-            await ended.wait()
+            try:
+                await ended.wait()
+            finally:
+                print_err(f"kipwire: {seen}")
 
     try:
         run(work())
@@ -143,5 +146,3 @@ def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: 
         fail(f"--listen: {error}")
     except OSError as error:
         fail(f"cannot listen at {where.listen}: {error.strerror or error}")
-    finally:
-        print_err(f"kipwire: {seen}")
