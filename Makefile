@@ -141,7 +141,7 @@ bench-space: setup  ## What message formats add to a batch, beside the draft of 
 bench-projection: setup  ## Read and replace two fields of a message, beside all of them, Rust and Go
 	$(BIN)/python -m benchmarks.chosen_fields
 
-bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
+bench-proxy: setup  ## The proxy's processor time between clients and a broker, and its latency, beside other proxies
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html

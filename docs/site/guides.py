@@ -18,6 +18,7 @@ ORDER = (
     "connections",
     "typed-client",
     "projection",
+    "proxy",
     "records",
     "columns",
     "record-formats",

@@ -72,6 +72,12 @@ MODULES = (
         "The guide is [Connections](../docs/connections.md).",
     ),
     Module(
+        "kipwire.proxy",
+        "kipwire.proxy",
+        "A proxy between clients and brokers, with filters that are typed functions. "
+        "The guide is [A proxy in ten lines](../docs/proxy.md).",
+    ),
+    Module(
         "kipwire.testing",
         "kipwire.testing",
         "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -14,37 +10,13 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import TopicAuthorizationFailedError
 
 from kafka_messages.enums import ApiKey
-from kipwire.console.proxy.running import filters_of
-from kipwire.proxy import Filter, Proxy
 from kipwire.testing import FakeBroker
-from tests.support.places import ROOT
+from tests.support.live.proxied import example_filters, proxied
 from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, Client
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 TOPIC = "orders"
-
-
-def example(name: str) -> list[Filter]:
-    """The filters of a file."""
-    return filters_of([ROOT / "examples" / "filters" / f"{name}.py"])
-
-
-@contextmanager
-def proxied(broker: FakeBroker, filters: list[Filter]) -> Iterator[str]:
-    """The address of a proxy before a broker, in a thread of its own."""
-    proxy = Proxy(broker.bootstrap_servers, filters)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(proxy.__aenter__(), loop).result(TIMEOUT)
-        yield f"127.0.0.1:{proxy.address[1]}"
-    finally:
-        asyncio.run_coroutine_threadsafe(proxy.__aexit__(None, None, None), loop).result(TIMEOUT)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 @pytest.fixture(params=list(CLIENTS))
@@ -53,7 +25,10 @@ def client(request: pytest.FixtureRequest) -> Client:
 
 
 def test_each_tenant_has_topics_of_its_own(client: Client) -> None:
-    with FakeBroker(topics={"other.orders": 1}) as broker, proxied(broker, example("prefix_topics")) as at:
+    with (
+        FakeBroker(topics={"other.orders": 1}) as broker,
+        proxied(broker.bootstrap_servers, example_filters("prefix_topics")) as at,
+    ):
         client.send(at, TOPIC, [b"one", b"two"])
         assert client.read(at, TOPIC, 2, "g") == [b"one", b"two"]
         (topic,) = set(broker.topics()) - {"other.orders"}
@@ -62,7 +37,7 @@ def test_each_tenant_has_topics_of_its_own(client: Client) -> None:
 
 def test_a_tenant_sees_no_topics_of_others() -> None:
     topics = ["a.orders", "b.orders", "b.bills"]
-    with FakeBroker(topics=topics) as broker, proxied(broker, example("prefix_topics")) as at:
+    with FakeBroker(topics=topics) as broker, proxied(broker.bootstrap_servers, example_filters("prefix_topics")) as at:
         admin: Any = KafkaAdminClient(bootstrap_servers=at, client_id="b-admin")
         try:
             assert set(admin.list_topics()) == {"orders", "bills"}
@@ -72,7 +47,10 @@ def test_a_tenant_sees_no_topics_of_others() -> None:
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_a_header_is_masked(client: Client, codec: Any) -> None:
-    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker, example("mask_header")) as at:
+    with (
+        FakeBroker(topics={TOPIC: 1}) as broker,
+        proxied(broker.bootstrap_servers, example_filters("mask_header")) as at,
+    ):
         for value in (b"one", b"two"):
             broker.append(TOPIC, value, headers=[("card", b"4111"), ("trace", b"7")], compression=codec)
         broker.append(TOPIC, b"three")
@@ -93,7 +71,10 @@ def headers(address: str) -> list[list[tuple[str, bytes | None]]]:
 
 
 def test_nobody_deletes_topics() -> None:
-    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker, example("deny_delete")) as at:
+    with (
+        FakeBroker(topics={TOPIC: 1}) as broker,
+        proxied(broker.bootstrap_servers, example_filters("deny_delete")) as at,
+    ):
         admin: Any = KafkaAdminClient(bootstrap_servers=at)
         try:
             with pytest.raises(TopicAuthorizationFailedError):
@@ -104,10 +85,10 @@ def test_nobody_deletes_topics() -> None:
 
 
 def test_clients_try_again_after_an_error_in_every_tenth_produce(client: Client) -> None:
-    filters = example("fail_tenth_produce")
+    filters = example_filters("fail_tenth_produce")
     function: Any = filters[0].function
     function.__globals__["numbers"] = numbers = count(9)  # the second Produce is the tenth one
-    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker, filters) as at:
+    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker.bootstrap_servers, filters) as at:
         for value in (b"one", b"two"):
             client.send(at, TOPIC, [value])
         assert [one.value for one in broker.records(TOPIC)] == [b"one", b"two"]
@@ -115,10 +96,10 @@ def test_clients_try_again_after_an_error_in_every_tenth_produce(client: Client)
 
 
 def test_the_bytes_of_each_client_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    filters = example("count_bytes")
+    filters = example_filters("count_bytes")
     function: Any = filters[0].function
     counts = function.__globals__["counts"]
-    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker, filters) as at:
+    with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker.bootstrap_servers, filters) as at:
         producer: Any = KafkaProducer(bootstrap_servers=at, client_id="me")
         producer.send(TOPIC, bytes(1000)).get(TIMEOUT)
         producer.close()

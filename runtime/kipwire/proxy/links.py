@@ -11,7 +11,7 @@ from kafka_messages.enums import ErrorCode
 from kipwire.connection import Expected, Request, Response, refusal
 from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.proxy.filters import Exchange, FilterError, Filters
-from kipwire.proxy.rewriting import limited, moved
+from kipwire.proxy.rewriting import has_addresses, limited, moved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ class Link:
         if frame is None:
             raise FilterError("a filter has changed acks to 0, and so taken away the response that the client awaits")
         to = Expected(asked.api_key, asked.api_version, asked.correlation_id)
-        if position is None:
+        if position is None and has_addresses(asked.api_key, asked.api_version):
             frame = await moved(Response(asked.registry, frame, to), self.move)
-            if asked.api_key == API_VERSIONS_KEY:
-                frame = limited(Response(asked.registry, frame, to), self.filters.highest)
+        if position is None and asked.api_key == API_VERSIONS_KEY:
+            frame = limited(Response(asked.registry, frame, to), self.filters.highest)
         for number, one in self.filters.of(asked.api_key)[1]:
             if position is None or number < position:
                 given = await one.apply(Response(asked.registry, frame, to), exchange)

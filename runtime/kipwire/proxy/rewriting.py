@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import kafka_messages
@@ -36,11 +37,18 @@ _LOOKED_INTO = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key i
 """The highest versions of these APIs that the package knows."""
 
 
+@lru_cache(1000)
+def has_addresses(api_key: int, version: int) -> bool:
+    """Whether responses have addresses of brokers."""
+    projection = ADDRESSES.get(api_key)
+    if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
+        return False
+    return projection.absent(version) != projection.paths
+
+
 async def moved(response: Response, move: Move) -> bytes:
-    """The frame of a response in which the brokers' addresses are those of the proxy; all other bytes are copied."""
-    projection = ADDRESSES.get(response.to.api_key)
-    if projection is None or not response.is_known or projection.absent(response.to.api_version) == projection.paths:
-        return response.raw
+    """The frame of a response that has addresses, which are then those of the proxy; all other bytes are copied."""
+    projection = ADDRESSES[response.to.api_key]
     values = response.project(projection)
     new: list[Any] = []
     for ids, hosts, ports in zip(*[iter(values)] * 3, strict=True):

@@ -124,6 +124,7 @@ NO_SPECS = {
     "rules": "prints the rules",
     "new": "writes a spec of a few fields",
     "dump": "Kafka's own messages; see the tests of records and of packets",
+    "proxy": "Kafka's own messages; see the tests of the proxy",
 }
 
 ACCEPTED = {

@@ -48,6 +48,8 @@ COMMANDS = {
     "dump a capture": ["dump", "capture"],
     "dump an index of frames": ["dump", "capture/frames.jsonl"],
     "dump frames": ["dump", "capture_of_pipes"],
+    "proxy --filter": ["proxy", "--to", "localhost:9", "--filter", "Pipe.bin"],
+    "proxy --listen-cert": ["proxy", "--to", "localhost:9", "--listen-cert", "Pipe.bin"],
     "call": ["call", "localhost:9", "Metadata", "@Pipe.bin", "--dry-run"],
     "call --config": ["call", "localhost:9", "Metadata", "--config", "Pipe.bin"],
     "call --ca": ["call", "localhost:9", "Metadata", "--ca", "Pipe.bin"],
