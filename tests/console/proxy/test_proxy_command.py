@@ -106,7 +106,7 @@ def test_a_file_of_filters_that_cannot_be_used_is_one_line(
     ("arguments", "said"),
     [
         (["--listen", "local host"], "--listen: 'local host' is not an address"),
-        (["--listen-key", "a.pem"], "give the proxy's certificate, too, as --listen-cert"),
+        (["--listen-key", "a.pem"], "give the certificate, too, as --listen-cert"),
         (["--listen-cert", "absent.pem"], "absent.pem: No such file or directory"),
         (["--listen-cert", str(TLS / "ca.pem")], "of no use for TLS"),
         (["--listen-cert", str(TLS / "broker.pem"), "--listen-ca", "absent.pem"], "absent.pem: No such file"),

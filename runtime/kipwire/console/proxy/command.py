@@ -45,7 +45,8 @@ def proxy(
 
     The other options say how to connect to brokers.
     """
-    from kipwire.console.proxy import running
+    from kipwire.console.brokers.listening import listener_context
+    from kipwire.console.proxy.running import run_proxy
 
-    context = running.certificate(listen_cert, listen_key, listen_ca)
-    running.run_proxy(running.Where(to, listen, advertise, context), files, settings, verbose)
+    context = listener_context(listen_cert, listen_key, listen_ca)
+    run_proxy(files, settings, verbose, to, listen, advertise=advertise, certificate=context)

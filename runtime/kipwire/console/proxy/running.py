@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import ssl
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any
 
 import kafka_messages
 from kipwire.aio import Address
@@ -21,17 +20,8 @@ from kipwire.console.brokers import Settings, run
 from kipwire.console.command_line import fail
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log, reason_of
-from kipwire.tools.files import need_file, read_regular
+from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err, print_out
-
-
-class Where(NamedTuple):
-    """Both sides of a proxy."""
-
-    to: Address
-    listen: str
-    advertise: str | None
-    certificate: ssl.SSLContext | None
 
 
 def filters_of(files: Iterable[Path]) -> list[Filter]:
@@ -61,27 +51,6 @@ def filters_of(files: Iterable[Path]) -> list[Filter]:
     return found
 
 
-def certificate(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSLContext | None:
-    """TLS of the listeners; None where no certificate is given. What is wrong with the files ends the program."""
-    if cert is None:
-        if key is not None or ca is not None:
-            fail("--listen-key and --listen-ca are for TLS; give the proxy's certificate, too, as --listen-cert")
-        return None
-    files = [one for one in (cert, key, ca) if one is not None]
-    for path in files:
-        read_regular(path, 0)  # whose errors name the file
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(cert, key, password=lambda: "")
-        if ca is not None:
-            context.load_verify_locations(ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except ssl.SSLError as error:
-        names = ", ".join(map(str, files))
-        fail(f"{names}: of no use for TLS ({error.reason or error}); give certificates, and a key without a password")
-    return context
-
-
 class _Seen:
     """Counts what has passed, and prints it if it is asked to."""
 
@@ -106,8 +75,17 @@ class _Seen:
         return f"{requests} with {self._sent:,} B and {responses} with {self._received:,} B have passed"
 
 
-def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: bool) -> None:
-    """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
+def run_proxy(files: Iterable[Path], settings: Settings, verbose: bool, to: Address, listen: str, **how: Any) -> None:
+    """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error.
+
+    Args:
+        files: with filters.
+        settings: how it reaches brokers.
+        verbose: whether each exchange is a line.
+        to: a broker.
+        listen: where clients connect.
+        how: other arguments of `Proxy`.
+    """
     try:
         filters = filters_of(files)
     except FilterError as error:
@@ -118,23 +96,13 @@ def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: 
     seen = _Seen(verbose)
 
     async def work() -> None:
-        tls, sasl = settings.security.tls, settings.security.sasl
-        proxy = Proxy(
-            where.to,
-            filters,
-            listen=where.listen,
-            advertise=where.advertise,
-            certificate=where.certificate,
-            ssl=tls,
-            sasl=sasl,
-            timeout=settings.timeout,
-            observer=seen,
-        )
+        upstream: dict[str, Any] = {"ssl": settings.security.tls, "sasl": settings.security.sasl}
+        proxy = Proxy(to, filters, listen=listen, **how, **upstream, timeout=settings.timeout, observer=seen)
         ended = asyncio.Event()
         with suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
         async with proxy:
-            print_err(f"kipwire: listening at {shown_address(proxy.address)} for {shown_address(where.to)}")
+            print_err(f"kipwire: listening at {shown_address(proxy.address)} for {shown_address(to)}")
             try:
                 await ended.wait()
             finally:
@@ -145,4 +113,4 @@ def run_proxy(where: Where, files: Iterable[Path], settings: Settings, verbose: 
     except ValueError as error:
         fail(f"--listen: {error}")
     except OSError as error:
-        fail(f"cannot listen at {where.listen}: {error.strerror or error}")
+        fail(f"cannot listen at {listen}: {error.strerror or error}")
