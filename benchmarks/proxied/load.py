@@ -67,17 +67,19 @@ def latency(address: str, topic: str, count: int) -> int:
     import asyncio
 
     from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
+    from kafka_messages.metadata_response.v12 import MetadataResponseBroker
     from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequest, TopicProduceData
     from kipwire.aio import connect
     from kipwire.records import Record, write_batch
 
     async def work() -> int:
-        leaders: dict[int, int] = {}
+        found: list[MetadataResponseBroker] = []
         async with connect(address, client_id=LATENCY) as bootstrap:
-            while leaders.get(0, -1) < 0:  # of a new topic
+            while not found:  # the leader of a new topic
                 metadata = await bootstrap.request(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]))
-                leaders = {one.partition_index: one.leader_id for one in metadata.topics[0].partitions}
-        (leader,) = [one for one in metadata.brokers if one.node_id == leaders[0]]
+                leaders = [one.leader_id for one in metadata.topics[0].partitions if one.partition_index == 0]
+                found = [one for one in metadata.brokers if one.node_id in leaders]
+        (leader,) = found
         batch = write_batch([Record(offset=0, timestamp=0, value=bytes(SIZE))])
         rows = [PartitionProduceData(index=0, records=batch)]
         data = [TopicProduceData(name=topic, partition_data=rows)]

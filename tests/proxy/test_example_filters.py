@@ -6,8 +6,9 @@ from itertools import count
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.errors import TopicAuthorizationFailedError
+from kafka.structs import TopicPartition
 
 from kafka_messages.enums import ApiKey
 from kipwire.testing import FakeBroker

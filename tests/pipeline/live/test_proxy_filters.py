@@ -11,9 +11,10 @@ from itertools import count
 from typing import Any
 
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 from kafka.errors import TopicAuthorizationFailedError
+from kafka.structs import TopicPartition
 
 from kafka_messages.metadata_request.v12 import MetadataRequest
 from kipwire.aio import connect

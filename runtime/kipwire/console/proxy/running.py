@@ -17,7 +17,7 @@ import kafka_messages
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.console.brokers import Settings, run
-from kipwire.console.command_line import fail
+from kipwire.console.command_line import discard_output, fail
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log, reason_of
 from kipwire.tools.files import need_file
@@ -68,7 +68,11 @@ class _Seen:
             name = kafka_messages.request(key, asked.api_version).NAME[:-7] if asked.is_known else f"API {key}"
             answer = "no response" if size is None else f"{size:,} B after {seconds * 1000:,.1f} ms"
             what = f"{name} v{asked.api_version} #{asked.correlation_id}, {len(asked.raw):,} B"
-            print_out(f"{shown_address(exchange.client)}{node}: {what}: {answer}")
+            try:
+                print_out(f"{shown_address(exchange.client)}{node}: {what}: {answer}")
+            except BrokenPipeError:  # who reads it has seen enough; clients have not
+                discard_output()
+                self._verbose = False
 
     def __str__(self) -> str:
         requests, responses = f"{self._requests:,} requests", f"{self._responses:,} responses"
