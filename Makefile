@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
-	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
+	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-aio bench-proxy \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
@@ -140,6 +140,9 @@ bench-space: setup  ## What message formats add to a batch, beside the draft of 
 
 bench-projection: setup  ## Read and replace two fields of a message, beside all of them, Rust and Go
 	$(BIN)/python -m benchmarks.chosen_fields
+
+bench-aio: setup  ## Requests over one connection beside those of aiokafka and kafka-python: time and processor time
+	$(BIN)/python -m benchmarks.connections
 
 bench-proxy: setup  ## The proxy's processor time between clients and a broker, and its latency, beside other proxies
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied

@@ -18,8 +18,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -27,18 +29,17 @@ from typing import Any, NamedTuple
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.protocol.fetch import FetchRequest as AioFetch
 from aiokafka.protocol.metadata import MetadataRequest as AioMetadata
-from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer.fetch import FetchRequest as PythonFetch
 from kafka.protocol.metadata import MetadataRequest as PythonMetadata
 
 import kafka_messages
-from benchmarks.reporting.report import Table, show
+from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.timing import median_ratio, no_garbage_collection
 from kafka_messages.fetch_request.v11 import FetchPartition, FetchRequest, FetchTopic
 from kafka_messages.metadata_request.v5 import MetadataRequest
-from kipwire import build
+from kipwire import build, native
 from kipwire.aio import Connection, connect
 from kipwire.connection import versions_answer
 from kipwire.connection.events import HEAD
@@ -120,11 +121,7 @@ def running_server() -> Iterator[int]:
         process.wait()
 
 
-# The clients. Each gives a function that asks some number of times, so many at a time.
-
-
-Ask = Callable[[str, int, int], Coroutine[Any, Any, None]]
-"""Asks for the response of a name, some number of times, with so many requests in flight."""
+# The clients. Each asks some number of times, so many at a time.
 
 
 def own_request(what: str) -> Any:
@@ -185,6 +182,7 @@ class Ours:
 
     async def _ask(self, what: str, count: int, in_flight: int) -> None:
         async def some(number: int) -> None:
+            answer: Any = None
             for _ in range(number):
                 answer = await self.connection.request(own_request(what))
             check(what, answer)
@@ -222,6 +220,7 @@ class AioKafka:
 
     async def _ask(self, what: str, count: int, in_flight: int) -> None:
         async def some(number: int) -> None:
+            answer: Any = None
             for _ in range(number):
                 answer = await self.connection.send(aiokafka_request(what))
             check(what, answer)
@@ -253,8 +252,9 @@ class KafkaPython:
             max_in_flight_requests_per_connection=max(IN_FLIGHT) + 1,
             receive_message_max_bytes=2 * MEBIBYTE,
         )
-        (node,) = self.manager.cluster.bootstrap_brokers()
-        self.connection: KafkaConnection = self.manager.get_connection(node.node_id)
+        cluster: Any = self.manager.cluster
+        (node,) = cluster.bootstrap_brokers()
+        self.connection: Any = self.manager.get_connection(node.node_id)
         self.net.run(self._opened)
 
     async def _opened(self) -> None:
@@ -266,11 +266,12 @@ class KafkaPython:
 
     async def _ask(self, what: str, count: int, in_flight: int) -> None:
         async def some(number: int) -> None:
+            answer: Any = None
             for _ in range(number):
                 answer = await self.connection.send_request(kafka_python_request(what))
             check(what, answer)
 
-        futures = [self.net.call_soon_with_future(some, number) for number in shares(count, in_flight)]
+        futures: list[Any] = [self.net.call_soon_with_future(some, number) for number in shares(count, in_flight)]
         for future in futures:
             await future
 
@@ -295,6 +296,9 @@ def run(client: Any, what: str, count: int, in_flight: int) -> Taken:
     wall, processor = time.perf_counter(), time.process_time()
     client.ask(what, count, in_flight)
     return Taken((time.perf_counter() - wall) / count, (time.process_time() - processor) / count)
+
+
+CLIENTS = (Ours, AioKafka, KafkaPython)
 
 
 def compare(clients: list[Any], what: str, in_flight: int, rounds: int, seconds: float) -> dict[str, list[Taken]]:
@@ -344,9 +348,12 @@ def main() -> int:
     if options.serve:
         serve()
         return 0
+    if not native.in_use:
+        print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
+        return 1
     logging.disable(logging.ERROR)
     with running_server() as port:
-        clients = [one(port) for one in (Ours, AioKafka, KafkaPython)]
+        clients = [one(port) for one in CLIENTS]
         tables = []
         for what, title in (("Metadata", "Small responses: Metadata v5"), ("Fetch", "1 MiB: Fetch v11")):
             results = {}
@@ -355,7 +362,24 @@ def main() -> int:
             tables.append(table(title, results))
         for client in clients:
             client.close()
+    names = ("kipwire", AIOKAFKA, KAFKA_PYTHON)
+    where = replace(machine(()), versions={name: version(name) for name in names})
     show(tables)
+    print(where)
+    if options.quick:
+        return 0
+    how = (
+        f"One connection of each client to the same server process, which gives the same bytes to all: "
+        f"{options.rounds} rounds of about {options.seconds:g} s for each row, interleaved, without collection of "
+        "garbage; a ratio is the median of the ratios per round, and above 1 where ours is ahead. `in flight` is "
+        "how many tasks ask, each for one response after the other. `CPU` is the processor time of the client's "
+        "process, user and system, in which it encodes requests and decodes responses. The server's processor is the "
+        "limit of small requests with many in flight, and the copying of the system that of 1 MiB. `aiokafka` is "
+        "`AIOKafkaConnection.send`, `kafka-python` is `KafkaConnection.send_request`."
+    )
+    RESULTS.write_text(
+        markdown(tables, where, how, title="Results: connections", command="make bench-aio"), encoding="utf-8"
+    )
     return 0
 
 

@@ -17,6 +17,7 @@ ORDER = (
     "editors",
     "connections",
     "typed-client",
+    "aio",
     "projection",
     "proxy",
     "records",

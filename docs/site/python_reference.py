@@ -72,6 +72,11 @@ MODULES = (
         "The guide is [Connections](../docs/connections.md).",
     ),
     Module(
+        "kipwire.aio",
+        "kipwire.aio",
+        "One connection over asyncio, and servers. The guide is [One connection, with asyncio](../docs/aio.md).",
+    ),
+    Module(
         "kipwire.proxy",
         "kipwire.proxy",
         "A proxy between clients and brokers, with filters that are typed functions. "

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kafka_messages
-from benchmarks import beside, bodies, low_headers, msgpack, own_spec, workers
+from benchmarks import beside, bodies, connections, low_headers, msgpack, own_spec, workers
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -35,6 +35,18 @@ def _content(value: object) -> object:
         return [_content(one) for one in value]
     names = getattr(value, "__struct_fields__", None) or [field.name for field in getattr(value, "ATTRIBUTES", ())]
     return {name: _content(getattr(value, name)) for name in names} if names else value
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # in kafka-python
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_each_connection_gets_every_response_from_the_same_server() -> None:
+    with connections.running_server() as port:
+        for kind in connections.CLIENTS:
+            client = kind(port)
+            for what in ("Metadata", "Fetch"):
+                client.ask(what, 7, 3)
+            client.close()
+    assert connections.shares(7, 3) == [3, 2, 2]
 
 
 def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:

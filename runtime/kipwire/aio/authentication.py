@@ -95,22 +95,26 @@ class Session:
     async def _authenticated(self, timeout: float) -> int:
         """The milliseconds that the session lasts, 0 for any time; each response may take `timeout` seconds."""
         steps = authenticate(self._mechanism, self._versions)
-        answer: Message | None = None
-        with self._link.held():  # nothing else may be sent between the steps
-            try:
-                while isinstance(request := await asyncio.to_thread(_step, steps, answer), _Request):
+        try:
+            request = await asyncio.to_thread(_step, steps, None)  # before others wait: it may call for a token
+            with self._link.held():  # since nothing else may be sent between the steps
+                await self._link.idle()
+                while isinstance(request, _Request):
                     answer = await self._response(request.body, timeout)
-            except AuthenticationError as error:
-                raise AuthenticationFailure(self._address, str(error)) from None
-            except DecodeError as error:
-                raise AuthenticationFailure(self._address, f"the broker's answer cannot be read: {error}") from None
+                    request = await asyncio.to_thread(_step, steps, answer)
+        except AuthenticationError as error:
+            raise AuthenticationFailure(self._address, str(error)) from None
+        except DecodeError as error:
+            raise AuthenticationFailure(self._address, f"the broker's answer cannot be read: {error}") from None
         return request
 
     async def _response(self, request: Message, timeout: float) -> Message:
         version = best_version(request, self._versions)
         frame = self._registry.encode_request(request, self._link.next_id(), self._client_id, version=version)
+        answer = self._link.submit(frame, self._loop.time() + timeout)
+        assert answer is not None
         try:
-            response = await self._link.submit(frame, self._loop.time() + timeout)
+            response = await answer
         except TimeoutError:
             raise TimedOut(self._address, f"no response to {request.NAME} v{version} came in time") from None
         return response.body

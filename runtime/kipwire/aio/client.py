@@ -114,6 +114,7 @@ class Connection:
         if not self._is_answered(frame):
             raise LocalProtocolError(f"no response comes to {described(request)} with acks of 0; use send")
         response = await self._answer(frame, deadline, type(request))
+        assert response is not None
         return response.body_as(type(request), lost=lost)
 
     async def send(
@@ -148,14 +149,14 @@ class Connection:
         frame = self._encoded(request, version, lost)
         if self._is_answered(frame):
             raise LocalProtocolError(f"a response comes to {described(request)}; use request")
-        self._link.write(frame)
+        self._link.submit(frame, deadline)
 
     async def exchange(self, frame: bytes, timeout: float | None = None) -> bytes | None:
         """The response frame to a request frame; None if no response is due. Any API and version will do.
 
         Args:
-            frame: header and body, without a size. Its correlation id can be anything: another one is sent, and the
-                response has that of the frame again.
+            frame: header and body, without a size. Its correlation id can be anything: where a request in flight has
+                it, another one is sent, and the response has that of the frame again.
             timeout: as of `request`.
 
         Raises:
@@ -167,13 +168,13 @@ class Connection:
         deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
         if self._link.failure is not None or self._link.is_full:
             await self._turn(deadline)
+        (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
+        if not self._link.is_taken(number):
+            answer = await self._answer(frame, deadline, None)
+            return None if answer is None else answer.raw
         own_id = CORRELATION_ID.pack(self._link.next_id())
-        numbered = b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :]))
-        if not self._is_answered(numbered):
-            self._link.write(numbered)
-            return None
-        answer = await self._answer(numbered, deadline, None)
-        return frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+        answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
+        return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
 
     async def close(self) -> None:
         """Close the connection; requests that wait for their responses fail with `Closed`."""
@@ -224,14 +225,15 @@ class Connection:
         api_key, version, _ = HEAD.unpack_from(frame)
         return is_answered(self._registry, frame, api_key, version)
 
-    async def _answer(self, frame: bytes, deadline: float, cls: Any) -> Response:
-        """The response to a frame that is sent now.
+    async def _answer(self, frame: bytes, deadline: float, cls: Any) -> Response | None:
+        """The response to a frame that is sent now; None if none is due.
 
         Raises:
             Failure: there is none.
         """
         try:
-            return await self._link.submit(frame, deadline)
+            answer = self._link.submit(frame, deadline)
+            return None if answer is None else await answer
         except TimeoutError:
             api_key, version, _ = HEAD.unpack_from(frame)
             what = f"the request with API key {api_key}" if cls is None else cls.NAME

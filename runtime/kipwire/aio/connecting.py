@@ -19,6 +19,7 @@ from kipwire.aio.failures import (
     Refused,
     TimedOut,
     TlsFailure,
+    expect_some,
     parse_address,
     tls_reason,
 )
@@ -188,8 +189,10 @@ def connect(
         largest_frame: bytes of a response at most.
 
     Raises:
-        ValueError: the address is none. Opening the connection raises a `Failure` where it cannot be opened.
+        ValueError: the address is none, or nothing may be in flight. Opening the connection raises a `Failure` where it
+            cannot be opened.
     """
+    expect_some(in_flight)
     where = parse_address(address) if isinstance(address, str) else address
     return Connecting(
         where,

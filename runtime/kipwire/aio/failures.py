@@ -107,3 +107,13 @@ def parse_address(text: str) -> Address:
         right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
         raise ValueError(f"{shown(text)} is not an address of a broker; {right}")
     return found["bare"] or found["ipv6"] or found["host"], port
+
+
+def expect_some(in_flight: int) -> None:
+    """Check that a number of requests may be in flight.
+
+    Raises:
+        ValueError: none may.
+    """
+    if in_flight < 1:
+        raise ValueError(f"in_flight is how many requests may be open at the same time, 1 or more, not {in_flight}")

@@ -51,6 +51,8 @@ class Link(asyncio.Protocol):
         it keeps its place until its response comes."""
         self._turns: deque[asyncio.Future[None]] = deque()
         """Who waits until something can be sent. One with a result has its turn, one that was cancelled wants none."""
+        self._idle: asyncio.Future[None] | None = None
+        """Done when no request is in flight."""
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._next_id = 0
@@ -106,39 +108,58 @@ class Link(asyncio.Protocol):
             self._is_held = False
             self._give_turn()
 
+    async def idle(self) -> None:
+        """Wait until no request is in flight, or the connection fails."""
+        while self._waiting:
+            self._idle = self._loop.create_future()
+            await self._idle
+
+    def _note_idle(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def is_taken(self, number: int) -> bool:
+        """Whether a request in flight has a correlation id."""
+        return self._wire.is_expected(number)
+
     def next_id(self) -> int:
-        """A correlation id that no request in flight has, since fewer are in flight than there are numbers."""
+        """A correlation id that no request in flight has, for a request that is sent before anything is awaited."""
         number = self._next_id
+        while self._wire.is_expected(number):
+            number = (number + 1) & _HIGHEST_ID
         self._next_id = (number + 1) & _HIGHEST_ID
         return number
 
-    def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response]:
-        """The future response to a request frame, which is sent with this turn of the event loop.
+    def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response] | None:
+        """The future response to a request frame, which is sent with this turn of the event loop; None if none is due.
 
         Args:
-            frame: with an id of `next_id`.
+            frame: with an id that is not taken, such as `next_id`.
             deadline: the time of the event loop at which the future gets a `TimeoutError`.
         """
-        self.write(frame)
+        if not self._write(frame):
+            return None
         answer: asyncio.Future[Response] = self._loop.create_future()
         self._waiting.append((answer, deadline))
         if deadline < self._alarm_at:
             self._set_alarm(deadline)
         return answer
 
-    def write(self, frame: bytes) -> None:
-        """Send a request frame, with those that come in the same turn of the event loop."""
+    def _write(self, frame: bytes) -> bool:
+        """Send a frame, with those of the same turn of the event loop; whether a response to it is due."""
+        before = self._wire.in_flight
         data = self._wire.send_frame(frame)
         assert self._transport is not None
         if not self._waiting and not self._outgoing:
             self._transport.write(data)  # since no other is likely to come
-            return
+            return self._wire.in_flight > before
         if not self._outgoing:
             self._loop.call_soon(self._flush)
         self._outgoing.append(data)
         self._outgoing_size += len(data)
         if self._outgoing_size > _AT_ONCE:
             self._flush()
+        return self._wire.in_flight > before
 
     def _flush(self) -> None:
         if self._outgoing and self._transport is not None:
@@ -205,6 +226,8 @@ class Link(asyncio.Protocol):
                     answer.set_result(event)
         except RemoteProtocolError as error:
             self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
+        if not self._waiting:
+            self._note_idle()
         if self._turns:
             self._give_turn()
 
@@ -266,6 +289,7 @@ class Link(asyncio.Protocol):
             if not turn.done():
                 turn.set_exception(self.reason())
         self._waiting.clear()
+        self._note_idle()
         return True
 
     def when_closed(self, action: Callable[[], None]) -> None:

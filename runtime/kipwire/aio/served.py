@@ -94,14 +94,14 @@ class Served(asyncio.Protocol):
         if self._transport is None:
             return  # the client has left already
         address = (self._transport.get_extra_info("peername") or ("a client", 0))[:2]
-        try:
-            async with self._session(Client(address, self._transport)) as handler:
+        async with self._session(Client(address, self._transport)) as handler:
+            try:
                 await self._answer_all(handler)
-        finally:
-            for task in self._handling:
-                task.cancel()
-            if self._handling:
-                await asyncio.gather(*self._handling, return_exceptions=True)
+            finally:
+                for task in self._handling:
+                    task.cancel()
+                if self._handling:
+                    await asyncio.gather(*self._handling, return_exceptions=True)
 
     async def _answer_all(self, handler: Handler) -> None:
         while True:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import kafka_messages
-from kipwire.aio.failures import Address, Failure, openssl_says, shown_address
+from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
 from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
 from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
 from kipwire.model.errors import DecodeError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kipwire.aio")
 _BACKLOG = 100
-_SECONDS_TO_NEXT_ACCEPT = 0.1
+SECONDS_TO_NEXT_ACCEPT = 0.1
 """After an accept that failed, such as for want of file descriptors: others may be closed until then."""
 _SECONDS_TO_CLOSE = 10.0
 """For a client to read its last responses, once it has ended the connection or has broken the rules."""
@@ -134,7 +134,7 @@ class Server:
                     self._fail(OSError(error.errno, f"cannot accept a connection: {error.strerror}"))
                 is_short = True
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), _SECONDS_TO_NEXT_ACCEPT)
+                    await asyncio.wait_for(self._closing.wait(), SECONDS_TO_NEXT_ACCEPT)
                 continue
             is_short = False
             if self._closing.is_set():
@@ -234,7 +234,11 @@ def serve_each(
         largest_frame: bytes of a request at most.
         logger: gets a line for each connection that is closed because of what a client has sent.
         failed: called with errors of handlers, and of accepting connections.
+
+    Raises:
+        ValueError: nothing may be in flight.
     """
+    expect_some(in_flight)
     return Serving(
         lambda: Server(
             session,
@@ -283,6 +287,7 @@ def serve(
         failed: called with errors of handlers, and of accepting connections; by default they go to the logger.
 
     Raises:
+        ValueError: nothing may be in flight.
         OSError: when it is opened: it cannot listen there.
     """
     return serve_each(

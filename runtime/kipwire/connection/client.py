@@ -53,6 +53,10 @@ class ClientConnection:
         """How many requests wait for their responses; nothing limits them but who sends them."""
         return len(self._ids)
 
+    def is_expected(self, correlation_id: int) -> bool:
+        """Whether a request with that correlation id waits for its response."""
+        return correlation_id in self._ids
+
     def send(
         self,
         body: Message | AnsweredBy[Any],

@@ -65,8 +65,9 @@ def _values(struct: Any, asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
             values[_TEXT] = refused[_TEXT]
         elif field.array and field.struct and isinstance(asked, Struct):
             row = field.struct
-            if _has_codes(row):  # type: ignore[arg-type]  # a class can be hashed, its instances cannot
-                rows = _rows(type(asked), field, has_code)
+            if _has_codes(row):
+                cls: Any = type(asked)  # a class can be hashed, its instances cannot
+                rows = _rows(cls, field, has_code)
                 values[field.name] = [_values(row, one, refused) for way in rows for one in _elements(asked, way)]
             elif not is_named and field.name in _names(asked):  # such as the entity of a quota, which has several parts
                 values[field.name] = [_repeated(row, one) for one in getattr(asked, field.name) or ()]

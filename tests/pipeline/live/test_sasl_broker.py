@@ -13,7 +13,7 @@ import pytest
 from kafka_messages.create_delegation_token_request.v3 import CreateDelegationTokenRequest
 from kafka_messages.enums import ErrorCode
 from kafka_messages.metadata_request.v13 import MetadataRequest
-from kipwire.connection import AuthenticationError, OAuthBearer, Plain, Scram, saslprep
+from kipwire.connection import AuthenticationError, OAuthBearer, Plain, Scram, authenticate, saslprep
 from kipwire.connection.sasl import Mechanism
 from tests.support.live.kafka_tools import tool
 from tests.support.live.listeners import (
@@ -218,6 +218,15 @@ def test_coming_again_twice_within_a_second_is_refused_without_harm() -> None:
         with pytest.raises(AuthenticationError, match="does not want it again"):
             driver.authenticate(MECHANISMS["PLAIN"])
         assert is_let_in(driver)
+
+
+def test_another_request_meanwhile_ends_the_connection() -> None:
+    with connected(RENEWED, MECHANISMS["PLAIN"]) as driver:
+        handshake: Any = next(authenticate(MECHANISMS["PLAIN"], driver.versions))
+        assert driver.ask(handshake).error_code == 0
+        assert not is_let_in(driver)
+        with pytest.raises(ConnectionError):
+            is_let_in(driver)
 
 
 def test_sessions_without_an_end_need_no_second_authentication() -> None:

@@ -224,18 +224,19 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
         sasl = OAuthBearer(token, {"logicalCluster": "lkc"})
         async with serve(handle) as server, connect(server.address, sasl=sasl, timeout=0.3) as connection:
             broker.may_answer.clear()
-            waiting = asyncio.create_task(connection.request(HeartbeatRequest(group_id="1"), timeout=50))
-            if what != "silent":
-                await until(lambda: len(given) == 2)
-                broker.may_answer.set()
-            else:
-                await until(lambda: link_is_held(connection))
             kind, reason = expected[what]
+            waiting: Any = asyncio.ensure_future(asyncio.sleep(0))
+            if what == "refused":
+                waiting = asyncio.ensure_future(connection.request(HeartbeatRequest(group_id="1"), timeout=50))
+                await until(lambda: link_is_held(connection))
+                broker.may_answer.set()
             await until(lambda: connection.failure)
             with pytest.raises(kind, match=reason) as caught:
                 await connection.request(HeartbeatRequest())
             assert "secret" not in str(caught.value)
-            await asyncio.gather(waiting, return_exceptions=True)
+            if what == "refused":
+                assert (await waiting).throttle_time_ms == 1  # which was in flight before
+            await waiting
             broker.may_answer.set()
 
     run(work())

@@ -7,10 +7,13 @@ import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pytest
 
+from kafka_messages.api_versions_request.v5 import ApiVersionsRequest
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kipwire import KipwireError, Message, build
 from kipwire.aio import (
@@ -25,7 +28,7 @@ from kipwire.aio import (
     connect,
     serve,
 )
-from kipwire.connection import LARGEST_FRAME, Request
+from kipwire.connection import LARGEST_FRAME, Request, versions_answer
 from kipwire.connection.framing import sized
 from tests.support.subjects.peers import REGISTRY, Broker, client_context, peer, run, server_context, until
 
@@ -242,6 +245,36 @@ def test_a_smaller_largest_frame_is_kept() -> None:
         async with Broker().serve() as server:
             failure = await failure_of(server.address, largest_frame=100)
             assert type(failure) is ProtocolFailure and "the limit is 100" in line(failure, server.address)
+
+    run(work())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_a_broker_says_is_a_response_or_an_error_of_kipwire(seed: int) -> None:
+    random = Random(seed)
+    right = REGISTRY.encode_response(versions_answer(REGISTRY, 5), 0)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = 0
+        while await reader.read(1000):
+            answer = bytearray(sized(number.to_bytes(4) + right[4:]))
+            number += 1
+            for _ in range(random.choice((0, 1, 3))):
+                answer[random.randrange(len(answer))] = random.randrange(256)
+            cut = random.choice((None, None, random.randrange(len(answer))))
+            for at in range(0, len(answer[:cut]), 100):
+                writer.write(answer[:cut][at : at + 100])
+                await writer.drain()
+            if cut is not None or random.random() < 0.2:
+                return
+
+    async def work() -> None:
+        async with peer(talk) as address:
+            for _ in range(10):
+                with suppress(KipwireError):
+                    async with connect(address, timeout=0.1) as connection:
+                        for _ in range(5):
+                            await connection.request(ApiVersionsRequest())
 
     run(work())
 

@@ -199,7 +199,7 @@ def test_frames_of_any_api_are_exchanged_with_the_ids_that_they_have() -> None:
             assert (decoded.header.correlation_id, decoded.body.throttle_time_ms) == (-3, 6)
             with pytest.raises(LocalProtocolError, match="7 bytes cannot be a request"):
                 await connection.exchange(bytes(7))
-        assert len(set(seen)) == 8
+        assert len(set(seen)) == 8 and seen[0] == 9  # which no other had then
 
     run(work())
 
@@ -316,3 +316,9 @@ def test_the_versions_of_the_fake_broker_are_seen() -> None:
             assert connection.versions[ApiKey.FETCH] == range(4, 8)
 
     run(work())
+
+
+def test_something_must_be_allowed_to_be_in_flight() -> None:
+    for call in (lambda: connect("broker", in_flight=0), lambda: serve(Broker(), in_flight=0)):
+        with pytest.raises(ValueError, match="how many requests may be open at the same time, 1 or more, not 0"):
+            call()

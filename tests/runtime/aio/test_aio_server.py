@@ -381,7 +381,7 @@ def test_accepting_goes_on_after_errors(monkeypatch: pytest.MonkeyPatch) -> None
         return await accept(loop, listener)
 
     monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_accept", sock_accept)
-    monkeypatch.setattr("kipwire.aio.serving._SECONDS_TO_NEXT_ACCEPT", 0.001)
+    monkeypatch.setattr("kipwire.aio.serving.SECONDS_TO_NEXT_ACCEPT", 0.001)
     failures: list[Exception] = []
 
     async def work() -> None:

@@ -84,6 +84,7 @@ def test_a_first_message_that_is_wrong_is_refused(server_first: str, why: str) -
         ("e=invalid-proof", "the broker refuses the proof"),
         (MESSAGES[3].replace("6", "7"), "signature is wrong"),
         ("v=" + MESSAGES[3][6:], "signature is wrong"),
+        ("v=!" + MESSAGES[3][2:], "neither a signature nor an error"),
         ("v=====", "neither a signature nor an error"),
         ("v=", "neither a signature nor an error"),
         ("", "neither a signature nor an error"),

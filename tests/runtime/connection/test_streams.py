@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,7 @@ from kipwire.connection import (
     SaslToken,
     ServerConnection,
 )
+from tests.support.cost import cost_of
 from tests.support.subjects.connections import (
     REFUSED,
     REGISTRY,
@@ -140,3 +143,54 @@ def test_damage_gives_documented_errors_alone(seed: int) -> None:
                 assert 0 <= error.offset <= len(data)
                 seen.add(type(error))
     assert seen >= {RemoteProtocolError, DecodeError}
+
+
+# Large frames, which are put together from pieces.
+
+
+@pytest.mark.parametrize("piece", [1000, 4095, 4096, 5000, 65536, 70_000, 1 << 20])
+@pytest.mark.parametrize("first", [0, 3, 4, 5, 4096])
+def test_large_frames_in_any_pieces_are_what_was_sent(piece: int, first: int) -> None:
+    frames = [random.Random(size).randbytes(size) for size in (65_537, 10, 300_000, 65_536, 131_072, 70_000)]
+    stream = b"".join(sized(bytes.fromhex("03e7 0002 00000009") + frame) for frame in frames)
+    connection = ServerConnection(REGISTRY)
+    found: list[bytes] = []
+    reused = bytearray()
+    for start, end in zip(
+        [0, *range(first, len(stream), piece)], [*range(first, len(stream), piece), None], strict=True
+    ):
+        reused[:] = stream[start:end]
+        given: Any = reused  # which nothing may keep
+        connection.receive_data(given)
+        if piece != 4095:  # which takes the events at the end alone
+            found += [one.raw[8:] for one in connection.events()]
+    found += [one.raw[8:] for one in connection.events()]
+    assert found == frames
+    assert {type(one) for one in found} == {bytes}
+    connection.receive_end()
+    assert list(connection.events()) == []
+
+
+def test_a_large_frame_that_is_cut_short_says_how_much_of_it_came() -> None:
+    stream = sized(bytes(100_000))
+    for end in (5, 70_004, 100_003):
+        connection = ServerConnection(REGISTRY)
+        for start in range(0, end, 20_000):
+            connection.receive_data(stream[start : min(start + 20_000, end)])
+            assert list(connection.events()) == []
+        connection.receive_end()
+        with pytest.raises(RemoteProtocolError, match=f"ends after {end - 4} of the 100,000 bytes of a frame"):
+            list(connection.events())
+
+
+def test_a_large_frame_takes_little_more_than_its_bytes_however_small_its_pieces_are() -> None:
+    stream = sized(bytes(1 << 17))
+
+    def receive(piece: int) -> None:
+        connection = ServerConnection(REGISTRY)
+        for start in range(0, len(stream), piece):
+            connection.receive_data(stream[start : start + piece])
+            assert all(connection.events())
+
+    for piece in (16, 4096, 65_536):
+        assert cost_of(partial(receive, piece)).memory < 2.7 * len(stream)

@@ -22,15 +22,21 @@ TLS = DATA / "tls"
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run a test in an event loop, in which no task and no socket may be left; an open one warns, which is an error."""
+    """Run a test in an event loop, in which no task and no socket may be left; an open one warns, which is an error.
+
+    Nor may there be an error in a callback, which the event loop would only log.
+    """
+    errors: list[dict[str, Any]] = []
 
     async def checked() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
         async with asyncio.timeout(SECONDS):
             await work
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(checked())
     gc.collect()
+    assert errors == []
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Generator, Mapping
 from functools import cache
 from typing import Any
 
+import pytest
+
 import kafka_messages
 from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
 from kipwire import Message
-from kipwire.connection import authenticate
+from kipwire.connection import AuthenticationError, OAuthBearer, Plain, Scram, authenticate
 from kipwire.connection.sasl import Mechanism
 
 VERSIONS = {17: range(2), 18: range(6), 36: range(3)}
@@ -140,3 +142,37 @@ def _authenticated(server: Server, token: bytes, lifetime: int, version: int, da
     if version:
         answer.session_lifetime_ms = lifetime
     return answer  # type: ignore[no-any-return]
+
+
+ME = Scram("me", "pencil", "SCRAM-SHA-256")
+
+
+def server_of(mechanism: Mechanism) -> Server:
+    """A server to which the mechanism's user is known."""
+    if isinstance(mechanism, OAuthBearer):
+        return bearer({mechanism.token(): mechanism.extensions})
+    if isinstance(mechanism, Plain):
+        return plain({mechanism.username: mechanism.password})
+    return scram(mechanism.name, {mechanism.username: mechanism.password})
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    "PLAIN": Plain("me", "pencil"),
+    "SCRAM-SHA-256": ME,
+    "SCRAM-SHA-512": Scram("me", "pencil", "SCRAM-SHA-512"),
+    "OAUTHBEARER": OAuthBearer(lambda: "a.b-c"),
+    "OAUTHBEARER with extensions": OAuthBearer(lambda: "a.b-c", {"tenant": "a b", "pool": "7"}),
+}
+
+
+def answered(mechanism: Mechanism, *answers: Any) -> list[Any]:
+    """The requests that a broker gets that answers so, until there is one more."""
+    steps = authenticate(mechanism, VERSIONS)
+    return [next(steps), *(steps.send(answer) for answer in answers)]
+
+
+def refusal(mechanism: Mechanism, *answers: Any) -> AuthenticationError:
+    """Why answers do not authenticate."""
+    with pytest.raises(AuthenticationError) as caught:
+        answered(mechanism, *answers)
+    return caught.value

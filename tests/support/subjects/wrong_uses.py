@@ -14,6 +14,7 @@ from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response import v4, v9
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition
 from kafka_records.record_batch.v2 import RecordBatch
+from kipwire import aio
 from kipwire.connection import ClientConnection, Request, Response
 from kipwire.projection import VersionedProjection
 from kipwire.proxy import Exchange, Proxy, on
@@ -122,3 +123,27 @@ def filter_messages(names: VersionedProjection[list[str]]) -> None:
         return "text"
 
     Proxy("localhost", [lambda message, exchange: None])  # type: ignore[list-item]
+
+
+async def talk_over_a_connection(broker: aio.Connection, data: bytes) -> None:
+    newer = await broker.request(MetadataRequest(), version=9)
+    older: v9.MetadataResponse = newer  # type: ignore[assignment]
+    await broker.request(MetadataResponse())  # type: ignore[arg-type]
+    await broker.request(MetadataRequest)  # type: ignore[arg-type]
+    (await broker.request(MetadataRequest())).leaders = 1  # type: ignore[attr-defined]
+    answer: MetadataResponse = await broker.exchange(data)  # type: ignore[assignment]
+    await broker.request(MetadataRequest(), timeout="5")  # type: ignore[arg-type]
+    broker.versions = {}  # type: ignore[misc]
+    print(older, answer)
+
+
+async def handle_wrongly(request: Request) -> str:
+    return "text"
+
+
+async def open_wrongly() -> None:
+    broker: aio.Connection = aio.connect("localhost:9092")  # type: ignore[assignment]
+    aio.connect("localhost:9092", ssl="yes")  # type: ignore[arg-type]
+    aio.connect("localhost:9092", sasl="PLAIN")  # type: ignore[arg-type]
+    aio.serve(handle_wrongly)  # type: ignore[arg-type]
+    print(broker)

@@ -7,7 +7,7 @@ test_fake_broker_like_kafka.py compares.
 Rooms, each knows those below it:
 
 * `fake`: what tests hold. It starts, stops, looks inside, and takes faults.
-* `server`: sockets in an event loop, its thread, and the way from a request to its answer.
+* `server`: a server of `kipwire.aio`, its thread, and the way from a request to its answer.
 * `apis`: how each API is answered: a function from a node and a request to plain values, without a version. `APIS` is
   the table of them; `SERVED` says in which versions.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
@@ -19,8 +19,8 @@ Rooms, each knows those below it:
 
 How a request goes through:
 
-1. `server` reads bytes into a `ServerConnection`. Each event is kept for `FakeBroker.requests`, as a frame: it is
-   decoded when its handler, or a test, looks at it.
+1. `kipwire.aio` reads bytes and calls `server` with each request. It is kept for `FakeBroker.requests`, as a frame: it
+   is decoded when its handler, or a test, looks at it.
 2. A version that ApiVersions does not name closes the connection, as Kafka does; only ApiVersions itself has an answer
    then (`test_every_request_that_is_not_served_closes_the_connection`).
 3. The first fault that fits the request is taken. `Delay` waits, `Disconnect` closes before or after the next step,
@@ -31,7 +31,7 @@ How a request goes through:
 5. `build` makes the response of the asked version, and drops what the version does not have. So handlers know no
    versions, but for what Kafka itself does otherwise in some; these are constants in their modules.
    `test_every_served_request_is_answered` asks each API in each version.
-6. `respond` gives the bytes. Only then the next request of this connection is taken, as in Kafka.
+6. The response goes out. Only then the next request of this connection is taken, as in Kafka.
 
 Waiting. A Fetch without enough bytes, or a JoinGroup whose group is not complete, is answered later. Its handler is a
 coroutine, which looks at the state and, while that is not enough, awaits `node.changes` for as long as the client or
