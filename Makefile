@@ -148,7 +148,7 @@ bench-projection: setup  ## Read and replace two fields of a message, beside all
 bench-aio: setup  ## Requests over one connection beside those of aiokafka and kafka-python: time and processor time
 	$(BIN)/python -m benchmarks.connections
 
-bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
+bench-proxy: setup  ## The proxy's processor time between clients and a broker, and its latency, beside other proxies
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied
 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other

@@ -1,1 +1,1 @@
-"""The example proxy, compared with one that passes bytes on unread. `python -m benchmarks.proxied` runs it."""
+"""`kipwire proxy`, compared with other proxies. `python -m benchmarks.proxied` runs it."""

@@ -1,11 +1,11 @@
-"""The processor time of the example proxy between a client and a broker, beside a proxy that passes bytes on unread.
+"""The processor time of `kipwire proxy` between a client and a broker, and how long a request takes through it.
 
     python -m benchmarks.proxied [--rounds 3] [--count 300000]
 
-A client produces records of 200 bytes and consumes them. Only the processor time of the proxy counts, from its first
-connection to its last. It needs a broker with a second listener (`make bench-proxy` starts one), whose clients are sent
-to the port of the proxy that does not rewrite addresses. The table goes to the terminal and to
-benchmarks/RESULTS-proxy.md.
+A client produces records of 200 bytes and consumes them. Only the processor time of the proxy counts. Beside it stand a
+proxy that passes bytes on unread, and kroxylicious, if Maven can fetch it. It needs a broker with a second listener
+(`make bench-proxy` starts one), whose clients are sent to the port of the proxy that does not rewrite addresses. The
+tables go to the terminal and to benchmarks/RESULTS-proxy.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import psutil
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from benchmarks.proxied.load import CLIENTS, SIZE
+from benchmarks.proxied import kroxylicious
+from benchmarks.proxied.load import CLIENTS, LATENCY, SIZE
 from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.timing import median_ratio
 from kipwire import native
@@ -41,22 +42,37 @@ SECOND_LISTENER = BROKER_PORT + 2
 SECONDS_TO_START = 30
 NOT_FOR_PROXIES = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "KIPWIRE_NATIVE")
 PARTITIONS = 3
+WARM_UP = 3
+"""What part of the records goes through a proxy before it is measured."""
+REQUESTS = 3000
 
 
 class Measured(NamedTuple):
     """A program between client and broker."""
 
     command: tuple[str, ...]
-    broker_port: int
     environment: dict[str, str]
 
 
-EXAMPLE = (str(ROOT / "examples" / "proxy.py"),)
-UNREAD = "bytes unread"
+def python(*arguments: str, broker: int = BROKER_PORT, **environment: str) -> Measured:
+    """A proxy in Python."""
+    ports = ("--to", f"127.0.0.1:{broker}", "--listen", f"127.0.0.1:{SENT_HERE}")
+    return Measured((sys.executable, "-m", *arguments, *ports), environment)
+
+
+def filtered(name: str) -> Measured:
+    """`kipwire proxy` with a filter of examples/filters."""
+    return python("kipwire", "proxy", "--filter", str(ROOT / "examples" / "filters" / f"{name}.py"))
+
+
+UNREAD, KROXYLICIOUS = "bytes unread", "kroxylicious"
 PROXIES = {
-    UNREAD: Measured(("-m", "benchmarks.proxied.pass_through"), SECOND_LISTENER, {}),
-    "proxy, kernel": Measured(EXAMPLE, BROKER_PORT, {}),
-    "proxy, plain Python": Measured(EXAMPLE, BROKER_PORT, {"KIPWIRE_NATIVE": "0"}),
+    UNREAD: python("benchmarks.proxied.pass_through", broker=SECOND_LISTENER),
+    "kipwire proxy": python("kipwire", "proxy"),
+    "... in plain Python": python("kipwire", "proxy", KIPWIRE_NATIVE="0"),
+    "... count_bytes.py": filtered("count_bytes"),
+    "... fail_tenth_produce.py": filtered("fail_tenth_produce"),
+    "... mask_header.py": filtered("mask_header"),
 }
 """By name; the others are compared with the first one."""
 
@@ -64,16 +80,17 @@ PROXIES = {
 @contextmanager
 def running(proxy: Measured) -> Iterator[psutil.Process]:
     """The process of a proxy that listens."""
-    command = [sys.executable, *proxy.command, f"127.0.0.1:{proxy.broker_port}", "--listen", f"127.0.0.1:{SENT_HERE}"]
     # As users have it: compiled modules are kept, and what goes to a file or nowhere is buffered.
     common = {name: value for name, value in os.environ.items() if name not in NOT_FOR_PROXIES}
     environment = {**common, **proxy.environment}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment)
+    process = subprocess.Popen(
+        proxy.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
+    )
     try:
         until = time.monotonic() + SECONDS_TO_START
         while not answers(SENT_HERE):
             if process.poll() is not None or time.monotonic() > until:
-                raise RuntimeError(f"{' '.join(command)} does not listen on port {SENT_HERE}")
+                raise RuntimeError(f"{' '.join(proxy.command)} does not listen on port {SENT_HERE}")
             time.sleep(0.05)
         yield psutil.Process(process.pid)
     finally:
@@ -99,37 +116,58 @@ def new_topic(name: str) -> Iterator[None]:
         admin.close()
 
 
-def seconds_of(proxy: Measured, client: str, topic: str, count: int) -> float:
-    """The processor time of a proxy while a client produces and consumes."""
-    load = [sys.executable, "-m", "benchmarks.proxied.load", client, f"127.0.0.1:{SENT_HERE}", topic, str(count)]
-    with new_topic(topic), running(proxy) as process:
+class Figures(NamedTuple):
+    """What one run of a proxy has shown."""
+
+    seconds: float
+    """Of processor time."""
+    median: float
+    """Milliseconds for a request, one after the other."""
+    high: float
+    """Milliseconds that 99 of 100 requests do not exceed."""
+
+
+def load(client: str, count: int) -> str:
+    """What a client in a process of its own prints; it has a topic of its own."""
+    topic = f"measured-{time.time_ns()}"
+    command = [sys.executable, "-m", "benchmarks.proxied.load", client, f"127.0.0.1:{SENT_HERE}", topic, str(count)]
+    with new_topic(topic):
+        return subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+
+
+def figures_of(proxy: Measured, client: str, count: int) -> Figures:
+    """The processor time of a proxy while a client produces and consumes, and then how long requests take."""
+    with running(proxy) as process:
+        load(client, count // WARM_UP)
         before = process.cpu_times()
-        subprocess.run(load, check=True, cwd=ROOT)
+        load(client, count)
         after = process.cpu_times()
-    return after.user + after.system - before.user - before.system
+        median_ms, high_ms = map(float, load(LATENCY, REQUESTS).split())
+    return Figures(after.user + after.system - before.user - before.system, median_ms, high_ms)
 
 
 def compare(client: str, rounds: int, count: int) -> Table:
     """A table of one client: a row for each proxy."""
-    taken: dict[str, list[float]] = {name: [] for name in PROXIES}
-    for proxy in PROXIES.values():
-        seconds_of(proxy, client, f"warm-up-{time.time_ns()}", PARTITIONS)  # compiles modules, which are then kept
+    taken: dict[str, list[Figures]] = {name: [] for name in PROXIES}
     for number in range(rounds):
         for name in reversed(PROXIES) if number % 2 else PROXIES:
             print(f"{client}, round {number + 1}: {name} ...", end=" ", file=sys.stderr, flush=True)
-            topic = f"measured-{time.time_ns()}"
-            taken[name].append(seconds_of(PROXIES[name], client, topic, count))
-            print(f"{taken[name][-1]:.2f} s", file=sys.stderr)
+            taken[name].append(figures_of(PROXIES[name], client, count))
+            print(f"{taken[name][-1].seconds:.2f} s", file=sys.stderr)
+    seconds = {name: [one.seconds for one in found] for name, found in taken.items()}
     rows = [
         (
             name,
-            f"{median(seconds):.2f}",
-            f"{min(seconds):.2f} to {max(seconds):.2f}",
-            f"{median_ratio(seconds, taken[UNREAD]):.2f}",
+            f"{median(seconds[name]):.2f}",
+            f"{min(seconds[name]):.2f} to {max(seconds[name]):.2f}",
+            f"{median_ratio(seconds[name], seconds[UNREAD]):.2f}",
+            f"{median(one.median for one in found):.2f}",
+            f"{median(one.high for one in found):.2f}",
         )
-        for name, seconds in taken.items()
+        for name, found in taken.items()
     ]
-    return Table(f"{client}: {count:,} records", ("proxy", "median s", "all rounds, s", f"/ {UNREAD}"), tuple(rows))
+    heads = ("proxy", "median s", "all rounds, s", f"/ {UNREAD}", "p50 ms", "p99 ms")
+    return Table(f"{client}: {count:,} records", heads, tuple(rows))
 
 
 def main() -> int:
@@ -145,6 +183,11 @@ def main() -> int:
     if not answers(SECOND_LISTENER):
         print(f"no broker with a second listener at port {SECOND_LISTENER}: run make bench-proxy", file=sys.stderr)
         return 1
+    try:
+        command = kroxylicious.command(ROOT / "build" / "kroxylicious", BROKER_PORT, SENT_HERE)
+        PROXIES[KROXYLICIOUS] = Measured(command, {})
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"without {KROXYLICIOUS}: {error}", file=sys.stderr)
     tables = [compare(client, options.rounds, options.count) for client in options.client or CLIENTS]
     names = ("kipwire", *CLIENTS)
     where = replace(machine(()), versions={name: version(name) for name in names})
@@ -155,11 +198,13 @@ def main() -> int:
     how = (
         f"Seconds of processor time, user and system, of a proxy between a client and a broker, while the client "
         f"produces {options.count:,} records of {SIZE} bytes to {PARTITIONS} partitions and consumes them in a group. "
-        f"{options.rounds} rounds, interleaved; a ratio is the median of the ratios per round. `{UNREAD}` is "
-        "benchmarks/proxied/pass_through.py: the same asyncio reads and writes, with no knowledge of Kafka. `proxy` is "
-        "examples/proxy.py: it splits the bytes into frames, prints each request and response (to /dev/null), and "
-        "decodes and rewrites the responses that have addresses. kafka-python sends batches of 16 KB, "
-        "confluent-kafka of up to 1 MB."
+        f"{options.rounds} rounds, interleaved; a ratio is the median of the ratios per round. A third as many records "
+        f"go through each proxy before, so that it is warm. `{UNREAD}` is benchmarks/proxied/pass_through.py: the same "
+        "asyncio reads and writes, with no knowledge of Kafka. `kipwire proxy` splits the bytes into frames, and "
+        "decodes and rewrites the responses that have addresses; then with each of three filters of examples/filters, "
+        f"of which `mask_header.py` decodes each record. `{KROXYLICIOUS}` is version {kroxylicious.VERSION}, on a JVM, "
+        "without filters. kafka-python sends batches of 16 KB, confluent-kafka of up to 1 MB. p50 and p99 are the "
+        f"milliseconds of {REQUESTS:,} Produce requests of one record, one after the other, by `kipwire.aio`."
     )
     RESULTS.write_text(
         markdown(tables, where, how, title="Results: proxy", command="make bench-proxy"), encoding="utf-8"

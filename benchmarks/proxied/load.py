@@ -6,6 +6,7 @@ python -m benchmarks.proxied.load CLIENT ADDRESS TOPIC COUNT
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -61,6 +62,42 @@ def by_confluent_kafka(address: str, topic: str, count: int) -> int:
     return seen
 
 
+def latency(address: str, topic: str, count: int) -> int:
+    """How many Produce requests of one record have been answered, one after the other; prints p50 and p99 in ms."""
+    import asyncio
+
+    from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
+    from kafka_messages.metadata_response.v12 import MetadataResponseBroker
+    from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequest, TopicProduceData
+    from kipwire.aio import connect
+    from kipwire.records import Record, write_batch
+
+    async def work() -> int:
+        found: list[MetadataResponseBroker] = []
+        async with connect(address, client_id=LATENCY) as bootstrap:
+            while not found:  # the leader of a new topic
+                metadata = await bootstrap.request(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]))
+                leaders = [one.leader_id for one in metadata.topics[0].partitions if one.partition_index == 0]
+                found = [one for one in metadata.brokers if one.node_id in leaders]
+        (leader,) = found
+        batch = write_batch([Record(offset=0, timestamp=0, value=bytes(SIZE))])
+        rows = [PartitionProduceData(index=0, records=batch)]
+        data = [TopicProduceData(name=topic, partition_data=rows)]
+        request = ProduceRequest(acks=1, timeout_ms=SECONDS * 1000, topic_data=data)
+        taken = []
+        async with connect((leader.host, leader.port), client_id=LATENCY) as broker:
+            for _ in range(count):
+                began = time.perf_counter()
+                await broker.request(request)
+                taken.append((time.perf_counter() - began) * 1000)
+        taken.sort()
+        print(taken[count // 2], taken[count * 99 // 100])
+        return len(taken)
+
+    return asyncio.run(work())
+
+
+LATENCY = "latency"
 CLIENTS: dict[str, Callable[[str, str, int], int]] = {
     "kafka-python": by_kafka_python,
     "confluent-kafka": by_confluent_kafka,
@@ -68,5 +105,5 @@ CLIENTS: dict[str, Callable[[str, str, int], int]] = {
 
 if __name__ == "__main__":
     client, address, topic, count = sys.argv[1:]
-    came = CLIENTS[client](address, topic, int(count))
+    came = (latency if client == LATENCY else CLIENTS[client])(address, topic, int(count))
     sys.exit(None if came == int(count) else f"{client} produced {count} records and consumed {came}")

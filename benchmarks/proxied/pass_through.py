@@ -1,6 +1,6 @@
-"""A proxy that passes on bytes without a look at them: what examples/proxy.py is compared with.
+"""A proxy that passes on bytes without a look at them: what `kipwire proxy` is compared with.
 
-python -m benchmarks.proxied.pass_through HOST:PORT --listen HOST:PORT
+python -m benchmarks.proxied.pass_through --to HOST:PORT --listen HOST:PORT
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 async def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("broker")
+    parser.add_argument("--to", required=True)
     parser.add_argument("--listen", required=True)
     options = parser.parse_args()
-    await asyncio.start_server(partial(pass_on, options.broker.split(":")), *options.listen.split(":"))
+    await asyncio.start_server(partial(pass_on, options.to.split(":")), *options.listen.split(":"))
     await asyncio.Event().wait()
 
 

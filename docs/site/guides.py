@@ -20,6 +20,7 @@ ORDER = (
     "aio",
     "migrating",
     "projection",
+    "proxy",
     "records",
     "columns",
     "record-formats",

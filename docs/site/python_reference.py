@@ -77,6 +77,12 @@ MODULES = (
         "One connection over asyncio, and servers. The guide is [One connection, with asyncio](../docs/aio.md).",
     ),
     Module(
+        "kipwire.proxy",
+        "kipwire.proxy",
+        "A proxy between clients and brokers, with filters that are typed functions. "
+        "The guide is [A proxy in ten lines](../docs/proxy.md).",
+    ),
+    Module(
         "kipwire.testing",
         "kipwire.testing",
         "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "

@@ -35,6 +35,8 @@ class Client:
         """Name the client's end of a transport."""
         self.address = address
         """Host and port of the client."""
+        self.reached: Address = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        """Host and port of this server that the client has connected to."""
         self._transport = transport
 
     def close(self) -> None:

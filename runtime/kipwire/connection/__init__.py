@@ -52,8 +52,8 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 # when they are asked for.
 #
 # To add an event or a call: change `client` or `server`, add its rows to `states`, and a branch to the test; then draw
-# the picture again. What both sides do alike belongs into `framing` or `events`. examples/proxy.py has both sides in
-# one program, and `kipwire.testing.broker` a server around the broker's side.
+# the picture again. What both sides do alike belongs into `framing` or `events`. `kipwire.proxy` has both sides in one
+# program, and `kipwire.testing.broker` a server around the broker's side.
 
 from importlib import import_module
 
@@ -67,6 +67,7 @@ from kipwire.connection.negotiation import (
     version_to_retry,
     versions_answer,
 )
+from kipwire.connection.refusals import refusal
 from kipwire.connection.server import ServerConnection
 from kipwire.message.frames import LARGEST_FRAME
 
@@ -89,6 +90,7 @@ __all__ = [
     "authenticate",
     "best_version",
     "common_versions",
+    "refusal",
     "saslprep",
     "served_versions",
     "version_to_retry",

@@ -9,9 +9,11 @@ from kipwire.connection.framing import is_answered
 from kipwire.message.conversion import convert
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.projection import frames
+from kipwire.projection.names import changed, names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final, TypeVarTuple, overload
 
     from kipwire.message.conversion import Loss
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
     from kipwire.projection import VersionedProjection
     from kipwire.projection.frames import Body
+    from kipwire.projection.names import Kind
 
     Values = TypeVarTuple("Values")
 
@@ -53,12 +56,13 @@ class _Event(Generic[H]):
     It is frozen for type checkers alone: what refuses to be set at run time takes half as long again to make.
     """
 
-    __slots__ = ("_frame", "_registry", "raw")
+    __slots__ = ("_frame", "raw", "registry")
 
     def __init__(self, registry: Registry, raw: bytes) -> None:
         self.raw: Final = raw
         """The frame as it came, without its size."""
-        self._registry: Final = registry
+        self.registry: Final = registry
+        """That of the package of messages."""
         self._frame: FrameAndRest[H, Message] | None = None
 
     @property
@@ -120,6 +124,51 @@ class _Event(Generic[H]):
             self._decoded()
             raise
 
+    def with_body(self, body: Message, *, lost: list[Loss] | None = None) -> bytes:
+        """The frame with another body, which is converted to the version of this one; header and rest are kept.
+
+        Args:
+            body: the same message, of any version.
+            lost: as of `kipwire.convert`.
+
+        Raises:
+            DecodeError: as `body`.
+            EncodeError: a value does not fit its field, or it is another message.
+            ConversionError: the version cannot carry what the body has.
+        """
+        header, own, rest = self._decoded()
+        version = None if body.VERSION == own.VERSION else own.VERSION
+        registry: Any = self.registry
+        encode = registry.encode_request if own.TYPE == "request" else registry.encode_response
+        frame: bytes = encode(body, header=header, version=version, lost=lost)
+        return frame + rest if rest else frame
+
+    def renamed(self, kind: Kind, change: Callable[[str], str]) -> bytes:
+        """The frame with other names, wherever its message has names of a kind; everything else is copied.
+
+        The specs say which fields these are, by their `entityType`. What clients alone read has none, such as the
+        subscriptions that a group's members send each other; nor have the names of a config's resources.
+
+        Args:
+            kind: what the names are of, as in `topicName`.
+            change: called with each name that is not null.
+
+        Raises:
+            DecodeError: as `body`.
+            EncodeError: a name does not fit its field.
+        """
+        try:
+            body = self._body()
+            projection = names_in(self.registry, body.cls.NAME, kind)
+            if projection is None:
+                return self.raw
+            values = frames.project(projection, self.raw, body)
+            new = changed(values, change)
+            return self.raw if new == values else frames.replaced(projection, self.raw, body, new)
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()
+            raise
+
     def _decoded(self) -> FrameAndRest[H, Message]:
         if self._frame is None:
             self._frame = self._read()
@@ -151,10 +200,23 @@ class Request(_Event["RequestHeader"]):
     @property
     def is_known(self) -> bool:
         """Whether the package has such a request in that version, so that it can be decoded."""
-        return self._registry.has_request(self.api_key, self.api_version)
+        return self.registry.has_request(self.api_key, self.api_version)
+
+    @property
+    def client_id(self) -> str | None:
+        """The client's name for itself, read without the body; None where it has none, or the request is not known.
+
+        Raises:
+            DecodeError: the header is broken.
+        """
+        if not self.is_known:
+            return None
+        version = self.registry.request_header_version(self.api_key, self.api_version)
+        header, _ = self.registry.with_header("RequestHeader").message("RequestHeader", version).read(self.raw)
+        return getattr(header, "client_id", None)
 
     def _read(self) -> FrameAndRest[RequestHeader, Message]:
-        return self._registry.read_request(self.raw)
+        return self.registry.read_request(self.raw)
 
     def body_as(self, cls: type[M], *, lost: list[Loss] | None = None) -> M:
         """The message as one of the version that a program is written for, whichever the client has sent.
@@ -171,7 +233,7 @@ class Request(_Event["RequestHeader"]):
         return convert(self.body, cls, lost=lost)
 
     def _body(self) -> Body:
-        return frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
+        return frames.body_of_request(self.registry, self.raw, self.api_key, self.api_version)
 
     def __repr__(self) -> str:
         what = f"API key {self.api_key}, version {self.api_version}, correlation id {self.correlation_id}"
@@ -190,11 +252,16 @@ class Response(_Event["ResponseHeader"]):
         self._converted: Message | None = None
 
     @property
+    def is_known(self) -> bool:
+        """Whether the package has such a response in that version, so that it can be decoded."""
+        return self.registry.has_request(self.to.api_key, self.to.api_version)
+
+    @property
     def body(self) -> Message:
         if self.to.request is None:
             return self._decoded().body
         if self._converted is None:
-            self._converted = self.body_as(self._registry.response_class(self.to.request))
+            self._converted = self.body_as(self.registry.response_class(self.to.request))
         return self._converted
 
     if TYPE_CHECKING:
@@ -216,16 +283,16 @@ class Response(_Event["ResponseHeader"]):
             ConversionError: that version cannot carry what came.
             UnsupportedVersionError: the class is that of another message.
         """
-        body, wanted = self._decoded().body, self._registry.response_class(cls)
+        body, wanted = self._decoded().body, self.registry.response_class(cls)
         if body.NAME != wanted.NAME and body.API_KEY == wanted.API_KEY:  # of two names of one API
-            return self._registry.read_response(self.raw, wanted, version=self.to.api_version, lost=lost).body
+            return self.registry.read_response(self.raw, wanted, version=self.to.api_version, lost=lost).body
         return convert(body, wanted, lost=lost)
 
     def _read(self) -> FrameAndRest[ResponseHeader, Message]:
-        return self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)
+        return self.registry.read_response(self.raw, self.to.api_key, self.to.api_version)
 
     def _body(self) -> Body:
-        return frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version)
+        return frames.body_of_response(self.registry, self.raw, self.to.api_key, self.to.api_version)
 
     def __repr__(self) -> str:
         return f"<Response to {self.to}, {len(self.raw)} bytes>"

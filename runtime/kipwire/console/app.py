@@ -30,6 +30,10 @@ app = CommandLine(
             "kipwire.console.call.command:call",
             "Send any request of any version to a broker, and print the response; exit 1 if it has an error code.",
         ),
+        "proxy": Command(
+            "kipwire.console.proxy.command:proxy",
+            "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
+        ),
     },
 )
 

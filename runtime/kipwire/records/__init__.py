@@ -50,8 +50,8 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 #
 # Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do
 # (`test_batches_are_written_as_java_writes_them`). `checks` refuses before writing what Kafka's builders refuse.
-# `converting` goes from one magic to another, and says what is lost; `rebuilding` makes any batch again that a log can
-# have, also such as no builder writes.
+# `converting` goes from one magic to another, and says what is lost. `changing` writes batches again, with other
+# records; `rebuilding` makes any batch again that a log can have, also such as no builder writes.
 #
 # Above the batches, still without messages of a connection: `control` has control records and transactions,
 # `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the
@@ -59,6 +59,7 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # message.
 
 from kipwire.records.bounds import Bounds
+from kipwire.records.changing import change_records
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed
 from kipwire.records.converting import Converted, Loss, down_convert, up_convert
@@ -81,6 +82,7 @@ __all__ = [
     "RawHeaderKey",
     "Record",
     "RecordBatch",
+    "change_records",
     "control_record",
     "down_convert",
     "partitions",

@@ -172,7 +172,7 @@ def down_convert(
         lost += losses(batch, records, number, magic, _headers_of_entry(batch, view, magic_2))
         if records and not batch.is_control:
             with _in_batch(number, magic):
-                parts.append(_message_set(batch, records, magic))
+                parts.append(_message_set_of(batch, records, magic))
     return Converted(b"".join(parts), lost)
 
 
@@ -234,7 +234,7 @@ def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -
     return draft(magic_2).headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
 
 
-def _message_set(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:
+def _message_set_of(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:
     """The records of a batch as a message set."""
     kept = [
         Record(offset=one.offset, timestamp=one.timestamp if magic else -1, key=one.key, value=one.value)

@@ -58,6 +58,8 @@ COMMANDS = {
     "dump --config": ["dump", "--brokers", "localhost:9", "orders", "--config", "Pipe.bin"],
     "pack": ["pack", "Pipe.bin", "--out", "new"],
     "pack into": ["pack", "specs/FooRequest.json", "--out", "Pipe.bin"],
+    "proxy --filter": ["proxy", "--to", "localhost:9", "--filter", "Pipe.bin"],
+    "proxy --listen-cert": ["proxy", "--to", "localhost:9", "--listen-cert", "Pipe.bin"],
     "call": ["call", "localhost:9", "Metadata", "@Pipe.bin", "--dry-run"],
     "call --config": ["call", "localhost:9", "Metadata", "--config", "Pipe.bin"],
     "call --ca": ["call", "localhost:9", "Metadata", "--ca", "Pipe.bin"],

@@ -1,4 +1,4 @@
-"""Real clients reach a real broker through the example proxy: every frame that passes is encoded again as it came.
+"""Real clients reach a real broker through a proxy: every frame that passes is encoded again as it came.
 
 For `make test-broker`. The frames of each client, by API and version, are in `build/proxied-frames.txt`.
 """
@@ -32,8 +32,8 @@ BROKER = (HOST, PORT)
 REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1
-EXPECTED_LINES = ("-> ", "<- ", "broken off by the client: ")
-"""How lines of the proxy begin. A client that ends does not wait for what is on its way: its system resets then."""
+EXPECTED = "it was broken off by the client"
+"""A client that ends does not wait for what is on its way: its system resets then."""
 LEFT_OVER = {
     "confluent-kafka": {
         ("AlterUserScramCredentialsRequest", 0): b"\0",  # it ends the structs of an array twice
@@ -103,7 +103,7 @@ def test_every_frame_of_a_real_client_is_encoded_again_as_it_came(
     with recording_proxy(monkeypatch, BROKER) as (address, passed):
         read = CLIENTS[client](address)
     assert read
-    assert [line for line in passed.lines if not line.startswith(EXPECTED_LINES)] == []  # no connection was dropped
+    assert [line for line in passed.lines if EXPECTED not in line] == []  # no connection was dropped
     left_over = defaultdict(set)
     events: list[Request | Response] = [*passed.requests, *passed.responses]
     for event in events:

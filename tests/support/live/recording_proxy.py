@@ -1,8 +1,9 @@
-"""The example proxy with a recorder in its connections: every frame that passes is kept."""
+"""A proxy with a recorder in its connections: every frame that passes is kept."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +13,14 @@ import pytest
 
 from kipwire.aio import link, served
 from kipwire.connection import ClientConnection, Request, Response, SaslToken, ServerConnection
-from tests.support.example_programs import example
+from kipwire.proxy import Proxy
+from kipwire.proxy.filters import log
 
 SECONDS_TO_END = 30
 
 
 class Passed:
-    """What a proxy passed on, and what it printed."""
+    """What a proxy passed on, and what it logged."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -39,8 +41,7 @@ class Passed:
 
 @contextmanager
 def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) -> Iterator[tuple[str, Passed]]:
-    """The address of the example proxy before a broker, and what it passes on."""
-    proxy_module = example("proxy")
+    """The address of a proxy before a broker, and what it passes on."""
     passed = Passed()
 
     class Server(ServerConnection):
@@ -61,27 +62,19 @@ def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) ->
 
     monkeypatch.setattr(served, "ServerConnection", Server)
     monkeypatch.setattr(link, "ClientConnection", Client)
-    monkeypatch.setattr(proxy_module, "print", passed.lines.append, raising=False)
-    proxy = proxy_module.Proxy("127.0.0.1")
+    handler = logging.Handler()
+    handler.emit = lambda record: passed.lines.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    proxy = Proxy(broker)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        port = asyncio.run_coroutine_threadsafe(proxy.listen(broker), loop).result(SECONDS_TO_END)
-        yield f"127.0.0.1:{port}", passed
+        asyncio.run_coroutine_threadsafe(proxy.__aenter__(), loop).result(SECONDS_TO_END)
+        yield f"127.0.0.1:{proxy.address[1]}", passed
     finally:
-        asyncio.run_coroutine_threadsafe(_end(proxy), loop).result(SECONDS_TO_END)
+        asyncio.run_coroutine_threadsafe(proxy.__aexit__(None, None, None), loop).result(SECONDS_TO_END)
+        log.removeHandler(handler)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-
-
-async def _end(proxy: Any) -> None:
-    """Accept nothing more, and end what clients have left open."""
-    for server in proxy.servers.values():
-        await server.close()
-    if others := asyncio.all_tasks() - {asyncio.current_task()}:
-        _, open_ones = await asyncio.wait(others, timeout=SECONDS_TO_END / 2)
-        for task in open_ones:
-            task.cancel()
-        await asyncio.gather(*open_ones, return_exceptions=True)

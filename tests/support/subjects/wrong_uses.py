@@ -16,6 +16,8 @@ from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataRespo
 from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import aio
 from kipwire.connection import ClientConnection, Request, Response
+from kipwire.projection import VersionedProjection
+from kipwire.proxy import Exchange, Proxy, on
 
 
 def write_fields(message: MetadataResponse, partition: MetadataResponsePartition, batch: RecordBatch) -> None:
@@ -84,6 +86,44 @@ def speak_any_version(client: ClientConnection, request: Request, response: Resp
     kafka_messages.mesage("MetadataRequest", 9)  # type: ignore[attr-defined]
     wrong: kipwire.AnsweredBy[PartitionData] = MetadataRequest()  # type: ignore[type-var, assignment]
     print(answer, other, asked, wrong)
+
+
+def filter_messages(names: VersionedProjection[list[str]]) -> None:
+    @on(MetadataRequest)  # type: ignore[arg-type]
+    def of_responses(message: MetadataResponse, exchange: Exchange) -> None: ...
+
+    @on(MetadataResponse)  # type: ignore[arg-type]
+    def of_requests(message: MetadataRequest, exchange: Exchange) -> None: ...
+
+    @on(v9.MetadataResponse)  # type: ignore[arg-type]
+    def of_another_version(message: MetadataResponse, exchange: Exchange) -> None: ...
+
+    @on(MetadataRequest)  # type: ignore[arg-type]
+    def with_another_answer(message: MetadataRequest, exchange: Exchange) -> v9.MetadataResponse:
+        return v9.MetadataResponse()
+
+    @on(MetadataResponse)  # type: ignore[arg-type]
+    async def with_a_request(message: MetadataResponse, exchange: Exchange) -> MetadataRequest:
+        return MetadataRequest()
+
+    @on(MetadataRequest)  # type: ignore[arg-type]
+    def without_exchange(message: MetadataRequest) -> None: ...
+
+    @on(names)  # type: ignore[arg-type]
+    def of_numbers(values: tuple[list[int]], exchange: Exchange) -> None: ...
+
+    @on(names)  # type: ignore[arg-type]
+    def with_numbers(values: tuple[list[str]], exchange: Exchange) -> tuple[list[int]]:
+        return ([1],)
+
+    @on(Request)  # type: ignore[arg-type]
+    def of_events(event: Response, exchange: Exchange) -> None: ...
+
+    @on(Response)  # type: ignore[arg-type]
+    def with_text(event: Response, exchange: Exchange) -> str:
+        return "text"
+
+    Proxy("localhost", [lambda message, exchange: None])  # type: ignore[list-item]
 
 
 async def talk_over_a_connection(broker: aio.Connection, data: bytes) -> None:

@@ -1,0 +1,1 @@
+"""The command `kipwire proxy`: a proxy before the brokers of a cluster, with filters from files."""

@@ -1,0 +1,49 @@
+"""Names of topics, groups and the like, wherever messages have them: fields of one `entityType` of the specs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+from kipwire.projection.versions import VersionedProjection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kipwire.message.messages import Message
+    from kipwire.message.registry import Registry
+    from kipwire.model.structs import Struct
+
+Kind = Literal["topicName", "groupId", "transactionalId"]
+"""What texts are the names of."""
+
+
+@cache
+def names_in(registry: Registry, name: str, kind: Kind) -> VersionedProjection | None:
+    """The fields of a message that have names of a kind; None where no version has one.
+
+    Args:
+        registry: that of the package.
+        name: the name of the message.
+        kind: what the names are of.
+    """
+    paths = dict.fromkeys(
+        path for version in registry.versions(name) for path in _paths(registry.message(name, version), kind)
+    )
+    return VersionedProjection(registry, name, *paths) if paths else None
+
+
+def _paths(cls: type[Message] | type[Struct], kind: Kind, path: str = "") -> Iterator[str]:
+    for field in cls.ATTRIBUTES:
+        if field.entity_type == kind:
+            yield path + field.name
+        elif field.struct is not None:
+            yield from _paths(field.struct, kind, f"{path}{field.name}.")
+
+
+def changed(value: Any, change: Callable[[str], str]) -> Any:
+    """The values of such fields with other names; null stays null."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([changed(one, change) for one in value])
+    return None if value is None else change(value)

@@ -1,0 +1,224 @@
+"""Filters: typed functions of the requests or the responses of one API."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, overload
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request, Response
+from kipwire.message.frames import AnsweredBy
+from kipwire.message.messages import Message, described
+from kipwire.model.errors import KipwireError, UnsupportedVersionError
+from kipwire.projection import VersionedProjection
+from kipwire.tools.text import printable_line
+
+if TYPE_CHECKING:
+    from typing import TypeVarTuple
+
+    from kipwire.aio import Address
+    from kipwire.message.conversion import Loss
+
+    Values = TypeVarTuple("Values")
+    Numbered = tuple[tuple[int, "Filter"], ...]
+
+log = logging.getLogger("kipwire.proxy")
+
+T = TypeVar("T")
+G = TypeVar("G")
+M = TypeVar("M", bound=Message)
+Q = TypeVar("Q", bound=AnsweredBy[Any])
+Q_co = TypeVar("Q_co", covariant=True)
+E = TypeVar("E", Request, Response)
+Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
+"""What a filter returns."""
+
+
+class FilterError(KipwireError):
+    """A filter failed, or returned what cannot be passed on. It closes that connection."""
+
+
+class Exchange(NamedTuple):
+    """A request, and the connection that it came on."""
+
+    client: Address
+    """Host and port of the client."""
+    node: int | None
+    """The id of the broker that the client is connected to; None for the one that the proxy was given."""
+    request: Request
+    """As the client sent it."""
+    notes: dict[str, Any]
+    """What filters keep of this connection."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A function, and what it is called with; `on` makes filters."""
+
+    function: Callable[[Any, Exchange], Any]
+    of: Any
+    """A class of messages, a `VersionedProjection`, `Request` or `Response`."""
+    is_of_requests: bool
+    api_key: int | None
+    """None: it is for all."""
+    highest: int | None
+    """The highest version that it sees whole."""
+    otherwise: ErrorCode | None
+    """What is answered if it fails; None: the connection is closed."""
+
+    def __call__(self, chosen: Any, exchange: Exchange) -> Any:
+        """Call the function, such as in a test."""
+        return self.function(chosen, exchange)
+
+    def __str__(self) -> str:
+        of = self.of.name if isinstance(self.of, VersionedProjection) else self.of.__name__
+        version = f" v{self.highest}" if isinstance(self.of, type) and self.highest is not None else ""
+        return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
+
+    async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
+        """The frame to pass on in place of an event; or the response to answer with; or the error code of it.
+
+        Raises:
+            FilterError: the function fails, or what it returns cannot be sent.
+            DecodeError: the frame is broken.
+        """
+        try:
+            if isinstance(self.of, VersionedProjection):
+                values = event.project(self.of)
+                result = await self._result(values, exchange, tuple)
+                if isinstance(result, tuple):
+                    return event.replaced(self.of, result)
+                return event.raw if result is None else result
+            if self.api_key is None:
+                result = await self._result(event, exchange, bytes)
+                return event.raw if result is None else result
+            return await self._converted(event, exchange)
+        except FilterError:
+            raise
+        except (UnsupportedVersionError, KipwireError) as error:
+            raise FilterError(f"{self}: {error}") from None
+
+    async def _converted(self, event: Request | Response, exchange: Exchange) -> Any:
+        version = event.body.VERSION
+        lost: list[Loss] = []
+        is_same = version == self.highest  # then nothing can be lost, and the kernel does it all
+        message = event.body_as(self.of, lost=None if is_same else lost)
+        before = None if is_same else message.encode()
+        result = await self._result(message, exchange, self.of)
+        result = message if result is None else result
+        if not isinstance(result, self.of):
+            return result
+        if before is not None and result.encode() == before:
+            return event.raw
+        frame = event.with_body(result, lost=None if is_same else lost)
+        if dropped := next((one for one in lost if one.is_dropped), None):
+            raise FilterError(f"{self} cannot change version {version}: {dropped}; write it for a version that has it")
+        return frame
+
+    async def _result(self, chosen: Any, exchange: Exchange, kind: type) -> Any:
+        """What the function returns; it may be of a kind, or an answer, or None."""
+        try:
+            result = self.function(chosen, exchange)
+            result = await result if isawaitable(result) else result
+        except Exception as error:  # of the user's code, in which anything may go wrong
+            if self.otherwise is None:
+                raise FilterError(f"{self} failed: {reason_of(error)}") from error
+            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, reason_of(error))
+            return self.otherwise
+        is_response = isinstance(result, Message) and getattr(result, "TYPE", None) == "response"
+        key = exchange.request.api_key
+        if result is None or isinstance(result, (kind, ErrorCode)) or (is_response and key == result.API_KEY):
+            return result
+        raise FilterError(f"{self} returned {described(result)}; its type says what it may return")
+
+
+def reason_of(error: BaseException) -> str:
+    """An error of the user's code in a line: its class, its text, and its place."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
+    return printable_line(f"{type(error).__name__}: {error}{place}")
+
+
+class Filters:
+    """The filters of a proxy. Requests go through them in their order, and responses in the opposite one."""
+
+    def __init__(self, filters: Iterable[Filter]) -> None:
+        """Take filters."""
+        every = tuple(enumerate(filters))
+        self.highest: dict[int, int] = {}
+        """The highest version of an API that all filters see whole, by API key."""
+        for _, one in every:
+            if one.api_key is not None and one.highest is not None:
+                self.highest[one.api_key] = min(one.highest, self.highest.get(one.api_key, one.highest))
+        self._of = {
+            key: (
+                tuple(pair for pair in every if pair[1].is_of_requests and pair[1].api_key in (None, key)),
+                tuple(pair for pair in every[::-1] if not pair[1].is_of_requests and pair[1].api_key in (None, key)),
+            )
+            for key in (None, *self.highest)
+        }
+
+    def of(self, api_key: int) -> tuple[Numbered, Numbered]:
+        """Those that want requests, and those that want responses, in their order; with their positions among all."""
+        return self._of.get(api_key) or self._of[None]
+
+
+class ForRequests(Generic[Q_co]):
+    """Makes filters of functions of requests; so type checkers find the response of the class."""
+
+    def __init__(self, **values: Any) -> None:
+        """Keep what `on` has found."""
+        self._values = values
+
+    def __call__(
+        self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Given[Q_co | M | ErrorCode]]
+    ) -> Filter:
+        """The filter of a function."""
+        return Filter(function, **self._values)
+
+
+if TYPE_CHECKING:
+    Code = ErrorCode | None
+    Makes = Callable[[Callable[[T, Exchange], Given[G | ErrorCode]]], Filter]
+    """A decorator of functions that take one type and give another."""
+
+
+@overload
+def on(what: type[Q], *, otherwise: Code = None) -> ForRequests[Q]: ...
+@overload
+def on(what: type[M], *, otherwise: Code = None) -> Makes[M, M]: ...
+@overload
+def on(
+    what: VersionedProjection[*Values], *, otherwise: Code = None
+) -> Makes[tuple[*Values], tuple[*Values] | Message]: ...
+@overload
+def on(what: type[E], *, otherwise: Code = None) -> Makes[E, bytes | Message]: ...
+def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
+    """Make a filter of a function, which may be async. It is called with what is chosen, and the `Exchange`.
+
+    It returns None to pass on what it was given, which it may have changed; or another one of the same type; or an
+    `ErrorCode`, by which the request is refused wherever its response has codes. A filter of requests may return a
+    response of the same API; then the broker is not asked.
+
+    Args:
+        what: a class of requests or responses: the function sees that version, whatever clients and brokers speak. Or a
+            `VersionedProjection`: it sees a tuple of the chosen values. Or `Request` or `Response` of
+            `kipwire.connection`: it sees each, undecoded, and may return another frame.
+        otherwise: the error code to answer if the function fails; by default that closes the connection.
+    """
+    of: tuple[Any, ...] = (what is Request, None, None)
+    if isinstance(what, VersionedProjection):
+        entry = what.registry.entry(what.name)
+        of = (entry.type == "request", entry.api_key, entry.versions[-1])
+    elif isinstance(what, type) and getattr(what, "TYPE", None) in ("request", "response"):
+        cls: Any = what
+        of = (cls.TYPE == "request", cls.API_KEY, cls.VERSION)
+    elif what not in (Request, Response):
+        raise TypeError(f"a filter is of a class of requests or responses, or of a projection, not of {what!r}")
+    names = ("is_of_requests", "api_key", "highest")
+    return ForRequests(of=what, **dict(zip(names, of, strict=True)), otherwise=otherwise)

@@ -1,0 +1,83 @@
+"""What a proxy itself changes in responses: the addresses of brokers, and the versions that it cannot look into."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import kafka_messages
+from kipwire.projection import VersionedProjection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kipwire.aio import Address
+    from kipwire.connection import Response
+
+    Move = Callable[[int, Address], Awaitable[Address]]
+    """The address of the proxy for a node and its own."""
+
+ADDRESSES = {
+    key: VersionedProjection(
+        kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]
+    )
+    for key, name, node_id, *at in (
+        (0, "ProduceResponse", "node_id", "node_endpoints."),
+        (1, "FetchResponse", "node_id", "node_endpoints."),
+        (3, "MetadataResponse", "node_id", "brokers."),
+        (10, "FindCoordinatorResponse", "node_id", "", "coordinators."),  # up to version 3, and from 4 on
+        (60, "DescribeClusterResponse", "broker_id", "brokers."),
+        (78, "ShareFetchResponse", "node_id", "node_endpoints."),
+        (79, "ShareAcknowledgeResponse", "node_id", "node_endpoints."),
+    )
+}
+"""The ids, hosts and ports of brokers in responses, one after the other, by API key."""
+_LOOKED_INTO = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key in ADDRESSES}
+"""The highest versions of these APIs that the package knows."""
+
+
+@lru_cache(1000)
+def has_addresses(api_key: int, version: int) -> bool:
+    """Whether responses have addresses of brokers."""
+    projection = ADDRESSES.get(api_key)
+    if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
+        return False
+    return projection.absent(version) != projection.paths
+
+
+async def moved(response: Response, move: Move) -> bytes:
+    """The frame of a response that has addresses, which are then those of the proxy; all other bytes are copied."""
+    projection = ADDRESSES[response.to.api_key]
+    values = response.project(projection)
+    new: list[Any] = []
+    for ids, hosts, ports in zip(*[iter(values)] * 3, strict=True):
+        new += [ids, *await _moved(ids, hosts, ports, move)]
+    return response.raw if new == list(values) else response.replaced(projection, tuple(new))
+
+
+async def _moved(node: Any, host: Any, port: Any, move: Move) -> tuple[Any, Any]:
+    """The address in the place of one of a broker, or of each in two lists."""
+    if isinstance(host, list):
+        pairs = [await _moved(*one, move) for one in zip(node, host, port, strict=True)]
+        return [one for one, _ in pairs], [one for _, one in pairs]
+    if host is None or port < 0:  # not in this version, or -1, the port of no broker
+        return host, port
+    return await move(node, (host, port))
+
+
+def limited(response: Response, highest: dict[int, int]) -> bytes:
+    """The frame of an answer to ApiVersions without versions above the highest ones.
+
+    Args:
+        response: to ApiVersions, of any version.
+        highest: the versions, by API key. An API of which a broker has later ones alone stays as it is.
+    """
+    if not response.is_known:
+        return response.raw
+    body: Any = response.body
+    highest = _LOOKED_INTO | highest
+    too_high = [one for one in body.api_keys if one.min_version <= highest.get(one.api_key, -1) < one.max_version]
+    for one in too_high:
+        one.max_version = highest[one.api_key]
+    return response.with_body(body) if too_high else response.raw

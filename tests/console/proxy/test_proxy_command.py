@@ -1,0 +1,135 @@
+"""`kipwire proxy` prints what passes, and ends in one line where it cannot run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_messages.delete_topics_request.v6 import DeleteTopicsRequest, DeleteTopicState
+from kafka_messages.metadata_request.v13 import MetadataRequest
+from kipwire.aio import connect
+from kipwire.testing import FakeBroker
+from tests.support.command_line import Done, call
+from tests.support.places import DATA, ROOT
+
+FILTERS = ROOT / "examples" / "filters"
+TLS = DATA / "tls"
+SECONDS = 60
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The program and its port, once it listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "kipwire", "proxy", "--listen", f"127.0.0.1:{port}", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith(f"kipwire: listening at 127.0.0.1:{port} for "), line + process.stderr.read()
+            yield process, port
+        finally:
+            process.kill()
+
+
+async def ask(port: int, *requests: Any) -> list[Any]:
+    async with connect(("127.0.0.1", port), client_id="me", timeout=SECONDS) as client:
+        return [await client.request(request) for request in requests]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_it_prints_each_exchange_and_at_its_end_what_has_passed(sent: signal.Signals, status: int) -> None:
+    deny = str(FILTERS / "deny_delete.py")
+    topics = [DeleteTopicState(name="orders")]
+    with FakeBroker(topics={"orders": 1}) as broker:
+        with running("--to", broker.bootstrap_servers, "--filter", deny, "--verbose") as (process, port):
+            metadata, deleted = asyncio.run(ask(port, MetadataRequest(topics=None), DeleteTopicsRequest(topics=topics)))
+            assert metadata.brokers[0].port not in (port, broker.port)
+            assert [one.error_code for one in deleted.responses] == [29]
+            process.send_signal(sent)
+            out, err = process.communicate(timeout=SECONDS)
+        assert "orders" in broker.topics()
+    assert process.returncode == status, err
+    lines = out.splitlines()
+    assert [line.split(": ")[1].split(" #")[0] for line in lines[1:]] == ["Metadata v13", "DeleteTopics v6"]
+    assert all(line.startswith("127.0.0.1:") and " B after " in line for line in lines)
+    assert err.splitlines()[0].startswith("kipwire: 3 requests with ")
+    assert len(err.splitlines()) == 1 + (sent == signal.SIGINT)
+
+
+def run(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Done:
+    return call("proxy", "--to", "localhost:1", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def f(:", "wrong.py: cannot be imported: SyntaxError: "),
+        ("import nothing_at_all", "ModuleNotFoundError: No module named 'nothing_at_all'"),
+        ("raise SystemExit(5)", "SystemExit: 5"),
+        ("open('absent.txt')", "FileNotFoundError: "),
+        ("from kipwire.proxy import on\n@on(5)\ndef f(a, b): ...", "a filter is of a class of requests or responses"),
+        ("x = 5", "wrong.py: has no filters; define functions with @on(...) of kipwire.proxy"),
+        (None, "wrong.py: No such file or directory"),
+        (b"\xff\xfe", "wrong.py: cannot be imported: "),
+    ],
+)
+def test_a_file_of_filters_that_cannot_be_used_is_one_line(
+    content: str | bytes | None,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if content is not None:
+        (tmp_path / "wrong.py").write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run(["--filter", "wrong.py"], tmp_path, monkeypatch, capsys)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--listen", "local host"], "--listen: 'local host' is not an address"),
+        (["--listen-key", "a.pem"], "give the certificate, too, as --listen-cert"),
+        (["--listen-cert", "absent.pem"], "absent.pem: No such file or directory"),
+        (["--listen-cert", str(TLS / "ca.pem")], "of no use for TLS"),
+        (["--listen-cert", str(TLS / "broker.pem"), "--listen-ca", "absent.pem"], "absent.pem: No such file"),
+        (["--sasl", "PLAIN"], "needs a user"),
+    ],
+)
+def test_options_that_cannot_be_used_are_one_line(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = run(arguments, tmp_path, monkeypatch, capsys)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        at = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = run(["--listen", at], tmp_path, monkeypatch, capsys)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"kipwire: cannot listen at {at}: ") and done.stderr.count("\n") == 1
