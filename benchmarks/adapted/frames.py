@@ -62,7 +62,7 @@ def _fetched(partitions: int, size: int) -> tuple[Any, tuple[Any, ...]]:
     return _fetch(partitions), (0, 0, 0, [("orders", got)])
 
 
-def _written(builder: Any, cls: Any) -> bytes:
+def written(builder: Any, cls: Any) -> bytes:
     request = builder.build(cls)
     header: bytes = request.build_request_header(correlation_id=CORRELATION_ID, client_id="aiokafka").encode()
     return header + bytes(request.encode())
@@ -89,7 +89,7 @@ def measure(rounds: int, seconds: float) -> Table:
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {}
     for name, builder in _requests().items():
         theirs, own = _sides(builder)
-        cases[f"write {name}"] = partial(_written, builder, theirs), partial(_written, builder, own)
+        cases[f"write {name}"] = partial(written, builder, theirs), partial(written, builder, own)
     for name, (builder, values) in _responses().items():
         theirs, own = _sides(builder)
         frame = CORRELATION_ID.to_bytes(4, "big") + theirs.RESPONSE_TYPE(*values).encode()

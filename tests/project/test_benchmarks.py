@@ -58,7 +58,7 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
 
 def test_frames_of_both_sides_are_the_same_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(frames.measure(1, 1e-6).rows) == 11
-    monkeypatch.setattr(frames, "_written", lambda builder, cls: cls.__mro__)
+    monkeypatch.setattr(frames, "written", lambda builder, cls: cls.__mro__)
     with pytest.raises(RuntimeError, match="write Produce, a batch of 1 KB: the adapter does something else"):
         frames.measure(1, 1e-6)
 

@@ -87,7 +87,8 @@ def flexible_versions() -> dict[int, range]:
         served = SERVED.get(builder.API_KEY, range(0))
         flexible = [one for one in served if kafka_messages.request(builder.API_KEY, one).FLEXIBLE]
         if flexible and not builder.ALLOW_UNKNOWN_API_VERSION:
-            found[builder.API_KEY] = range(flexible[0], served.stop)
+            after_theirs = builder._CLASSES[-1].API_VERSION + 1
+            found[builder.API_KEY] = range(max(flexible[0], after_theirs), served.stop)
     found[ApiKey.LEAVE_GROUP] = range(2, 3)  # later ones have several members
     assert all(builder._CLASSES[-1].API_VERSION not in found.get(builder.API_KEY, ()) for builder in BUILDERS)
     return found

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Producer
 
 from kipwire.connection import OAuthBearer
 from tests.support.command_line import Done
@@ -36,7 +34,7 @@ from tests.support.live.listeners import (
 )
 from tests.support.live.real_broker import ADDRESS
 from tests.support.recipes import recipes
-from tests.support.subjects.recipe_checks import Things, check
+from tests.support.subjects.recipe_checks import Things, check, transaction
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("broker")]
 
@@ -57,18 +55,6 @@ def metadata(done: Done) -> Any:
 
 
 # The recipes.
-
-
-@contextmanager
-def transaction(topic: str) -> Iterator[None]:
-    """Within it a transaction is open that has written to the first partition of a topic."""
-    producer = Producer({"bootstrap.servers": ADDRESS, "transactional.id": "recipes", "log_level": 0})
-    producer.init_transactions(60)
-    producer.begin_transaction()
-    producer.produce(topic, b"coffee", partition=0)
-    producer.flush(60)
-    yield
-    producer.abort_transaction(60)
 
 
 def settled(call: Call, *arguments: object) -> Any:
@@ -101,7 +87,7 @@ def test_the_recipes_do_what_they_say(call: Call, answer: Callable[..., Any]) ->
             answer(*to_group, "LeaveGroup", left, "--version", "2")
         things = Things(topic, group, members=1)
         if recipe.title == "Transactions":
-            with transaction(topic):
+            with transaction(ADDRESS, topic):
                 check(recipe, [answer(*command[1:]) for command in recipe.commands], things)
         else:
             check(recipe, [answer(*command[1:]) for command in recipe.commands], things)

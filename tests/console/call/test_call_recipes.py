@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from kafka_messages.enums import ApiKey
 from kipwire.console.apis import find_api
 from kipwire.testing import FakeBroker
 from tests.support.recipes import GROUP, TOPIC, Recipe, recipes
-from tests.support.subjects.recipe_checks import CHECKS, REGISTRY, Things, api_of, check
+from tests.support.subjects.recipe_checks import CHECKS, REGISTRY, Things, api_of, check, transaction
 
 JOIN = (
     '{"groupId": "billing", "sessionTimeoutMs": 30000, "rebalanceTimeoutMs": 30000, "protocolType": "consumer", '
@@ -40,7 +41,8 @@ def test_recipes_do_what_they_say_with_a_fake_broker(answer: Callable[..., Any])
                 member = answer(address, "JoinGroup", JOIN, "--version", "3")["memberId"]
             elif recipe.title.startswith("Reset"):
                 answer(address, "LeaveGroup", f'{{"groupId": "billing", "memberId": "{member}"}}', "--version", "2")
-            responses = [answer(*command[1:]) for command in recipe.commands]
+            with transaction(address, TOPIC) if recipe.title == "Transactions" else nullcontext():
+                responses = [answer(*command[1:]) for command in recipe.commands]
             check(recipe, responses, Things(TOPIC, GROUP, members=1))
             tried += 1
         assert tried >= 7

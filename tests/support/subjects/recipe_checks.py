@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from confluent_kafka import Producer
 
 import kafka_messages
 from kipwire.console.apis import apis
@@ -34,6 +37,18 @@ def api_of(command: Sequence[str]) -> str | None:
 def check(recipe: Recipe, responses: Sequence[Any], things: Things) -> None:
     """Check the responses to a recipe."""
     assert CHECKS[recipe.title](responses, things), f"{recipe.title}: {responses}"
+
+
+@contextmanager
+def transaction(address: str, topic: str) -> Iterator[None]:
+    """Keep a transaction open that has written to the first partition of a topic, and abort it at the end."""
+    producer = Producer({"bootstrap.servers": address, "transactional.id": "recipes", "log_level": 0})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, b"coffee", partition=0)
+    producer.flush(60)
+    yield
+    producer.abort_transaction(60)
 
 
 def _values(records: Sequence[Any]) -> list[str]:

@@ -127,8 +127,7 @@ def filter_messages(names: VersionedProjection[list[str]]) -> None:
 
 
 async def talk_over_a_connection(broker: aio.Connection, data: bytes) -> None:
-    newer = await broker.request(MetadataRequest(), version=9)
-    older: v9.MetadataResponse = newer  # type: ignore[assignment]
+    older: v9.MetadataResponse = await broker.request(MetadataRequest(), version=9)  # type: ignore[arg-type]
     await broker.request(MetadataResponse())  # type: ignore[arg-type]
     await broker.request(MetadataRequest)  # type: ignore[arg-type]
     (await broker.request(MetadataRequest())).leaders = 1  # type: ignore[attr-defined]
