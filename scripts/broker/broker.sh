@@ -106,6 +106,7 @@ share.coordinator.state.topic.num.partitions=2
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.consumer.assignment.interval.ms=0
 metadata.log.max.snapshot.interval.ms=10000
 metadata.log.segment.ms=4000
 ssl.keystore.type=PEM

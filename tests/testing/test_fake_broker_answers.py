@@ -276,14 +276,15 @@ def test_offsets_of_unknown_partitions_are_not_committed() -> None:
     assert {place: one.offset for place, one in made.groups[GROUP].offsets.committed.items()} == {(TOPIC, 1): 5}
 
 
-def test_a_member_of_a_group_that_does_not_exist_commits_nothing() -> None:
+@pytest.mark.parametrize(("version", "error"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
+def test_a_member_of_a_group_that_does_not_exist_commits_nothing(version: int, error: ErrorCode) -> None:
     made = node()
     values = {**examples(made)[ApiKey.OFFSET_COMMIT], "generation_id_or_member_epoch": 1, "member_id": "m"}
-    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, 9, values))) == [ErrorCode.ILLEGAL_GENERATION]
+    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, version, values))) == [error]
     partitions = [{"partition_index": index, "committed_offset": 5, "committed_metadata": None} for index in (1, 2)]
     values["topics"] = [{"name": TOPIC, "partitions": partitions}]
-    errors = [ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, 9, values))) == errors
+    errors = [error, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, version, values))) == errors
     assert made.groups == {}
 
 

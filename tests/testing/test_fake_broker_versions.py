@@ -67,6 +67,8 @@ def ready_for(api: ApiKey) -> tuple[Any, dict[str, Any]]:
         ApiKey.OFFSET_DELETE,
     ):
         ask_newest(made, ApiKey.OFFSET_COMMIT, examples(made)[ApiKey.OFFSET_COMMIT])
+    if api == ApiKey.CONSUMER_GROUP_DESCRIBE:
+        ask_newest(made, ApiKey.CONSUMER_GROUP_HEARTBEAT, examples(made)[ApiKey.CONSUMER_GROUP_HEARTBEAT])
     return made, values
 
 
@@ -112,7 +114,7 @@ def test_what_is_not_served_closes_the_connection_as_in_kafka(acks: int) -> None
     made.served[ApiKey.PRODUCE] = range(3, 8)
     values = {**examples(made)[ApiKey.PRODUCE], "acks": acks}
     asked = [request(ApiKey.PRODUCE, version, values) for version in (2, 9)]
-    for one in (*asked, request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, {"group_id": GROUP})):
+    for one in (*asked, request(ApiKey.STREAMS_GROUP_HEARTBEAT, 0, {"group_id": GROUP})):
         with pytest.raises(NoAnswer, match=f"does not serve {one.api_key} .* in version {one.api_version};"):
             ask(made, one)
     assert made.topics.named(TOPIC).partition(1).end_offset == 0

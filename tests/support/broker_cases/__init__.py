@@ -1,8 +1,8 @@
 """Requests out of the ordinary, of which Kafka and the fake broker are asked the same.
 
 * `talking`: sends them and keeps what is compared of the answers.
-* `topics`, `producing`, `fetching`, `groups`, `transactions`, `administration`, `ongoing`: the cases, as functions of a
-  `Talk`.
+* `topics`, `producing`, `fetching`, `groups`, `consumer_groups`, `group_migration`, `transactions`, `administration`,
+  `ongoing`: the cases, as functions of a `Talk`.
 * `recorded`: Kafka's answers, kept in `tests/data`, and the differences that are accepted.
 """
 
@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.broker_cases import administration, fetching, groups, ongoing, producing, topics, transactions
+from tests.support.broker_cases import (
+    administration,
+    consumer_groups,
+    fetching,
+    group_migration,
+    groups,
+    ongoing,
+    producing,
+    topics,
+    transactions,
+)
 from tests.support.broker_cases.talking import Talk
 
 PARTS = (
@@ -37,6 +47,14 @@ PARTS = (
     ongoing.second_protocol,
     ongoing.batched,
     ongoing.timeouts,
+    consumer_groups.wrong,
+    consumer_groups.alone,
+    consumer_groups.together,
+    consumer_groups.expressions,
+    consumer_groups.static,
+    group_migration.empty,
+    group_migration.up,
+    group_migration.down,
     topics.removed,
 )
 """All cases, in an order in which each finds what those before it have left."""

@@ -157,6 +157,15 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
         ApiKey.DESCRIBE_PRODUCERS: {"topics": [{**both, "partition_indexes": [0]}]},
         ApiKey.DESCRIBE_TRANSACTIONS: {"transactional_ids": [TRANSACTIONAL_ID]},
         ApiKey.LIST_TRANSACTIONS: {},
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: {
+            "group_id": GROUP,
+            "member_id": "m",
+            "member_epoch": 0,
+            "rebalance_timeout_ms": 1000,
+            "subscribed_topic_names": [TOPIC],
+            "topic_partitions": [],
+        },
+        ApiKey.CONSUMER_GROUP_DESCRIBE: {"group_ids": [GROUP]},
     }
 
 

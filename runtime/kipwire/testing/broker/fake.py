@@ -13,7 +13,7 @@ from kipwire.testing.broker import faults
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.node import Node, Settings
 from kipwire.testing.broker.server import Running, Server, start_thread
-from kipwire.testing.broker.state.groups import Group, GroupState, view_of
+from kipwire.testing.broker.state.groups import Group, GroupState
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 
@@ -259,10 +259,8 @@ class FakeBroker:
         """The state and the members of a group; one that nobody has joined is `Empty`."""
 
         def look() -> GroupState:
-            found = self._node.groups.get(name, Group(name))
-            if found.expire(self._node.now()):
-                self._node.changes.notify()
-            return view_of(found)
+            found = self._node.present_group(name)
+            return (Group(name) if found is None else found).view()
 
         return self._call(look)
 

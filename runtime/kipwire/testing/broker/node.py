@@ -14,7 +14,9 @@ from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state.configs import Configs
+from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.fetch_sessions import FetchSessions
+from kipwire.testing.broker.state.group_migration import downgraded, upgraded
 from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
@@ -23,6 +25,7 @@ from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
 
 T = TypeVar("T")
+AnyGroup = Group | ConsumerGroup
 
 
 class Changes:
@@ -80,7 +83,7 @@ class Node:
     host: str
     port: int = 0
     topics: Topics = field(default_factory=Topics)
-    groups: dict[str, Group] = field(default_factory=dict)
+    groups: dict[str, AnyGroup] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     changes: Changes = field(default_factory=Changes)
@@ -119,27 +122,61 @@ class Node:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         return self.topics.named(asked.topic if hasattr(asked, "topic") else asked.name)
 
-    def group(self, name: str) -> Group:
-        """The group of a name, which it becomes now if there was none."""
-        return self.groups.setdefault(name, Group(name))
+    def present_group(self, name: str) -> AnyGroup | None:
+        """The group of a name without members that have expired; of the classic protocol, if all that remain are."""
+        group = self.groups.get(name)
+        if group is not None and group.expire(self.now()):
+            self.changes.notify()
+        if isinstance(group, ConsumerGroup) and group.is_classic:
+            group = self.groups[name] = downgraded(group, self.now())
+        return group
 
-    def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> Group:
+    def group(self, name: str) -> AnyGroup:
+        """The group of a name, which it becomes now if there was none."""
+        return self.present_group(name) or self.groups.setdefault(name, Group(name))
+
+    def group_to_join(self, name: str) -> AnyGroup:
+        """The group that a member of the classic protocol joins; without members it is of that protocol."""
+        group = self.group(name)
+        if isinstance(group, ConsumerGroup) and not group.members:
+            group = self.groups[name] = Group(name, offsets=group.offsets)
+        return group
+
+    def consumer_group(self, name: str, *, creates: bool) -> ConsumerGroup:
+        """The group that a member of the consumer protocol is in; one of consumers becomes one of that protocol.
+
+        Args:
+            name: of the group.
+            creates: whether the member joins.
+
+        Raises:
+            Refused: there is none, or it is of another protocol and does not become one of this.
+        """
+        group = self.present_group(name)
+        if isinstance(group, ConsumerGroup):
+            return group
+        if not creates:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{name} is not a consumer group")
+        made = upgraded(Group(name) if group is None else group, self.topics)
+        self.groups[name] = made
+        return made
+
+    def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> AnyGroup:
         """The group of a name.
 
         Raises:
             Refused: there is none; the code is the given one.
         """
-        if name not in self.groups:
+        group = self.present_group(name)
+        if group is None:
             raise Refused(error)
-        return self.groups[name]
+        return group
 
-    def present_groups(self) -> list[Group]:
+    def present_groups(self) -> list[AnyGroup]:
         """All groups in the order of their names, without members that have expired."""
-        for group in self.groups.values():
-            group.expire(self.now())
-        return sorted(self.groups.values(), key=lambda group: group.name)
+        return [group for name in sorted(self.groups) if (group := self.present_group(name)) is not None]
 
-    async def decided(self, group: Group, ticket: Ticket[T]) -> T:
+    async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
         """What a member of a group waits for.
 
         Raises:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.node import AnyGroup, Node
+from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.offsets import Committed, TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 
 _LONGEST_METADATA = 4096
 """Characters: Kafka's default of `offset.metadata.max.bytes`."""
+_FIRST_OF_CONSUMER_GROUPS = 9
+"""The first version whose clients may be members of consumer groups."""
 
 
 def answer(node: Node, request: Request) -> Values:
     """Commit offsets."""
     body: Any = request.body
     try:
-        group = committing_group(node, body)
+        group = committing_group(node, request)
     except Refused as error:
         return committed_in(node, body, error)[1]
     offsets, values = committed_in(node, body)
@@ -28,19 +32,35 @@ def answer(node: Node, request: Request) -> Values:
     return values
 
 
-def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -> Group:
+def committing_group(node: Node, request: Request, *, is_transactional: bool = False) -> AnyGroup:
     """The group that a member, or a client that is not in a group, commits offsets of.
 
     Raises:
         Refused: it may not.
     """
+    body: Any = request.body
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
+    is_newer = request.api_version >= _FIRST_OF_CONSUMER_GROUPS
     if generation >= 0 and body.group_id not in node.groups:
-        raise Refused(ErrorCode.ILLEGAL_GENERATION)
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if is_newer else ErrorCode.ILLEGAL_GENERATION)
     group = node.group(body.group_id)  # also an empty one, of consumers that have no group
     group.expect_committer(member_id, instance_id, generation, node.now(), is_transactional=is_transactional)
+    if isinstance(group, ConsumerGroup):
+        if group.is_consumer(member_id) and not is_newer and not is_transactional:
+            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+        group.expect_owner(member_id, generation, _places(node, body))
     return group
+
+
+def _places(node: Node, body: Any) -> list[Place]:
+    """The partitions of a request, of topics that exist."""
+    found: list[Place] = []
+    for topic in body.topics:
+        with suppress(Refused):
+            topic_id = node.topic_of(topic).topic_id
+            found += [(topic_id, one.partition_index) for one in topic.partitions]
+    return found
 
 
 def committed_in(

@@ -8,6 +8,7 @@ from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID
@@ -24,7 +25,21 @@ def answer(node: Node, request: Request) -> Values:
         # Versions with one group know topics by name alone.
         found = _fetched(node, body, is_stable)
         return {"topics": [{"name": one["name"], "partitions": one["partitions"]} for one in found]}
-    return {"groups": [{"group_id": one.group_id, "topics": _fetched(node, one, is_stable)} for one in body.groups]}
+    return {"groups": [_group_fetched(node, one, is_stable) for one in body.groups]}
+
+
+def _group_fetched(node: Node, asked: Any, is_stable: bool) -> Values:
+    """The offsets of one group, if it is its member who asks, or one who does not say so."""
+    group, member_id = node.present_group(asked.group_id), getattr(asked, "member_id", None)
+    epoch = getattr(asked, "member_epoch", -1)
+    try:
+        if isinstance(group, ConsumerGroup) and (member_id is not None or epoch >= 0):
+            if member_id is None:
+                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka fails
+            group.expect_valid_epoch(member_id, epoch)
+    except Refused as error:
+        return {"group_id": asked.group_id, "error_code": error.error}
+    return {"group_id": asked.group_id, "topics": _fetched(node, asked, is_stable)}
 
 
 def _fetched(node: Node, asked: Any, is_stable: bool) -> list[Values]:

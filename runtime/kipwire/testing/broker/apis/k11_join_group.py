@@ -39,7 +39,7 @@ async def answer(node: Node, request: Request) -> Values:
         protocols={one.name: one.metadata for one in body.protocols},
         takes_id_first=request.api_version >= _FIRST_WITH_ID_FIRST,
     )
-    group = node.group(body.group_id)
+    group = node.group_to_join(body.group_id)
     try:
         joined = await node.decided(group, group.join(asked, node.now()))
     except MemberIdRequired as error:

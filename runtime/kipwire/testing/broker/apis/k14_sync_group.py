@@ -21,10 +21,15 @@ async def answer(node: Node, request: Request) -> Values:
     if has_protocol and (body.protocol_type is None or body.protocol_name is None):
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     group = node.known_group(body.group_id)
-    if has_protocol and (body.protocol_type, body.protocol_name) != (group.protocol_type, group.protocol):
+    protocol = group.protocol_of(body.member_id)
+    if has_protocol and (body.protocol_type, body.protocol_name) != (group.protocol_type, protocol):
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     instance_id = getattr(body, "group_instance_id", None)
     assignments = {one.member_id: one.assignment for one in body.assignments}
     ticket = group.sync(body.member_id, instance_id, body.generation_id, assignments, node.now())
     assignment = await node.decided(group, ticket)
-    return {"protocol_type": group.protocol_type, "protocol_name": group.protocol, "assignment": assignment}
+    return {
+        "protocol_type": group.protocol_type,
+        "protocol_name": group.protocol_of(body.member_id),
+        "assignment": assignment,
+    }

@@ -1,4 +1,4 @@
-"""DescribeGroups, versions 0 to 6: the state and the members of groups."""
+"""DescribeGroups, versions 0 to 6: the state and the members of groups of the classic protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST_WITH_NOT_FOUND = 6
 
 def answer(node: Node, request: Request) -> Values:
     """Describe groups."""
-    present = {group.name: group for group in node.present_groups()}
+    present = {group.name: group for group in node.present_groups() if isinstance(group, Group)}
 
     def describe(name: str) -> Values:
         if name in present:

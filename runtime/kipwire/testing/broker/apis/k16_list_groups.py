@@ -6,9 +6,8 @@ from typing import Any
 
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-
-_TYPE = "classic"
+from kipwire.testing.broker.node import AnyGroup, Node
+from kipwire.testing.broker.state.groups import Group
 
 
 def answer(node: Node, request: Request) -> Values:
@@ -21,9 +20,13 @@ def answer(node: Node, request: Request) -> Values:
             "group_id": group.name,
             "protocol_type": group.protocol_type,
             "group_state": group.state,
-            "group_type": _TYPE,
+            "group_type": _type(group),
         }
         for group in node.present_groups()
-        if (not states or group.state.lower() in states) and (not types or _TYPE in types)
+        if (not states or group.state.lower() in states) and (not types or _type(group) in types)
     ]
     return {"groups": groups}
+
+
+def _type(group: AnyGroup) -> str:
+    return "classic" if isinstance(group, Group) else "consumer"

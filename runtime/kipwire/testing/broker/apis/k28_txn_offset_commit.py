@@ -20,7 +20,7 @@ def answer(node: Node, request: Request) -> Values:
         if not body.group_id:
             raise Refused(ErrorCode.INVALID_GROUP_ID)
         node.verify_group(body.group_id, body.transactional_id, numbers_of(body), request.api_version)
-        group = committing_group(node, body, is_transactional=True)
+        group = committing_group(node, request, is_transactional=True)
     except Refused as error:
         return committed_in(node, body, error)[1]
     offsets, values = committed_in(node, body)

@@ -18,7 +18,6 @@ def answer(node: Node, request: Request) -> Values:
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID)
     group = node.known_group(body.group_id, ErrorCode.GROUP_ID_NOT_FOUND)
-    group.expire(node.now())
     if group.members and group.protocol_type != CONSUMER:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
     read = group.subscribed_topics()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
-from kafka_messages import REGISTRY
 from kafka_messages.enums import ErrorCode
-from kipwire.model.errors import DecodeError
+from kipwire.testing.broker.state.consumer_protocol import subscription_of
 from kipwire.testing.broker.state.offsets import Offsets
 from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
 
@@ -18,7 +17,6 @@ EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "Completin
 """States of a group, in Kafka's words."""
 CONSUMER = "consumer"
 """The protocol type of consumers."""
-_SUBSCRIPTION = "ConsumerProtocolSubscription"
 
 T = TypeVar("T")
 
@@ -98,6 +96,30 @@ class Member:
             if ticket is not None:
                 ticket.refusal = error
         self.joining = self.syncing = None
+
+
+class GroupMember(NamedTuple):
+    """A member of a group."""
+
+    member_id: str
+    client_id: str
+    instance_id: str | None
+    """Of a static member (KIP-345)."""
+
+
+class GroupState(NamedTuple):
+    """A group at one time."""
+
+    state: str
+    """In Kafka's words: `Empty`, `PreparingRebalance`, `CompletingRebalance` or `Stable`; in a group of the consumer
+    protocol `Empty`, `Assigning`, `Reconciling` or `Stable`."""
+    generation: int
+    """How often its members have been assigned partitions; the epoch of a group of the consumer protocol."""
+    protocol: str
+    """The assignor that they agreed on, such as `range`; empty while there is none."""
+    leader: str
+    """The id of the member that assigns; empty if the group does."""
+    members: tuple[GroupMember, ...]
 
 
 @dataclass(slots=True)
@@ -238,18 +260,34 @@ class Group:
         if not self.members:
             return set()
         try:
-            found = [self._subscription(one) for one in self.members.values()] if self.protocol else None
-        except DecodeError:
-            found = None
-        return None if found is None else {topic for topics in found for topic in topics}
+            found = [
+                subscription_of(one.asked.protocols[self.protocol]) for one in self.members.values() if self.protocol
+            ]
+        except Refused:
+            found = []
+        return {topic for one in found for topic in one.topics} if found else None
 
-    def _subscription(self, member: Member) -> list[str]:
-        """The topics of a consumer; a version that is not known yet begins as the newest that is."""
-        metadata = member.asked.protocols[self.protocol]
-        version = min(int.from_bytes(metadata[:2], "big"), REGISTRY.versions(_SUBSCRIPTION)[-1])
-        found: Any = REGISTRY.message(_SUBSCRIPTION, version).decode(metadata[2:])
-        topics: list[str] = found.topics
-        return topics
+    def view(self) -> GroupState:
+        """A copy of what tests see of the group."""
+        members = (
+            GroupMember(one.member_id, one.asked.client_id, one.asked.instance_id) for one in self.members.values()
+        )
+        return GroupState(self.state, self.generation, self.protocol, self.leader, tuple(members))
+
+    def protocol_of(self, member_id: str) -> str:
+        """The protocol that the members have agreed on, which is one for all of them."""
+        return self.protocol
+
+    def go_on(self, now: float, *, rebalances: bool) -> None:
+        """Take the members that another protocol has left here.
+
+        Args:
+            now: the time.
+            rebalances: whether they have to join again.
+        """
+        self.protocol, self.leader = self._voted(), next(iter(self.members))
+        if rebalances:
+            self._rebalance(now)
 
     @property
     def next_expiry(self) -> float:
@@ -391,32 +429,3 @@ class Group:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         member.seen = now
         return member
-
-
-class GroupMember(NamedTuple):
-    """A member of a group."""
-
-    member_id: str
-    client_id: str
-    instance_id: str | None
-    """Of a static member (KIP-345)."""
-
-
-class GroupState(NamedTuple):
-    """A group at one time."""
-
-    state: str
-    """In Kafka's words: `Empty`, `PreparingRebalance`, `CompletingRebalance` or `Stable`."""
-    generation: int
-    """How often its members have been assigned partitions."""
-    protocol: str
-    """The assignor that they agreed on, such as `range`; empty while there is none."""
-    leader: str
-    """The id of the member that assigns."""
-    members: tuple[GroupMember, ...]
-
-
-def view_of(group: Group) -> GroupState:
-    """A copy of what tests see of a group."""
-    members = (GroupMember(one.member_id, one.asked.client_id, one.asked.instance_id) for one in group.members.values())
-    return GroupState(group.state, group.generation, group.protocol, group.leader, tuple(members))

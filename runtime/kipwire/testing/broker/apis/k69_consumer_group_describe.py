@@ -1,0 +1,69 @@
+"""ConsumerGroupDescribe, versions 0 to 1: the state of consumer groups, their members and what these read."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
+from kipwire.testing.broker.state.consumer_members import ConsumerMember
+from kipwire.testing.broker.state.refusals import Refused
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Describe groups."""
+    present = {group.name: group for group in node.present_groups()}
+
+    def describe(name: str) -> Values:
+        if not name:
+            raise Refused(ErrorCode.INVALID_GROUP_ID)
+        group = present.get(name)
+        if not isinstance(group, ConsumerGroup):
+            reason = f"Group {name} not found." if group is None else f"Group {name} is not a consumer group."
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, reason)
+        return {
+            "group_state": group.state,
+            "group_epoch": group.epoch,
+            "assignment_epoch": group.assignment_epoch,
+            "assignor_name": group.assignor,
+            "members": [_member(group, one) for one in group.members.values()],
+        }
+
+    return answered(request.body, describe)
+
+
+def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
+    is_classic = member.classic is not None
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "rack_id": member.rack_id,
+        "member_epoch": member.epoch,
+        "client_id": member.client_id,
+        "client_host": f"/{member.client_host}",
+        "subscribed_topic_names": sorted(member.topics),
+        "subscribed_topic_regex": member.regex,
+        "assignment": _assignment(group, member.assigned.keys()),
+        "target_assignment": _assignment(group, group.targets.get(member.member_id, frozenset())),
+        "member_type": ConsumerGroupMemberType.CLASSIC if is_classic else ConsumerGroupMemberType.CONSUMER,
+    }
+
+
+def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
+    """Partitions of topics that still exist."""
+    topics = {topic.topic_id: topic for topic in group.existing.by_name.values()}
+    found = sorted({one for one, _ in places} & topics.keys())
+    return {
+        "topic_partitions": [
+            {
+                "topic_id": one,
+                "topic_name": topics[one].name,
+                "partitions": sorted(at for of, at in places if of == one),
+            }
+            for one in found
+        ]
+    }
