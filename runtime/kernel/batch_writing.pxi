@@ -12,6 +12,13 @@ cdef struct Head:
     int64_t producer_epoch
     int64_t base_sequence
     int64_t records_count
+    # Records have no offsets yet, so each gets its position.
+    bint by_position
+
+
+# The offset of a record that is not in a partition yet, as `kipwire.records.model.NO_OFFSET`.
+cdef enum:
+    NO_OFFSET = -1
 
 
 def write_batch(
@@ -103,11 +110,14 @@ cdef inline bint is_producer(const Head* head, bint is_transactional, bint is_co
 
 
 cdef bint scan_records(PyObject* records, Head* head) noexcept:
-    """Set what a head has by default. Whether they are records with offsets that ascend, and timestamps from -1 on."""
+    """Set what a head has by default. Whether they are records with timestamps from -1 on, and offsets that ascend.
+
+    Or all of them have no offset; some with and some without are an error.
+    """
     cdef PyObject* item
     cdef int64_t offset, timestamp, before = 0
     cdef Py_ssize_t i
-    head.base_offset, head.base_timestamp, head.max_timestamp = 0, -1, -1
+    head.base_offset, head.base_timestamp, head.max_timestamp, head.by_position = 0, -1, -1, False
     head.records_count = PyList_GET_SIZE(records)
     for i in range(head.records_count):
         item = PyList_GET_ITEM(records, i)
@@ -115,7 +125,15 @@ cdef bint scan_records(PyObject* records, Head* head) noexcept:
             return False
         if not number_in(item, record_slots.timestamp, &timestamp) or timestamp < -1:
             return False
-        if not number_in(item, record_slots.offset, &offset) or (i and offset <= before):
+        if not number_in(item, record_slots.offset, &offset):
+            return False
+        if i == 0:
+            head.by_position = offset == NO_OFFSET
+        if head.by_position:
+            if offset != NO_OFFSET:
+                return False
+            offset = i
+        elif i and offset <= before:
             return False
         if i == 0:
             head.base_offset, head.base_timestamp = offset, timestamp
@@ -131,6 +149,8 @@ cdef bint spans_records(PyObject* records, bint has_base, PyObject* last_offset_
     if head.records_count == 0:
         if not has_base:
             return False
+    elif head.by_position:
+        end = head.last_offset_delta
     else:
         if not number_in(PyList_GET_ITEM(records, 0), record_slots.offset, &first):
             return False
@@ -173,9 +193,12 @@ cdef write_whole(list records, compression, const Head* head):
 
 
 cdef bint write_list(PyObject* records, const Head* head, Output* out) noexcept:
+    cdef int64_t base = head.base_offset
     cdef Py_ssize_t i
     for i in range(PyList_GET_SIZE(records)):
-        if not write_record(PyList_GET_ITEM(records, i), head.base_offset, head.base_timestamp, out):
+        if head.by_position:
+            base = NO_OFFSET - i  # from which the offset that they all have is as far as the position
+        if not write_record(PyList_GET_ITEM(records, i), base, head.base_timestamp, out):
             return False
     return True
 

@@ -12,17 +12,20 @@ from kipwire.model.errors import (
     KipwireError,
     LeftOverError,
     LevelError,
-    Malformed,
     MissingExtraError,
     PackageError,
     UnknownApiKeyError,
     UnknownVersionError,
     UnsupportedVersionError,
 )
-from kipwire.model.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Struct, slots_of
+from kipwire.model.errors import Malformed as Malformed
+from kipwire.model.structs import DEFAULT as DEFAULT
+from kipwire.model.structs import Field, FlexibleStruct, Struct
+from kipwire.model.structs import LazyStruct as LazyStruct
+from kipwire.model.structs import slots_of as slots_of
 
+# What is imported under its own name is for generated code alone: it is no part of the public names.
 __all__ = [
-    "DEFAULT",
     "KAFKA_VERSION",
     "AnsweredBy",
     "ConversionError",
@@ -34,11 +37,9 @@ __all__ = [
     "FrameError",
     "JsonError",
     "KipwireError",
-    "LazyStruct",
     "LeftOverError",
     "LevelError",
     "Loss",
-    "Malformed",
     "Message",
     "MissingExtraError",
     "PackageError",
@@ -51,7 +52,6 @@ __all__ = [
     "build",
     "convert",
     "native",
-    "slots_of",
 ]
 
 __version__ = "0.1.0"
@@ -64,15 +64,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.message.conversion import Loss, asdict, build, convert
     from kipwire.message.frames import AnsweredBy
+else:  # type checkers take a module with `__getattr__` to have every name
 
-
-def __getattr__(name: str) -> object:
-    if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
-        return globals().setdefault(name, getattr(message.conversion, name))
-    if name == "AnsweredBy":
-        return message.frames.AnsweredBy
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
+            return globals().setdefault(name, getattr(message.conversion, name))
+        if name == "AnsweredBy":
+            return message.frames.AnsweredBy
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # also what is imported when it is asked for
+    return [*__all__]

@@ -74,6 +74,41 @@ def test_batches_are_read_as_they_were_written(
     assert batch.records == records
 
 
+@given(records=records(at_least=1), codec=CODECS, base=st.none() | st.integers(0, 2**40), has_gap=st.booleans())
+def test_records_to_produce_get_their_positions_as_offsets(
+    records: list[Record], codec: Any, base: int | None, has_gap: bool
+) -> None:
+    placed = [
+        Record(offset=offset, timestamp=one.timestamp, key=one.key, value=one.value, headers=one.headers)
+        for offset, one in enumerate(records, base or 0)
+    ]
+    unplaced = [Record(timestamp=one.timestamp, key=one.key, value=one.value, headers=one.headers) for one in records]
+    more: dict[str, Any] = {"base_offset": base, "last_offset_delta": len(records) + 3 if has_gap else None}
+    for _ in range(2):  # writing them changes nothing
+        assert write_batch(unplaced, compression=codec, **more) == write_batch(placed, compression=codec, **more)
+
+
+@given(records=records(headers=False, at_least=1), codec=CODECS.filter(lambda codec: codec != "zstd"))
+def test_records_to_produce_get_their_positions_in_message_sets(records: list[Record], codec: Any) -> None:
+    for offset, one in enumerate(records):
+        one.offset = offset
+    placed = write_message_set(records, magic=1, compression=codec)
+    for one in records:
+        one.offset = -1
+    assert write_message_set(records, magic=1, compression=codec) == placed
+
+
+def test_records_to_produce_have_the_time_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: 1_700_000_000_123_999_999)
+    (batch,) = read_batches(write_batch([Record(value=b"a"), Record(value=b"b", timestamp=5), Record(value=b"c")]))
+    assert [(one.offset, one.timestamp) for one in batch.records] == [
+        (0, 1_700_000_000_123),
+        (1, 5),
+        (2, 1_700_000_000_123),
+    ]
+    assert Record(offset=0).timestamp == -1  # such as a record that is made to be compared with one that was read
+
+
 @given(records=records(at_least=1), codec=CODECS, time=TIMESTAMPS, horizon=TIMESTAMPS)
 def test_broker_times_hold_for_all_records(records: list[Record], codec: Any, time: int, horizon: int) -> None:
     written = write_batch(

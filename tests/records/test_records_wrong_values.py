@@ -30,6 +30,30 @@ WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
     "offsets descend": (lambda: write_batch(RECORDS[::-1]), "records[1].offset", "18 is not above 19"),
     "offset twice": (lambda: write_batch([OLD[0], OLD[0]]), "records[1].offset", "5 is not above 5"),
+    "an offset after none": (
+        lambda: write_batch([Record(value=b""), OLD[0]]), "records[1].offset",
+        "5 follows -1; give each record an offset, or none of them",
+    ),
+    "no offset after one": (
+        lambda: write_batch([OLD[0], Record(value=b"")]), "records[1].offset", "-1 follows 5; give each record"
+    ),
+    "no offset after one in magic 1": (
+        lambda: write_message_set([OLD[0], Record(value=b"")], magic=1), "records[1].offset", "-1 follows 5; give each"
+    ),
+    **{
+        f"{name} of another type": (
+            lambda name=name: write_batch(RECORDS, **{name: "5"}), name, "must be an int, not str"  # type: ignore[arg-type,misc]
+        )
+        for name in ("base_offset", "last_offset_delta", "base_timestamp", "delete_horizon")
+    },
+    "headers that are a number": (
+        lambda: write_batch([Record(value=b"", headers=5)]), "records[0].headers",  # type: ignore[arg-type]
+        "must be pairs of a key and a value, not int",
+    ),
+    "headers that are a text": (
+        lambda: write_batch([Record(value=b"", headers="ab")]), "records[0].headers",  # type: ignore[arg-type]
+        "must be pairs of a key and a value, not str",
+    ),
     "base offset after a record": (lambda: write_batch(OLD, base_offset=6), "base_offset", "6 is after the first"),
     "batch ends before a record": (
         lambda: write_batch(OLD, last_offset_delta=3), "last_offset_delta", "3 is before the last record: 4"

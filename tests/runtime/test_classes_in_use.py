@@ -11,6 +11,7 @@ import subprocess
 import sys
 import typing
 import uuid
+from types import ModuleType
 
 import pytest
 
@@ -242,6 +243,32 @@ def test_the_registry_knows_every_message() -> None:
 def test_what_the_registry_does_not_have_is_said_plainly(ask: object, answer: str) -> None:
     with pytest.raises(kipwire.UnsupportedVersionError, match=answer.replace("(", r"\(")):
         ask()  # type: ignore[operator]
+
+
+def test_a_message_without_a_version_says_how_to_import_one() -> None:
+    with pytest.raises(ImportError) as caught:
+        from kafka_messages import MetadataRequest  # type: ignore[attr-defined] # noqa: F401
+    assert str(caught.value).endswith(": from kafka_messages.metadata_request.v13 import MetadataRequest")
+    with pytest.raises(
+        ImportError, match=r"RequestHeader has a class for each version; .*header.v2 import RequestHead"
+    ):
+        from kafka_messages import RequestHeader  # type: ignore[attr-defined] # noqa: F401
+    with pytest.raises(ImportError, match="cannot import name 'MetadataReqest'"):
+        from kafka_messages import MetadataReqest  # type: ignore[attr-defined] # noqa: F401
+    with pytest.raises(AttributeError, match="no attribute 'MetadataReqest'; did you mean MetadataRequest"):
+        kafka_messages.MetadataReqest  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(kafka_messages, "__wrapped__")
+
+
+@pytest.mark.parametrize("module", [kipwire, kafka_messages], ids=lambda module: module.__name__)
+def test_what_is_offered_is_the_public_names_alone(module: ModuleType) -> None:
+    assert sorted(dir(module)) == sorted(module.__all__)
+    assert not [name for name in module.__all__ if not hasattr(module, name)]
+    assert not {"Entry", "LazyStruct", "DEFAULT", "slots_of", "annotations", "TYPE_CHECKING"} & {*dir(module)}
+
+
+def test_a_registry_says_whose_it_is() -> None:
+    assert repr(kafka_messages.REGISTRY) == f"<Registry of kafka_messages: {len(kafka_messages.names())} messages>"
 
 
 @pytest.mark.parametrize(

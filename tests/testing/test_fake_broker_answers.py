@@ -10,7 +10,9 @@ import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import answer
+from kipwire.testing.broker.state.fetch_sessions import MOST_SESSIONS
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,
@@ -80,11 +82,53 @@ def test_a_fetch_waits_until_there_are_enough_bytes() -> None:
     assert fetched(asyncio.run(run())) == [[b"new", b"new"]]
 
 
-def test_fetch_sessions_are_not_begun_and_not_known() -> None:
+def test_a_fetch_session_answers_with_what_has_changed() -> None:
     made = node()
-    assert fetch(made, session_id=0, session_epoch=0).session_id == 0
-    found = fetch(made, session_id=5, session_epoch=1)
-    assert (found.error_code, found.responses) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, [])
+    begun = fetch(made, {"fetch_offset": 3}, {"partition": 1}, session_epoch=0)
+    assert begun.session_id > 0 and fetched(begun) == [[], []]
+    no_change = fetch(made, session_id=begun.session_id, session_epoch=1, topics=[])
+    assert (no_change.error_code, no_change.session_id, no_change.responses) == (0, begun.session_id, [])
+    produce(made, batch(b"new"), partition=1)
+    changed = fetch(made, session_id=begun.session_id, session_epoch=2, topics=[])
+    assert fetched(changed) == [[b"new"]]
+    stale = fetch(made, session_id=begun.session_id, session_epoch=2, topics=[])
+    assert (stale.error_code, stale.responses) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, [])
+    unknown = fetch(made, session_id=begun.session_id + 1, session_epoch=3)
+    assert (unknown.error_code, unknown.responses) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, [])
+    ended = fetch(made, session_id=begun.session_id, session_epoch=-1)
+    assert (ended.session_id, len(made.fetch_sessions)) == (0, 0)
+
+
+def test_a_fetch_session_waits_for_all_its_partitions() -> None:
+    made = node()
+    session_id = fetch(made, {"fetch_offset": 3}, {"partition": 1}, session_epoch=0).session_id
+    values = {"max_wait_ms": 600_000, "min_bytes": 1, "max_bytes": 10_000, "session_id": session_id, "session_epoch": 1}
+    data = {"index": 1, "records": batch(b"new")}
+    appending = {"acks": -1, "timeout_ms": 1, "topic_data": [{"name": TOPIC, "partition_data": [data]}]}
+
+    async def run() -> Any:
+        waiting = asyncio.ensure_future(answer(made, request(ApiKey.FETCH, 12, values), None))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        await answer(made, request(ApiKey.PRODUCE, 12, appending), None)
+        return await asyncio.wait_for(waiting, 10)
+
+    assert fetched(asyncio.run(run())) == [[b"new"]]
+
+
+def test_fetch_sessions_are_bounded_and_those_not_used_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = node()
+    monkeypatch.setattr(Node, "now", staticmethod(lambda: 0.0))
+    first, *_ = [fetch(made, session_epoch=0).session_id for _ in range(MOST_SESSIONS)]
+    monkeypatch.setattr(Node, "now", staticmethod(lambda: 100.0))
+    assert fetch(made, session_epoch=0).session_id == 0  # the others were used not long ago
+    assert fetch(made, session_id=first, session_epoch=1).error_code == 0
+    monkeypatch.setattr(Node, "now", staticmethod(lambda: 200.0))
+    assert fetch(made, session_epoch=0).session_id > 0
+    assert len(made.fetch_sessions) == MOST_SESSIONS
+    assert fetch(made, session_id=first, session_epoch=2).error_code == 0  # used since
+    second = fetch(made, session_id=first + 1, session_epoch=1)
+    assert second.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_topics_are_found_by_id_and_unknown_ids_are_refused() -> None:

@@ -48,7 +48,7 @@ def joined(ticket: Ticket[Joined]) -> Joined:
     return found
 
 
-def error_of(action: Callable[[], object]) -> ErrorCode:
+def error_of(action: Callable[[], object]) -> int:
     with pytest.raises(Refused) as caught:
         action()
     return caught.value.error

@@ -13,7 +13,7 @@ from tests.support.subjects.fake_broker_requests import batch
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
-def refused(log: Log, data: bytes) -> ErrorCode:
+def refused(log: Log, data: bytes) -> int:
     with pytest.raises(Refused) as caught:
         log.append(data)
     return caught.value.error

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.records import control_record, read_batches
+from kipwire.records.producer_sequence import HIGHEST_EPOCH
+from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.node import Node
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
@@ -24,6 +29,8 @@ from tests.support.subjects.fake_broker_requests import (
 )
 
 READ_COMMITTED = 1
+BEFORE_EPOCHS = {ApiKey.ADD_PARTITIONS_TO_TXN: 3, ApiKey.TXN_OFFSET_COMMIT: 4, ApiKey.END_TXN: 4}
+"""The last versions of the protocol before KIP-890's second part."""
 
 
 class Producer:
@@ -31,7 +38,8 @@ class Producer:
 
     def __init__(self, to: Node) -> None:
         self.to = to
-        begun = ask_newest(to, ApiKey.INIT_PRODUCER_ID, examples(to)[ApiKey.INIT_PRODUCER_ID])
+        values = examples(to)[ApiKey.INIT_PRODUCER_ID]
+        begun = ask_newest(to, ApiKey.INIT_PRODUCER_ID, {**values, "transaction_timeout_ms": 10_000})
         self.names = {
             "transactional_id": TRANSACTIONAL_ID,
             "producer_id": begun.producer_id,
@@ -41,12 +49,13 @@ class Producer:
 
     def ask(self, api: ApiKey, **values: Any) -> list[int]:
         """The error codes of a response."""
-        return error_codes(ask_newest(self.to, api, {**self.names, **values}))
+        version = BEFORE_EPOCHS.get(api, SERVED[api][-1])
+        return error_codes(ask(self.to, request(api, version, {**self.names, **values})))
 
     def add(self, *partitions: int) -> list[int]:
         values = {f"v3_and_below_{name}": value for name, value in self.names.items()}
         values["v3_and_below_topics"] = [{"name": TOPIC, "partitions": list(partitions)}]
-        return error_codes(ask_newest(self.to, ApiKey.ADD_PARTITIONS_TO_TXN, values))
+        return self.ask(ApiKey.ADD_PARTITIONS_TO_TXN, **values)
 
     def send(self, value: bytes) -> None:
         assert self.produced(self.batch(value, self.sequence)) == 0
@@ -139,3 +148,59 @@ def test_partitions_that_do_not_exist_are_not_made_part_of_a_transaction() -> No
     producer = Producer(node())
     assert producer.add(0, 7) == [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert producer.ask(ApiKey.END_TXN, committed=True) == [ErrorCode.INVALID_TXN_STATE]
+
+
+def test_a_producer_gets_its_next_epoch_at_each_end() -> None:
+    made = node()
+    producer = Producer(made)
+    log = made.topics.named(TOPIC).partition(0)
+    for number, is_commit in enumerate((True, False, True)):
+        assert producer.produced(producer.batch(b"%d" % number, 0), 12) == 0  # which adds the partition
+        ended = request(ApiKey.END_TXN, 5, {**producer.names, "committed": is_commit})
+        first, again = ask(made, ended), ask(made, ended)  # asked again, since the answer was lost
+        assert (first.error_code, first.producer_epoch) == (again.error_code, again.producer_epoch) == (0, number + 1)
+        assert log.stored[-1].batch.producer_epoch == number + 1
+        producer.names["producer_epoch"] = first.producer_epoch
+    assert [record.value for record in log.records(is_committed=True)][3:] == [b"0", b"2"]
+
+
+def test_a_producer_whose_epochs_are_used_up_gets_another_id_at_the_end() -> None:
+    made = node()
+    producer = Producer(made)
+    transaction = made.producers.transactions[TRANSACTIONAL_ID]
+    transaction.epoch = producer.names["producer_epoch"] = HIGHEST_EPOCH - 1
+    assert producer.produced(producer.batch(b"last", 0), 12) == 0
+    ended = request(ApiKey.END_TXN, 5, {**producer.names, "committed": True})
+    first, again = ask(made, ended), ask(made, ended)
+    assert (first.producer_id, first.producer_epoch) == (again.producer_id, again.producer_epoch)
+    assert first.producer_id != producer.names["producer_id"] and first.producer_epoch == 0
+    assert made.topics.named(TOPIC).partition(0).stored[-1].batch.producer_epoch == HIGHEST_EPOCH
+
+
+def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = node()
+    producer = Producer(made)
+    producer.add(0)
+    producer.send(b"open")
+    log = made.topics.named(TOPIC).partition(0)
+    late = made.now() + 10.0
+    monkeypatch.setattr(Node, "now", staticmethod(lambda: late - 1))
+    made.expire_transactions()
+    assert log.last_stable_offset == 3 and made.next_expiry <= late
+    monkeypatch.setattr(Node, "now", staticmethod(lambda: late + 1))
+    assert fetched(fetch(made, {"fetch_offset": 3}, isolation_level=READ_COMMITTED)) == [[b"open", b"\0\0\0\0\0\0"]]
+    assert log.last_stable_offset == log.end_offset == 5 and made.next_expiry == math.inf
+    assert producer.ask(ApiKey.END_TXN, committed=True) == [ErrorCode.PRODUCER_FENCED]
+    assert producer.produced(producer.batch(b"late", 1)) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert [record.value for record in log.records(is_committed=True)][3:] == []
+
+
+def test_a_reader_that_waits_is_woken_when_a_transaction_is_aborted() -> None:
+    made = node()
+    begun = ask_newest(made, ApiKey.INIT_PRODUCER_ID, examples(made)[ApiKey.INIT_PRODUCER_ID])
+    producer = Producer(made)
+    made.producers.transactions[TRANSACTIONAL_ID].timeout = 50
+    assert begun.error_code == 0 and producer.add(0) == [0]
+    producer.send(b"open")
+    found = fetch(made, {"fetch_offset": 3}, isolation_level=READ_COMMITTED, max_wait_ms=600_000)
+    assert fetched(found) == [[b"open", b"\0\0\0\0\0\0"]]

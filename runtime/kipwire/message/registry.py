@@ -8,11 +8,11 @@ from kipwire import message
 from kipwire.message.messages import content_of
 from kipwire.model.api_keys import is_api_versions_response
 from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
-from kipwire.tools.text import did_you_mean
+from kipwire.tools.text import counted, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar, overload
+    from typing import Any, NoReturn, TypeVar, overload
 
     from kipwire.message.conversion import Loss
     from kipwire.message.frames import AnsweredBy, Frame, FrameAndRest, RequestHeader, ResponseHeader
@@ -105,6 +105,25 @@ class Registry:
     def names(self) -> tuple[str, ...]:
         """The names of all messages, retired ones among them, in alphabetical order."""
         return tuple(self._by_name)
+
+    def missing(self, name: str) -> NoReturn:
+        """Raise the error about an attribute that the package does not have: the `__getattr__` of its module.
+
+        Raises:
+            ImportError: it is the name of a message, which has one class for each version.
+            AttributeError: it is another name.
+        """
+        if name not in self._by_name:
+            hint = did_you_mean(name, self._by_name) if name[:1].isupper() else ""
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}{hint}")
+        entry = self._by_name[name]
+        if not entry.versions:
+            raise ImportError(f"{name} is retired: {self.package} has no version of it", name=self.package)
+        newest = f"from {self.package}.{entry.module}.v{entry.highest} import {name}"
+        raise ImportError(f"{name} has a class for each version; import the one you need: {newest}", name=self.package)
+
+    def __repr__(self) -> str:
+        return f"<Registry of {self.package}: {counted(len(self._by_name), 'message')}>"
 
     def entry(self, name: str) -> Entry:
         """What is known of a message before its class is imported.

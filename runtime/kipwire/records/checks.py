@@ -11,7 +11,7 @@ from kipwire.codec.checksums import crc32, crc32c
 from kipwire.message.messages import Message
 from kipwire.model.errors import DecodeError, EncodeError, shown
 from kipwire.records.heads import NO_TIMESTAMP
-from kipwire.records.model import Record
+from kipwire.records.model import NO_OFFSET, Record
 
 M = TypeVar("M", bound=Message)
 
@@ -98,14 +98,35 @@ def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str
         raise EncodeError("RecordBatch", magic, argument, reason)
 
 
-def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
-    """The records as a list, if they are in the order of their offsets.
+def expect_numbers(**numbers: object) -> None:
+    """Check that arguments are ints, or None.
 
     Raises:
-        EncodeError: they are not, or one is not a record or has a number of another type.
+        EncodeError: one is something else; it has the name of the argument.
+    """
+    for name, number in numbers.items():
+        if number is not None and not isinstance(number, int):
+            raise EncodeError("RecordBatch", 2, name, f"must be an int, not {_type(number)}")
+
+
+def ordered_records(records: Iterable[Record], magic: int, base_offset: int | None = None) -> list[Record]:
+    """Return the records as a list, in the order of their offsets.
+
+    Records that have no offset yet get their position, counted from the base offset: these are copies, so that the same
+    records can be written again.
+
+    Args:
+        records: all with an offset, or all without one.
+        magic: of the format that they are written in.
+        base_offset: of the batch; 0 by default.
+
+    Raises:
+        EncodeError: the offsets do not ascend, only some records have one, or one is not a record or has a number of
+            another type.
     """
     records = list(records)
-    if native.kernel is not None and native.kernel.are_in_order(records):
+    is_checked = native.kernel is not None and native.kernel.are_in_order(records)
+    if is_checked and not (records and records[0].offset == NO_OFFSET):
         return records
     for index, record in enumerate(records):
         if not isinstance(record, Record):
@@ -114,11 +135,23 @@ def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
             name = "timestamp" if isinstance(record.offset, int) else "offset"
             reason = f"must be an int, not {_type(getattr(record, name))}"
             raise EncodeError("RecordBatch", magic, f"records[{index}].{name}", reason)
+    if all(record.offset == NO_OFFSET for record in records):
+        return [_placed(record, offset) for offset, record in enumerate(records, base_offset or 0)]
     for index, (one, following) in enumerate(pairwise(records), 1):
+        if following.offset == NO_OFFSET or one.offset == NO_OFFSET:
+            reason = f"{following.offset} follows {one.offset}; give each record an offset, or none of them"
+            raise EncodeError("RecordBatch", magic, f"records[{index}].offset", reason)
         if following.offset <= one.offset:
             reason = f"{following.offset} is not above {one.offset}; offsets must ascend"
             raise EncodeError("RecordBatch", magic, f"records[{index}].offset", reason)
     return records
+
+
+def _placed(record: Record, offset: int) -> Record:
+    """Return a copy of the record that has an offset."""
+    copied = Record(offset=offset, timestamp=record.timestamp, key=record.key, value=record.value)
+    copied.headers = record.headers
+    return copied
 
 
 def no_such_timestamp(records: Iterable[Record], magic: int) -> EncodeError:

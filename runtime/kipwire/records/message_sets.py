@@ -233,7 +233,8 @@ def write_message_set(
     """A message set, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
 
     Args:
-        records: in the order of their offsets, without headers; of magic 0 without timestamps, too.
+        records: in the order of their offsets, or all without one, which are numbered from 0; without headers, and of
+            magic 0 without timestamps, too.
         magic: the message format.
         compression: the codec; with one, the set is a single entry that all messages are compressed into.
         timestamp_type: "CreateTime" or "LogAppendTime"; magic 0 has none and ignores it.

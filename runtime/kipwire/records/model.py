@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from kipwire.model.lazy import filled
 from kipwire.records.compression import Compression
+from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 Header = tuple[str, bytes | None]
@@ -72,8 +74,16 @@ def bytes_of_key(key: str) -> bytes:
     return key.raw if isinstance(key, RawHeaderKey) else str.encode(key)
 
 
+NO_OFFSET = -1
+"""The offset of a record that is not in a partition yet."""
+
+
 class Record:
-    """One record, with its own offset and timestamp."""
+    """One record, with its own offset and timestamp.
+
+    `Record(value=b"x")` is a record to produce: its offset is its position in the batch that it is written into, and
+    its timestamp the present time.
+    """
 
     __slots__ = ("headers", "key", "offset", "timestamp", "value")
     __hash__ = None  # type: ignore[assignment]
@@ -81,20 +91,30 @@ class Record:
     def __init__(
         self,
         *,
-        offset: int,
-        timestamp: int = -1,
+        offset: int = NO_OFFSET,
+        timestamp: int | None = None,
         key: bytes | None = None,
         value: bytes | None = None,
         headers: Iterable[Header] | Mapping[str, bytes | None] = (),
     ) -> None:
+        """Take what is given; a wrong value is an `EncodeError` when the record is written.
+
+        Args:
+            offset: its position in the partition; by default none yet.
+            timestamp: milliseconds since 1970; by default the present time, but -1 for a record that has an offset.
+            key: bytes, or None.
+            value: bytes, or None, which deletes the key in a compacted topic.
+            headers: pairs of key and value, or a mapping.
+        """
         self.offset = offset
-        """Its position in the partition."""
+        """Its position in the partition; -1 if it is not in one yet."""
+        if timestamp is None:
+            timestamp = time.time_ns() // 1_000_000 if offset == NO_OFFSET else NO_TIMESTAMP
         self.timestamp = timestamp
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
-        pairs: Iterable[Any] = headers.items() if isinstance(headers, Mapping) else headers
-        self.headers: list[Header] = list(pairs)
+        self.headers: list[Header] = _listed(headers)
         """Keys and values, in the order of the sender; a key may be there more than once.
 
         A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.
@@ -110,6 +130,13 @@ class Record:
             f"Record(offset={self.offset}, timestamp={self.timestamp}, key={self.key!r}, value={self.value!r}, "
             f"headers={self.headers!r})"
         )
+
+
+def _listed(headers: Any) -> Any:
+    """Return headers as a list; leave anything else as it is, since writing refuses it with its place."""
+    if isinstance(headers, str | bytes) or not isinstance(headers, Iterable):
+        return headers
+    return list(headers.items() if isinstance(headers, Mapping) else headers)
 
 
 class RecordBatch:

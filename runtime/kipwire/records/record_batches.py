@@ -16,6 +16,7 @@ from kipwire.records.checks import (
     Limits,
     Location,
     error_at,
+    expect_numbers,
     expect_one_of,
     expect_producer,
     no_such_timestamp,
@@ -174,9 +175,10 @@ def write_batch(
     """A record batch of magic 2, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
 
     Args:
-        records: in the order of their offsets; a batch without any, as compaction leaves it, needs a `base_offset`.
+        records: in the order of their offsets, or all without one; a batch without any, as compaction leaves it,
+            needs a `base_offset`.
         compression: the codec.
-        base_offset: by default the first record's offset.
+        base_offset: by default the first record's offset; 0 where records have none, which then count from it.
         last_offset_delta: where the batch ends, from `base_offset` on; by default at the last record.
         base_timestamp: by default the first record's timestamp, in milliseconds since 1970.
         max_timestamp: by default the highest of the records; with "LogAppendTime" the time of the append.
@@ -199,7 +201,13 @@ def write_batch(
     expect_producer(
         producer_id, producer_epoch, base_sequence, is_transactional=is_transactional, is_control=is_control
     )
-    records = ordered_records(records, 2)
+    expect_numbers(
+        base_offset=base_offset,
+        last_offset_delta=last_offset_delta,
+        base_timestamp=base_timestamp,
+        delete_horizon=delete_horizon,
+    )
+    records = ordered_records(records, 2, base_offset)
     timestamps = sorted(map(_timestamp, records))  # mostly so already; then faster than the lowest and the highest
     if timestamps and timestamps[0] < NO_TIMESTAMP:
         raise no_such_timestamp(records, 2)

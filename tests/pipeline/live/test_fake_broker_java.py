@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -24,9 +26,9 @@ def broker() -> Iterator[FakeBroker]:
         yield broker
 
 
-def tool(broker: FakeBroker, name: str, *arguments: str, given: str = "") -> str:
+def tool(broker: FakeBroker, name: str, *arguments: str, given: str = "", package: str = TOOLS) -> str:
     """What a tool of Kafka prints."""
-    command = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool", f"{TOOLS}.{name}"]
+    command = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool", f"{package}.{name}"]
     command += ["--bootstrap-server", broker.bootstrap_servers, *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -87,3 +89,36 @@ def test_topics_are_created_described_changed_and_deleted(broker: FakeBroker) ->
     assert broker.topics() == {TOPIC: 3, "made": 4}
     tool(broker, "TopicCommand", "--delete", "--topic", "made")
     assert broker.topics() == {TOPIC: 3}
+
+
+def test_a_transactional_producer_gets_its_next_epoch_at_each_end(broker: FakeBroker) -> None:
+    how = ("--topic", TOPIC, "--record-size", "20", "--throughput", "200", "--num-records", "200")
+    tool(broker, "ProducerPerformance", *how, "--transactional-id", "payments", "--transaction-duration-ms", "100")
+    batches = [batch for partition in range(3) for batch in broker.batches(TOPIC, partition)]
+    assert len({batch.producer_epoch for batch in batches if not batch.is_control}) >= 3
+    assert sum(len(broker.records(TOPIC, partition, committed=True)) for partition in range(3)) == 200
+    assert broker.requests(ApiKey.ADD_PARTITIONS_TO_TXN) == []  # producing adds them (KIP-890)
+    assert {one.api_version for one in broker.requests(ApiKey.END_TXN)} == {5}
+    listed = tool(broker, "TransactionsCommand", "list")
+    assert "payments" in listed and "CompleteCommit" in listed
+    assert "ProducerEpoch" in tool(
+        broker, "TransactionsCommand", "describe-producers", "--topic", TOPIC, "--partition", "0"
+    )
+    assert "CompleteCommit" in tool(broker, "TransactionsCommand", "describe", "--transactional-id", "payments")
+
+
+def test_administrators_get_what_they_ask_for(broker: FakeBroker, tmp_path: Path) -> None:
+    for number in range(5):
+        broker.append(TOPIC, b"%d" % number)
+    places = tmp_path / "offsets.json"
+    places.write_text(json.dumps({"version": 1, "partitions": [{"topic": TOPIC, "partition": 0, "offset": 3}]}))
+    assert "low_watermark: 3" in tool(broker, "DeleteRecordsCommand", "--offset-json-file", str(places))
+    assert [record.value for record in broker.records(TOPIC)] == [b"3", b"4"]
+    assert f'"partition":"{TOPIC}-0"' in tool(broker, "LogDirsCommand", "--describe", "--topic-list", TOPIC)
+    assert consume(broker, 2, "--group", "g") == ["3", "4"]
+    how = ("--delete-offsets", "--group", "g", "--topic", TOPIC)
+    assert "Successful" in tool(broker, "consumer.group.ConsumerGroupCommand", *how)
+    assert broker.committed_offsets("g") == {}
+    altering = ("--alter", "--entity-type", "topics", "--entity-name", TOPIC, "--add-config", "retention.ms=1000")
+    tool(broker, "ConfigCommand", *altering, package="kafka.admin")
+    assert "Configs: retention.ms=1000" in tool(broker, "TopicCommand", "--describe", "--topic", TOPIC)

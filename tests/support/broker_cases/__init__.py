@@ -1,7 +1,8 @@
 """Requests out of the ordinary, of which Kafka and the fake broker are asked the same.
 
 * `talking`: sends them and keeps what is compared of the answers.
-* `topics`, `producing`, `fetching`, `groups`, `transactions`: the cases, as functions of a `Talk`.
+* `topics`, `producing`, `fetching`, `groups`, `transactions`, `administration`, `ongoing`: the cases, as functions of a
+  `Talk`.
 * `recorded`: Kafka's answers, kept in `tests/data`, and the differences that are accepted.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.broker_cases import fetching, groups, producing, topics, transactions
+from tests.support.broker_cases import administration, fetching, groups, ongoing, producing, topics, transactions
 from tests.support.broker_cases.talking import Talk
 
 PARTS = (
@@ -22,11 +23,20 @@ PARTS = (
     producing.damaged,
     fetching.fetch,
     fetching.offsets,
+    fetching.sessions,
     groups.members,
     groups.offsets,
     groups.ends,
     transactions.transaction,
     transactions.fencing,
+    administration.records,
+    administration.settings,
+    administration.logs,
+    administration.group_offsets,
+    ongoing.looks,
+    ongoing.second_protocol,
+    ongoing.batched,
+    ongoing.timeouts,
     topics.removed,
 )
 """All cases, in an order in which each finds what those before it have left."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from kafka_messages.enums import ApiKey
 from tests.support.broker_cases.producing import batch, produce
-from tests.support.broker_cases.talking import Talk
-from tests.support.broker_cases.topics import UNKNOWN_ID
+from tests.support.broker_cases.talking import STILL, Talk
+from tests.support.broker_cases.topics import UNKNOWN_ID, new
 
 _ENOUGH = 10**6
 
@@ -42,6 +42,72 @@ def fetch(talk: Talk) -> None:
     produce(talk, "produce zstd for a fetch", batch(compression="zstd"), index=1)
     for version in (4, 9, 10):
         ask(f"fetch zstd in v{version}", version=version, partition=1)
+
+
+def sessions(talk: Talk) -> None:
+    """Sessions are begun, gone on with and ended, or not."""
+    name = f"{talk.name}-fs"
+    talk.ask("create for sessions", ApiKey.CREATE_TOPICS, 5, timeout_ms=5000, topics=[new(name, 3)])
+    talk.ask("metadata for sessions", ApiKey.METADATA, 12, STILL, topics=[{"name": name}])
+    for index in range(3):
+        produce(talk, f"produce for sessions {index}", batch(), name=name, index=index, retried=STILL)
+
+    def ask(
+        case: str,
+        session: tuple[int, int],
+        *offsets: tuple[int, int],
+        forgotten: Any = (),
+        topic: str = name,
+        **values: Any,
+    ) -> int:
+        partitions = [
+            {"partition": index, "fetch_offset": offset, "partition_max_bytes": _ENOUGH} for index, offset in offsets
+        ]
+        topics = [{"topic": topic, "topic_id": UNKNOWN_ID, "partitions": partitions}] if partitions else []
+        left = [{"topic": name, "topic_id": UNKNOWN_ID, "partitions": list(forgotten)}] if forgotten else []
+        usual = {"max_wait_ms": 100, "min_bytes": 0, "max_bytes": _ENOUGH, "topics": topics, "version": 11}
+        asked = {
+            **usual,
+            "session_id": session[0],
+            "session_epoch": session[1],
+            "forgotten_topics_data": left,
+            **values,
+        }
+        found = talk.ask(f"session {case}", ApiKey.FETCH, asked.pop("version"), left_out=("leader_epoch",), **asked)
+        talk.answers[f"session {case}"]["has_id"] = found.session_id != 0
+        session_id: int = found.session_id
+        return session_id
+
+    me = ask("begun", (0, 0), (0, 0), (1, 0), (2, 1))
+    ask("with the epoch of the beginning", (me, 2))
+    ask("next", (me, 1))
+    ask("same epoch again", (me, 1))
+    ask("with positions", (me, 2), (0, 1), (1, 1))
+    ask("without news", (me, 3), max_wait_ms=1)
+    produce(talk, "produce into a session", batch(), name=name, index=2)
+    ask("with news", (me, 4))
+    ask("with a position again", (me, 5), (2, 2))
+    ask("with a partition that there is not", (me, 6), (9, 0))
+    ask("with an error that stays", (me, 7))
+    ask("without the partition that there is not", (me, 8), forgotten=[9])
+    ask("with a topic that there is not", (me, 9), (0, 0), topic=f"{name}none")
+    ask("with a position beyond the end", (me, 10), (1, 99))
+    ask("with a position that is right again", (me, 11), (1, 0))
+    ask("with ids", (me, 12), version=13)
+    ask("after ids", (me, 12), (1, 1))
+    ask("without a partition", (me, 13), forgotten=[0])
+    produce(talk, "produce to what is forgotten", batch(), name=name, index=0)
+    ask("does not have what is forgotten", (me, 14))
+    ask("of another id", (me + 1, 15))
+    ask("begun again", (me, 0), (0, 1))
+    ask("that has ended", (me, 15))
+    other = ask("to be ended", (0, 0), (0, 2), (1, 1))
+    ask("in which all is forgotten", (other, 1), forgotten=[0, 1])
+    ask("after all is forgotten", (other, 2))
+    last = ask("to be ended by its client", (0, 0), (0, 2))
+    ask("ended by its client", (last, -1))
+    ask("after its end", (last, 1))
+    ask("of no partitions", (0, 0))
 
 
 def offsets(talk: Talk) -> None:

@@ -8,7 +8,7 @@ from kafka_messages.enums import ApiKey
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch, write_message_set
 from kipwire.records.compression import compress
-from tests.support.broker_cases.talking import STILL, Talk
+from tests.support.broker_cases.talking import NOT_YET, STILL, Talk
 from tests.support.broker_cases.topics import UNKNOWN_ID, new
 
 TIME = 1_700_000_000_000
@@ -26,6 +26,7 @@ def batch(number: int = 1, **values: Any) -> bytes:
 
 def produce(talk: Talk, case: str, records: bytes | None, *, version: int = 9, acks: int = -1, **values: Any) -> None:
     """Produce to a partition of the topic of all cases, or to another."""
+    retried = values.pop("retried", NOT_YET)
     partition, left_out = {"index": values.pop("index", 0), "records": records}, values.pop("left_out", ())
     topic = {"name": f"{talk.name}-t", "partition_data": [partition], **values}
     asked: dict[str, Any] = {
@@ -34,7 +35,7 @@ def produce(talk: Talk, case: str, records: bytes | None, *, version: int = 9, a
         "timeout_ms": 3000,
         "topic_data": [topic],
     }
-    talk.ask(case, ApiKey.PRODUCE, version, left_out=left_out, **asked)
+    talk.ask(case, ApiKey.PRODUCE, version, retried, left_out=left_out, **asked)
 
 
 def batches(talk: Talk) -> None:

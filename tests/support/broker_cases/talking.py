@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from time import monotonic, sleep
 from typing import Any
 
@@ -19,8 +19,8 @@ NOT_YET = frozenset(
     (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 )
 """Errors of a Kafka that is not ready; the request is sent again. The fake broker is ready at once."""
-STILL = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
-"""The error of a topic that Kafka has just created, and that its broker does not know yet."""
+STILL = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+"""Errors of a topic that Kafka has just created, and that its broker does not know yet."""
 ENDING = frozenset((ErrorCode.CONCURRENT_TRANSACTIONS,))
 """The error while Kafka ends a transaction, which it does after it has answered."""
 CLOSED, NO_ANSWER = "closed", "no answer"
@@ -66,6 +66,7 @@ class Talk:
         retried: frozenset[ErrorCode] = NOT_YET,
         *,
         left_out: tuple[str, ...] = (),
+        also: tuple[str, ...] = (),
         until: Callable[[Any], bool] = lambda found: True,
         **values: Any,
     ) -> Any:
@@ -77,6 +78,7 @@ class Talk:
             version: of the request.
             retried: error codes that are expected to go away.
             left_out: values of the answer that are not compared.
+            also: values that are compared here beside those that always are.
             until: whether the response is whole; Kafka may give a part at first.
             values: of the request; those that its version does not have are left out.
         """
@@ -84,7 +86,7 @@ class Talk:
         latest = monotonic() + _SECONDS_TO_BE_READY
         while True:
             found = self._once(request(api, version, values).body)
-            shown = found if isinstance(found, str) else compared(found, left_out)
+            shown = found if isinstance(found, str) else compared(found, (_COMPARED | set(also)) - set(left_out))
             is_ready = not any(f'"{one.name}"' in json.dumps(shown) for one in retried)
             if (is_ready and (isinstance(found, str) or until(found))) or monotonic() > latest:
                 self.answers[case] = shown
@@ -110,7 +112,7 @@ class Talk:
         return CLOSED
 
 
-def compared(struct: Any, left_out: tuple[str, ...] = ()) -> dict[str, Any]:
+def compared(struct: Any, names: Set[str]) -> dict[str, Any]:
     """What is compared of a message: error codes by name, chosen values, records.
 
     Elements of arrays are sorted, since Kafka answers some in no order.
@@ -120,12 +122,13 @@ def compared(struct: Any, left_out: tuple[str, ...] = ()) -> dict[str, Any]:
         value = getattr(struct, field.name)
         if field.name in _CODES:
             found[field.name] = ErrorCode.text(value).partition(" ")[2] or str(value)
-        elif field.name in _COMPARED and field.name not in left_out:
-            found[field.name] = value.hex() if isinstance(value, bytes) else value
+        elif field.name in names:
+            plain = value.hex() if isinstance(value, bytes) else value
+            found[field.name] = sorted(plain) if isinstance(plain, list) else plain
         elif field.name == "records":
             found[field.name] = _values(value)
         elif field.struct is not None and value is not None:
-            below = [compared(one, left_out) for one in (value if field.array else [value])]
+            below = [compared(one, names) for one in (value if field.array else [value])]
             if any(below):
                 found[field.name] = sorted(below, key=json.dumps)
     return found

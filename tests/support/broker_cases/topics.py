@@ -128,5 +128,4 @@ def removed(talk: Talk) -> None:
     for api, version in _REMOVED:
         talk.ask(f"{api.name} v{version}", api, version)
     talk.ask("PRODUCE v2 with acks=0", ApiKey.PRODUCE, 2, acks=0)
-    talk.ask("DELETE_RECORDS v2", ApiKey.DELETE_RECORDS, 2)
     talk.ask("DESCRIBE_ACLS v3", ApiKey.DESCRIBE_ACLS, 3)

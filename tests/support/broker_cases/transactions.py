@@ -12,7 +12,7 @@ from tests.support.broker_cases.talking import ENDING, NOT_YET, Talk
 _READ_COMMITTED = 1
 
 
-class _Producer:
+class Producer:
     """A transactional producer: its numbers, and its requests."""
 
     def __init__(self, talk: Talk, name: str) -> None:
@@ -36,9 +36,9 @@ class _Producer:
         asked = {f"v3_and_below_{name}": value for name, value in asked.items()}
         self._talk.ask(f"tx {case}", ApiKey.ADD_PARTITIONS_TO_TXN, version, ENDING | NOT_YET, **asked)
 
-    def end(self, case: str, *, committed: bool = True, version: int = 3, **values: Any) -> None:
+    def end(self, case: str, *, committed: bool = True, version: int = 3, **values: Any) -> Any:
         asked = {**self.names, "committed": committed, **values}
-        self._talk.ask(f"tx {case}", ApiKey.END_TXN, version, ENDING | NOT_YET, **asked)
+        return self._talk.ask(f"tx {case}", ApiKey.END_TXN, version, ENDING | NOT_YET, **asked)
 
     def send(self, case: str, sequence: int, *, version: int = 9, is_transactional: bool = True, **values: Any) -> None:
         numbers = {name: self.names[name] for name in ("producer_id", "producer_epoch")} | values.pop("numbers", {})
@@ -61,10 +61,13 @@ class _Producer:
         asked = {**self.names, "group_id": group, **values}
         self._talk.ask(f"tx {case}", ApiKey.ADD_OFFSETS_TO_TXN, version, ENDING | NOT_YET, **asked)
 
-    def committed(self, case: str, group: str) -> None:
+    def committed(self, case: str, group: str, *, is_ended: bool = False) -> None:
+        def is_there(found: Any) -> bool:
+            return not is_ended or bool(found.groups[0].topics[0].partitions[0].committed_offset >= 0)
+
         topics = [{"name": f"{self._talk.name}-t", "partition_indexes": [0]}]
         asked: dict[str, Any] = {"groups": [{"group_id": group, "topics": topics}], "require_stable": False}
-        self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, **asked)
+        self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, until=is_there, **asked)
 
     def read(self, case: str, offset: int) -> None:
         def is_whole(found: Any) -> bool:
@@ -93,7 +96,7 @@ class _Producer:
 def transaction(talk: Talk) -> None:
     """Transactions are begun, filled and ended, or not."""
     group = f"{talk.name}-txg"
-    producer = _Producer(talk, "tx")
+    producer = Producer(talk, "tx")
     producer.has(producer.begin("init"))
     producer_id = producer.names["producer_id"]
     producer.begin("empty id", transactional_id="")
@@ -140,7 +143,7 @@ def transaction(talk: Talk) -> None:
     producer.end("abort after commit", committed=False)
     producer.end("unknown id", transactional_id=f"{talk.name}zz")
     producer.end("end empty id", transactional_id="")
-    producer.committed("offsets of a committed transaction", group)
+    producer.committed("offsets of a committed transaction", group, is_ended=True)
     producer.send("produce after the end", 1)
     producer.send("produce non-transactional after the end", 1, is_transactional=False)
     producer.add("add for the next")
@@ -157,7 +160,7 @@ def transaction(talk: Talk) -> None:
 
 def fencing(talk: Talk) -> None:
     """Producers take each other's place (KIP-360), and those before are refused."""
-    first, second = _Producer(talk, "tx"), _Producer(talk, "tx")
+    first, second = Producer(talk, "tx"), Producer(talk, "tx")
     found = first.begin("init again")
     first.has(found)
     producer_id, epoch = found.producer_id, found.producer_epoch

@@ -90,6 +90,7 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
     producer = {"transactional_id": TRANSACTIONAL_ID, "producer_id": 1000, "producer_epoch": 0}
     offsets = [{"partition_index": 0, "committed_offset": 2, "committed_metadata": "m"}]
     member = {"group_id": GROUP, **ALONE}
+    resource = {"resource_type": 2, "resource_name": TOPIC}
     return {
         ApiKey.PRODUCE: {
             "acks": -1,
@@ -136,16 +137,26 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
         ApiKey.ADD_PARTITIONS_TO_TXN: {
             **{f"v3_and_below_{name}": value for name, value in producer.items()},
             "v3_and_below_topics": [{"name": TOPIC, "partitions": [0]}],
+            "transactions": [{**producer, "topics": [{"name": TOPIC, "partitions": [0]}]}],
         },
         ApiKey.ADD_OFFSETS_TO_TXN: {**producer, "group_id": GROUP},
         ApiKey.TXN_OFFSET_COMMIT: {**producer, **member, "topics": [{**both, "partitions": offsets}]},
         ApiKey.END_TXN: {**producer, "committed": True},
-        ApiKey.DESCRIBE_CONFIGS: {
-            "resources": [{"resource_type": 2, "resource_name": TOPIC, "configuration_keys": None}]
-        },
+        ApiKey.DESCRIBE_CONFIGS: {"resources": [{**resource, "configuration_keys": None}]},
         ApiKey.CREATE_PARTITIONS: {"topics": [{"name": TOPIC, "count": 5, "assignments": None}]},
         ApiKey.DELETE_GROUPS: {"groups_names": [GROUP]},
         ApiKey.DESCRIBE_CLUSTER: {},
+        ApiKey.DELETE_RECORDS: {"topics": [{**both, "partitions": [{"partition_index": 0, "offset": 2}]}]},
+        ApiKey.ALTER_CONFIGS: {"resources": [{**resource, "configs": [{"name": "flush.ms", "value": "5"}]}]},
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: {
+            "resources": [{**resource, "configs": [{"name": "flush.ms", "config_operation": 0, "value": "5"}]}]
+        },
+        ApiKey.DESCRIBE_LOG_DIRS: {"topics": [{**both, "partitions": [0]}]},
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: {"topics": [{**both, "partition_indexes": [0]}]},
+        ApiKey.OFFSET_DELETE: {"group_id": GROUP, "topics": [{**both, "partitions": [{"partition_index": 0}]}]},
+        ApiKey.DESCRIBE_PRODUCERS: {"topics": [{**both, "partition_indexes": [0]}]},
+        ApiKey.DESCRIBE_TRANSACTIONS: {"transactional_ids": [TRANSACTIONAL_ID]},
+        ApiKey.LIST_TRANSACTIONS: {},
     }
 
 

@@ -78,9 +78,10 @@ def speak_any_version(client: ClientConnection, request: Request, response: Resp
     client.send(MetadataRequest(), version="9")  # type: ignore[arg-type]
     answer: v9.MetadataResponse = response.body_as(MetadataRequest)  # type: ignore[assignment]
     other: MetadataResponse = request.body_as(MetadataRequest)  # type: ignore[assignment]
-    body = kafka_messages.decode_response(b"", MetadataRequest, version=9).body
-    body.leaders = 1  # type: ignore[attr-defined]
+    kafka_messages.decode_response(b"", MetadataRequest, version=9).body.leaders = 1  # type: ignore[attr-defined]
     asked: kipwire.AnsweredBy[MetadataResponse] = MetadataResponse()  # type: ignore[assignment]
+    kipwire.conver(MetadataRequest(), 9)  # type: ignore[attr-defined]
+    kafka_messages.mesage("MetadataRequest", 9)  # type: ignore[attr-defined]
     wrong: kipwire.AnsweredBy[PartitionData] = MetadataRequest()  # type: ignore[type-var, assignment]
     print(answer, other, asked, wrong)
 

@@ -122,3 +122,28 @@ decode_request = REGISTRY.decode_request
 decode_response = REGISTRY.decode_response
 encode_request = REGISTRY.encode_request
 encode_response = REGISTRY.encode_response
+
+__all__ = [
+    "REGISTRY",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "message",
+    "names",
+    "request",
+    "request_header_version",
+    "response",
+    "response_header_version",
+    "served",
+    "versions",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
+TYPE_CHECKING = False
+if not TYPE_CHECKING:
+    __getattr__ = REGISTRY.missing  # says how to import one version of a message

@@ -8,8 +8,9 @@ Rooms, each knows those below it:
 
 * `fake`: what tests hold. It starts, stops, looks inside, and takes faults.
 * `server`: a server of `kipwire.aio`, its thread, and the way from a request to its answer.
-* `apis`: how each API is answered: a function from a node and a request to plain values, without a version. `APIS` is
-  the table of them; `SERVED` says in which versions.
+* `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
+  a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
+  say how the answers differ from Kafka's, and docs/testing.md repeats it.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
   as the end of a transaction; and the clock.
 * `state`: each of these by itself, as data without I/O. It is given the time, so that tests move the clock
@@ -26,8 +27,9 @@ How a request goes through:
 3. The first fault that fits the request is taken. `Delay` waits, `Disconnect` closes before or after the next step,
    `Fail` replaces it by the `refuse` of the API, with the error code that the test has given.
 4. The `answer` of the API acts on the node. It returns the fields of the response, or raises `Refused` with an error
-   code, which `refuse` then puts where a response of this API has codes. An error of one topic or partition does not
-   come so far: the handler puts it into its row.
+   code, which `refuse` then puts where a response of this API has codes. That follows from the fields of the response:
+   `apis/rows` makes refusals, and the rows of topics, partitions and groups, so that one that raises `Refused` has its
+   code there (`test_every_code_of_a_refusal_is_the_one_that_was_given`).
 5. `build` makes the response of the asked version, and drops what the version does not have. So handlers know no
    versions, but for what Kafka itself does otherwise in some; these are constants in their modules.
    `test_every_served_request_is_answered` asks each API in each version.
@@ -36,8 +38,9 @@ How a request goes through:
 Waiting. A Fetch without enough bytes, or a JoinGroup whose group is not complete, is answered later. Its handler is a
 coroutine, which looks at the state and, while that is not enough, awaits `node.changes` for as long as the client or
 the group allows. After every request that was handled, and after a test has appended, all who wait are woken and look
-again. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. A group decides about its
-members by `Ticket`s: one is found at some time, or refused
+again. Transactions and members that are silent for too long are looked for before a request, and when whoever waits for
+them has to. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. A group decides
+about its members by `Ticket`s: one is found at some time, or refused
 (`test_all_tickets_are_decided_in_the_end_and_generations_only_grow`).
 
 One thread. While the broker runs, the thread of its event loop alone touches the node, so nothing needs a lock, and a
@@ -48,8 +51,8 @@ Errors. What is wrong with a request closes its connection alone, with a line in
 (`test_bytes_that_are_no_request_close_their_connection_alone`). An error of the fake broker itself is kept, and raised
 when the broker stops, so that no test passes by it (`test_an_error_of_the_fake_broker_itself_is_raised_at_the_end`).
 
-To add an API: a function `answer` and a function `refuse` in the module of its subject, their `Api` in the `APIS`
-there, what it keeps in `state`, and a case in tests/support/broker_cases, which a real broker answers first.
+To add an API: a module `apis/kNN_name.py` with `answer`, what it keeps in `state`, and cases in
+tests/support/broker_cases, which a real broker answers first.
 """
 
 from kipwire.testing.broker.fake import FakeBroker

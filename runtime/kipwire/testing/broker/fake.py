@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from kafka_messages.enums import ApiKey
+from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import faults
 from kipwire.testing.broker.apis import SERVED
@@ -375,10 +375,15 @@ class FakeBroker:
             ValueError: the broker refuses it.
         """
         running = self._running
+
+        def at_this_time() -> T:
+            self._node.expire_transactions()
+            return action()
+
         try:
-            return action() if running is None else running.call(action)
+            return at_this_time() if running is None else running.call(at_this_time)
         except Refused as error:
-            raise ValueError(error.message or error.error.name) from None
+            raise ValueError(error.message or ErrorCode.text(error.error)) from None
 
     def _stop(self) -> Exception | None:
         """End the thread; the first error of the fake broker itself, if there was one."""

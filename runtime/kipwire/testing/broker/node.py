@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.configs import Configs
+from kipwire.testing.broker.state.fetch_sessions import FetchSessions
+from kipwire.testing.broker.state.groups import Group, Ticket
 from kipwire.testing.broker.state.offsets import TopicPartition
+from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
+
+T = TypeVar("T")
 
 
 class Changes:
@@ -49,8 +56,8 @@ _VERSION = b"\0\0"
 """Of the values of control records."""
 _FIRST_ABORTABLE, _FIRST_THAT_ADDS = 11, 12
 """The first version of Produce whose clients know TRANSACTION_ABORTABLE, and the first that adds the partition."""
-_FIRST_ABORTABLE_OFFSETS = 4
-"""The first such version of TxnOffsetCommit."""
+_FIRST_ABORTABLE_OFFSETS, _FIRST_OFFSETS_THAT_ADD = 4, 5
+"""The first such versions of TxnOffsetCommit."""
 
 
 @dataclass(slots=True)
@@ -75,7 +82,10 @@ class Node:
     topics: Topics = field(default_factory=Topics)
     groups: dict[str, Group] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     changes: Changes = field(default_factory=Changes)
+    next_expiry: float = math.inf
+    """The time before which no transaction has to be aborted."""
 
     @staticmethod
     def now() -> float:
@@ -123,6 +133,36 @@ class Node:
             raise Refused(error)
         return self.groups[name]
 
+    def present_groups(self) -> list[Group]:
+        """All groups in the order of their names, without members that have expired."""
+        for group in self.groups.values():
+            group.expire(self.now())
+        return sorted(self.groups.values(), key=lambda group: group.name)
+
+    async def decided(self, group: Group, ticket: Ticket[T]) -> T:
+        """What a member of a group waits for.
+
+        Raises:
+            Refused: the group has decided against it.
+        """
+        self.changes.notify()  # those who were waiting for this member
+        while (found := ticket.found()) is None:
+            await self.changes.wait(group.next_expiry - self.now())
+            if group.expire(self.now()):
+                self.changes.notify()
+        return found
+
+    def configs_of(self, asked: Any) -> Configs:
+        """The settings of the topic that a request names; changes to them have their effect.
+
+        Raises:
+            Refused: there is none, or the request asks for the settings of something else.
+        """
+        if asked.resource_type != ConfigResourceType.TOPIC:
+            raise Refused(ErrorCode.INVALID_REQUEST, "only topics have settings")
+        self.topics.check_name(asked.resource_name)
+        return self.topics.named(asked.resource_name).configs
+
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""
         self.topics.delete(topic)
@@ -146,12 +186,12 @@ class Node:
         states = self.topics.named(place[0]).partition(place[1]).producers
         if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
             return
-        states.note_unverified(batch)
+        states.note_unverified(batch, begins=version >= _FIRST_THAT_ADDS)
         transaction = self.producers.verified(transactional_id, Numbers(batch.producer_id, batch.producer_epoch))
         if transaction.is_ongoing and place in transaction.partitions:
             return
         if version >= _FIRST_THAT_ADDS:
-            transaction.add({place})
+            self.fill_transaction(transaction, {place})
         else:
             raise _not_added("the partition", version >= _FIRST_ABORTABLE)
 
@@ -168,11 +208,41 @@ class Node:
             Refused: as `verify`.
         """
         transaction = self.producers.verified(transactional_id, numbers)
-        if not transaction.is_ongoing or group not in transaction.groups:
+        if version >= _FIRST_OFFSETS_THAT_ADD:
+            self.fill_transaction(transaction, groups={group})
+        elif not transaction.is_ongoing or group not in transaction.groups:
             raise _not_added("the group", version >= _FIRST_ABORTABLE_OFFSETS)
 
-    def begin_producer(self, transactional_id: str, expected: Numbers | None) -> Transaction:
+    def fill_transaction(
+        self, transaction: Transaction, places: Iterable[TopicPartition] = (), groups: Iterable[str] = ()
+    ) -> None:
+        """Make partitions, and the offsets of groups, part of a transaction; it begins with the first."""
+        if not transaction.is_ongoing:
+            transaction.is_ongoing, transaction.started = True, self.milliseconds()
+            transaction.expires = self.now() + transaction.timeout / 1000
+            self.next_expiry = min(self.next_expiry, transaction.expires)
+        transaction.partitions.update(places)
+        transaction.groups.update(groups)
+
+    def expire_transactions(self) -> None:
+        """Abort transactions that last too long, and fence their producers."""
+        now = self.now()
+        if now < self.next_expiry:
+            return
+        for transaction in self.producers.transactions.values():
+            if transaction.expires <= now:
+                transaction.fence()
+                self.end_transaction(transaction, is_commit=False)
+                self.changes.notify()
+        self.next_expiry = min((one.expires for one in self.producers.transactions.values()), default=math.inf)
+
+    def begin_producer(self, transactional_id: str, expected: Numbers | None, timeout: int) -> Transaction:
         """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.
+
+        Args:
+            transactional_id: of the producer.
+            expected: the numbers that it says it has.
+            timeout: milliseconds that its transactions may last.
 
         Raises:
             Refused: another producer has taken its place.
@@ -181,10 +251,20 @@ class Node:
         if known is not None and known.is_ongoing:
             known.fence()
             self.end_transaction(known, is_commit=False)
-        return self.producers.begin(transactional_id, expected)
+        begun = self.producers.begin(transactional_id, expected)
+        begun.timeout = timeout
+        return begun
 
-    def end_transaction(self, transaction: Transaction, *, is_commit: bool) -> None:
-        """Commit or abort: a marker in each partition, and the offsets of groups."""
+    def end_transaction(self, transaction: Transaction, *, is_commit: bool, has_epochs: bool = False) -> None:
+        """Commit or abort: a marker in each partition, and the offsets of groups.
+
+        Args:
+            transaction: to be ended.
+            is_commit: whether it is committed.
+            has_epochs: raise the epoch of the producer before, as KIP-890 has it.
+        """
+        if has_epochs:
+            transaction.epoch += 1
         marker = _marker(transaction, is_commit)
         for topic, index in sorted(transaction.partitions):
             log = self.topics.named(topic).partition(index)
@@ -193,6 +273,8 @@ class Node:
             if name in self.groups:
                 self.groups[name].offsets.end_transaction(transaction.producer_id, is_commit=is_commit)
         transaction.end(is_commit=is_commit)
+        if has_epochs:
+            self.producers.raise_after_end(transaction)
 
 
 def _not_added(what: str, is_abortable: bool) -> Refused:
@@ -205,7 +287,7 @@ def _marker(transaction: Transaction, is_commit: bool) -> bytes:
         offset=0,
         timestamp=time.time_ns() // 1_000_000,
         key=end_marker_key("COMMIT" if is_commit else "ABORT"),
-        value=_VERSION + EndTxnMarker(coordinator_epoch=0).encode(),
+        value=_VERSION + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode(),
     )
     return write_batch(
         [record],

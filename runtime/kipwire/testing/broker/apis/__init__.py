@@ -1,20 +1,36 @@
-"""The APIs that a fake broker serves, and how it answers each."""
+"""The APIs that a fake broker serves: a module for each, named by its key and its name.
+
+A module has `answer`, a function of a node and a request. Where it is not the rule of `rows`, it says how a refusal is
+made, by `ROWS` and `REFUSED` or by a function `refuse`; and the `VERSIONS` that are served, where they are not all that
+Kafka has. Its head has these versions, and how the answers differ from Kafka's. docs/testing.md repeats the heads, and
+test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules that are here.
+
+Unlike Kafka:
+
+* Groups use the classic protocol. The protocol of KIP-848, share groups and Streams groups are not served.
+* SASL, TLS, ACLs and quotas are not served.
+* Records are never removed by retention or compaction.
+* `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
+  settings of topics have no effect. Their values are checked by their types alone.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from kafka_messages import REGISTRY
-from kipwire.testing.broker.apis import (
-    cluster,
-    group_admin,
-    group_members,
-    group_offsets,
-    records,
-    topics,
-    transactions,
-)
+from kafka_messages.enums import ApiKey
+from kipwire.testing.broker.apis.api import Api, api_of
 
-_MODULES = (records, cluster, topics, group_members, group_offsets, group_admin, transactions)
-APIS = {int(key): api for module in _MODULES for key, api in module.APIS.items()}
+MODULES = {
+    ApiKey(int(found.name[1:3])): import_module(f"{__name__}.{found.name}")
+    for found in iter_modules(__path__)
+    if found.name.startswith("k")
+}
 """By API key."""
 
+APIS: dict[int, Api] = {int(key): api_of(module) for key, module in sorted(MODULES.items())}
+"""How each is answered, by API key."""
+
 _VERSIONS = REGISTRY.api_versions()
-SERVED = {key: api.versions or _VERSIONS[key] for key, api in sorted(APIS.items())}
-"""The versions of each; all that Kafka has, if the API does not say otherwise."""
+SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}
+"""The versions of each; all that Kafka has, if its module does not say otherwise."""

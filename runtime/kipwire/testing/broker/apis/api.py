@@ -1,17 +1,20 @@
-"""What the handlers of all APIs have in common: each answers a request with plain values, for any version."""
+"""An API: the module that answers it, and what several of them have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from kafka_messages.enums import ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Hints, refusal
+from kipwire.testing.broker.apis.rows import Values as Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
-
-Values = dict[str, Any]
-"""What a response is built of."""
+from kipwire.testing.broker.state.transactions import Numbers, Transaction
 
 
 class NoAnswer(ClosedByHandler):
@@ -32,32 +35,43 @@ class Api(NamedTuple):
     """Those that are served, where they are not all that Kafka has."""
 
 
-def refuse_all(body: Any, error: int) -> Values:
-    """A response with one error code, for all of the request."""
-    return {"error_code": error}
+def api_of(module: ModuleType) -> Api:
+    """The API that a module answers: its `answer`, and what it says of refusals and versions."""
+    hints: list[Hints] = [getattr(module, name, {}) for name in ("ROWS", "REFUSED")]
+    refuse = getattr(module, "refuse", partial(refusal, rows=hints[0], refused=hints[1]))
+
+    def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
+        node.expire_transactions()
+        answered: Values | Awaitable[Values] = module.answer(node, request)
+        return answered
+
+    return Api(answer, refuse, getattr(module, "VERSIONS", None))
 
 
-def refusal(error: Refused) -> Values:
-    """The error code of an element, and the message."""
-    return {"error_code": error.error, "error_message": error.message}
+# Requests of producers with a transactional id.
+
+_FIRST_WITH_FENCED = 2
+"""The first version of most of these APIs whose clients have the code PRODUCER_FENCED."""
 
 
-def identity(topic: Any) -> Values:
-    """The name or id of a topic, as the request has it and the response repeats it."""
-    return {name: getattr(topic, name) for name in ("name", "topic", "topic_id") if hasattr(topic, name)}
+def numbers_of(body: Any) -> Numbers:
+    """The numbers of the producer that asks."""
+    return Numbers(body.producer_id, body.producer_epoch)
 
 
-def by_partition(
-    topics: Iterable[Any], of_request: str, of_response: str, answer: Callable[[Any, Any], Values]
-) -> list[Values]:
-    """The topics of a response, with an answer for each partition that the request has.
+def current(node: Node, request: Request, transactional_id: str, numbers: Numbers) -> Transaction:
+    """The transaction of a producer.
 
-    Args:
-        topics: those of the request.
-        of_request: the attribute that has its partitions.
-        of_response: the one that has those of the response.
-        answer: for a topic and a partition of the request.
+    Raises:
+        Refused: another producer has its transactional id now.
     """
-    return [
-        {**identity(topic), of_response: [answer(topic, one) for one in getattr(topic, of_request)]} for topic in topics
-    ]
+    try:
+        return node.producers.current(transactional_id, numbers)
+    except Refused as error:
+        raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
+
+
+def in_version(error: Refused, version: int, first_with_fenced: int) -> Refused:
+    """A refusal with a code that clients of a version have."""
+    is_new = error.error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
+    return Refused(ErrorCode.INVALID_PRODUCER_EPOCH) if is_new else error

@@ -45,8 +45,9 @@ def sent_batch(data: bytes, version: int = NEWEST_PRODUCE) -> RecordBatch:
     try:
         batches = list(read_batches(data, check_crcs=False))
     except DecodeError as error:
-        is_codec = error.path.endswith("attributes")  # which Kafka does not expect
-        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR if is_codec else ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        if error.path.endswith("attributes"):  # a codec that there is not, which Kafka does not expect
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, str(error), log_start_offset=0) from error
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if not batches:
         raise Refused(ErrorCode.INVALID_RECORD, "a partition needs one whole batch")
     first = batches[0]

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
+from kafka_messages import REGISTRY
 from kafka_messages.enums import ErrorCode
+from kipwire.model.errors import DecodeError
 from kipwire.testing.broker.state.offsets import Offsets
 from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 """States of a group, in Kafka's words."""
+CONSUMER = "consumer"
+"""The protocol type of consumers."""
+_SUBSCRIPTION = "ConsumerProtocolSubscription"
 
 T = TypeVar("T")
 
@@ -227,6 +232,24 @@ class Group:
         elif late:
             self._complete_if_all_joined(now)
         return bool(late or silent or is_late)
+
+    def subscribed_topics(self) -> set[str] | None:
+        """The topics that members read; None if their metadata do not say it."""
+        if not self.members:
+            return set()
+        try:
+            found = [self._subscription(one) for one in self.members.values()] if self.protocol else None
+        except DecodeError:
+            found = None
+        return None if found is None else {topic for topics in found for topic in topics}
+
+    def _subscription(self, member: Member) -> list[str]:
+        """The topics of a consumer; a version that is not known yet begins as the newest that is."""
+        metadata = member.asked.protocols[self.protocol]
+        version = min(int.from_bytes(metadata[:2], "big"), REGISTRY.versions(_SUBSCRIPTION)[-1])
+        found: Any = REGISTRY.message(_SUBSCRIPTION, version).decode(metadata[2:])
+        topics: list[str] = found.topics
+        return topics
 
     @property
     def next_expiry(self) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kafka_messages.enums import ErrorCode
 from kipwire.records import Record, RecordBatch, read_batches, with_offsets
 from kipwire.testing.broker.state.batches import NO_LIMITS, Limits, expect_appendable, sent_batch
 from kipwire.testing.broker.state.producer_states import ProducerStates
+from kipwire.testing.broker.state.refusals import Refused
 
 LEADER_EPOCH = 0
 """Of all partitions: their leader never changes."""
@@ -36,6 +38,8 @@ class Log:
         self.stored: list[Stored] = []
         self.aborted: list[AbortedTransaction] = []
         self.producers = ProducerStates()
+        self.start_offset = 0
+        """Records before it are deleted."""
 
     @property
     def end_offset(self) -> int:
@@ -46,6 +50,36 @@ class Log:
     def last_stable_offset(self) -> int:
         """The offset that open transactions begin at."""
         return min(self.producers.open_offsets, default=self.end_offset)
+
+    def expect_epoch(self, asked: Any) -> None:
+        """Check that a client has the leader's epoch, or none.
+
+        Args:
+            asked: the partition of its request.
+
+        Raises:
+            Refused: it has another one.
+        """
+        epoch = getattr(asked, "current_leader_epoch", -1)
+        if epoch > LEADER_EPOCH:
+            raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if -1 < epoch < LEADER_EPOCH:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
+
+    def delete_before(self, offset: int) -> None:
+        """Delete the records before an offset; -1 is the end. Their batches stay, as Kafka's do in their segment.
+
+        Raises:
+            Refused: the log does not go so far.
+        """
+        if not -1 <= offset <= self.end_offset:
+            raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+        self.start_offset = max(self.start_offset, self.end_offset if offset == -1 else offset)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return sum(len(one.data) for one in self.stored)
 
     def append(self, data: bytes, limits: Limits = NO_LIMITS) -> int:
         """The offset of the first record of a batch that is now in the log, if it was not there before.
@@ -75,7 +109,7 @@ class Log:
         """Append the control batch that ends a transaction."""
         marker_offset = self.end_offset
         self._store(with_offsets(data, marker_offset, LEADER_EPOCH))
-        first_offset = self.producers.end_transaction(producer_id, epoch)
+        first_offset = self.producers.end_transaction(producer_id, epoch, self.stored[-1].batch.max_timestamp)
         if first_offset is not None and not is_commit:
             self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset))
 
@@ -106,14 +140,16 @@ class Log:
         """The first record that is not older than a timestamp; None if all are."""
         for stored in self.stored:
             if stored.batch.max_timestamp >= timestamp and not stored.batch.is_control:
-                found = next((one for one in stored.batch.records if one.timestamp >= timestamp), None)
+                found = next((one for one in self._kept(stored.batch) if one.timestamp >= timestamp), None)
                 if found is not None:
                     return found
         return None
 
     def newest(self) -> Record | None:
         """The first record with the highest timestamp; None if there are no records."""
-        batches = [one.batch for one in self.stored if not one.batch.is_control]
+        batches = [
+            one.batch for one in self.stored if not one.batch.is_control and one.batch.last_offset >= self.start_offset
+        ]
         return self.first_since(max(one.max_timestamp for one in batches)) if batches else None
 
     def records(self, *, is_committed: bool) -> list[Record]:
@@ -126,7 +162,11 @@ class Log:
         batches = [one.batch for one in self.stored if not one.batch.is_control and one.batch.base_offset < end_offset]
         if is_committed:
             batches = [one for one in batches if not self._is_aborted(one)]
-        return [record for batch in batches for record in batch.records]
+        return [record for batch in batches for record in self._kept(batch)]
+
+    def _kept(self, batch: RecordBatch) -> list[Record]:
+        """The records of a batch that are not deleted."""
+        return [one for one in batch.records if one.offset >= self.start_offset]
 
     def _is_aborted(self, batch: RecordBatch) -> bool:
         return batch.is_transactional and any(

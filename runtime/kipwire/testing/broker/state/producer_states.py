@@ -11,6 +11,8 @@ from kipwire.records import RecordBatch
 from kipwire.records.producer_sequence import next_sequence
 from kipwire.testing.broker.state.refusals import Refused
 
+COORDINATOR_EPOCH = 0
+"""Of all markers: the coordinator of a transaction never changes."""
 _REMEMBERED_BATCHES = 5
 """Of each producer, as in Kafka: as many as a producer may have in flight."""
 
@@ -32,38 +34,52 @@ class ProducerState:
     """Its last batches of this epoch; empty once a marker has raised the epoch."""
     first_of_transaction: int | None = None
     """The first offset of its open transaction."""
+    last_timestamp: int = -1
+    """Milliseconds since 1970, of its newest batch or marker."""
+    coordinator_epoch: int = -1
+    """Of the last marker."""
 
 
 class ProducerStates:
-    """The producers of one partition, by producer id."""
+    """The producers of one partition."""
 
     def __init__(self) -> None:
-        self._by_id: dict[int, ProducerState] = {}
+        self.by_id: dict[int, ProducerState] = {}
+        """By producer id."""
         self._unverified: dict[int, tuple[int, int]] = {}
         """Epoch and lowest sequence number of batches for which the transaction was asked, and none of which is stored.
         """
+        self._beginning: set[int] = set()
+        """Producers whose first batch of a transaction has to have sequence number 0 (KIP-890)."""
 
     @property
     def open_offsets(self) -> list[int]:
         """The first offsets of open transactions."""
-        firsts = (one.first_of_transaction for one in self._by_id.values())
+        firsts = (one.first_of_transaction for one in self.by_id.values())
         return [first for first in firsts if first is not None]
 
     def has_open_transaction(self, batch: RecordBatch) -> bool:
         """Whether a batch goes on with a transaction that has records in this partition."""
-        known = self._by_id.get(batch.producer_id)
+        known = self.by_id.get(batch.producer_id)
         return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
 
     def appended_before(self, batch: RecordBatch) -> Sequence | None:
         """Where a batch has gone that its producer sends again; None for a new one."""
-        known = self._by_id.get(batch.producer_id)
+        known = self.by_id.get(batch.producer_id)
         if known is None or known.epoch != batch.producer_epoch:
             return None
         numbers = batch.base_sequence, batch.last_sequence
         return next((one for one in known.recent if (one.first, one.last) == numbers), None)
 
-    def note_unverified(self, batch: RecordBatch) -> None:
-        """Remember a batch for which its transaction is asked: if that refuses it, those after it have to wait."""
+    def note_unverified(self, batch: RecordBatch, *, begins: bool) -> None:
+        """Remember a batch for which its transaction is asked: if that refuses it, those after it have to wait.
+
+        Args:
+            batch: of a producer.
+            begins: whether its number has to be 0, if nothing is known of the producer.
+        """
+        if begins:
+            self._beginning.add(batch.producer_id)
         epoch, lowest = self._unverified.get(batch.producer_id, (batch.producer_epoch, batch.base_sequence))
         if batch.producer_epoch > epoch:
             epoch, lowest = batch.producer_epoch, batch.base_sequence
@@ -77,9 +93,12 @@ class ProducerStates:
         Raises:
             Refused: a newer producer has taken its place, batches before it are missing, or it leaves its transaction.
         """
-        known = self._by_id.get(batch.producer_id)
-        if known is None:  # as after retention: any number may be the first
-            return
+        known = self.by_id.get(batch.producer_id)
+        if known is None and (batch.base_sequence == 0 or batch.producer_id not in self._beginning):
+            return  # as after retention: any number may be the first
+        if known is None:
+            reason = f"sequence number {batch.base_sequence} of a new producer; it begins with 0"
+            raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         if batch.producer_epoch < known.epoch:
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, f"the producer's epoch is {known.epoch} by now")
         _, lowest = self._unverified.get(batch.producer_id, (0, batch.base_sequence))
@@ -96,24 +115,26 @@ class ProducerStates:
 
     def append(self, batch: RecordBatch, base_offset: int) -> None:
         """Take in a batch that was appended."""
-        known = self._by_id.get(batch.producer_id)
+        known = self.by_id.get(batch.producer_id)
         if known is None:
-            known = self._by_id[batch.producer_id] = ProducerState(batch.producer_epoch)
+            known = self.by_id[batch.producer_id] = ProducerState(batch.producer_epoch)
         elif known.epoch != batch.producer_epoch:
             known.epoch = batch.producer_epoch
             known.recent.clear()
+        known.last_timestamp = batch.max_timestamp
         known.recent.append(Sequence(batch.base_sequence, batch.last_sequence, base_offset))
         if batch.is_transactional:
             self._unverified.pop(batch.producer_id, None)
         if batch.is_transactional and known.first_of_transaction is None:
             known.first_of_transaction = base_offset
 
-    def end_transaction(self, producer_id: int, epoch: int) -> int | None:
+    def end_transaction(self, producer_id: int, epoch: int, timestamp: int) -> int | None:
         """Take in a marker: its epoch fences producers with a lower one; the first offset of what it ends."""
-        known = self._by_id.setdefault(producer_id, ProducerState(epoch))
+        known = self.by_id.setdefault(producer_id, ProducerState(epoch))
         if known.epoch != epoch:
             known.epoch = epoch
             known.recent.clear()
+        known.last_timestamp, known.coordinator_epoch = timestamp, COORDINATOR_EPOCH
         self._unverified.pop(producer_id, None)
         first, known.first_of_transaction = known.first_of_transaction, None
         return first

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafka_messages.enums import ErrorCode
 
 
 class Refused(Exception):
-    """The answer is an error code."""
+    """The answer is an error code, and what else Kafka says with it: values of the response, by name."""
 
-    def __init__(self, error: ErrorCode, message: str = "") -> None:
-        super().__init__(f"{error.name}: {message}" if message else error.name)
+    def __init__(self, error: int, message: str = "", **values: Any) -> None:
+        super().__init__(f"{ErrorCode.text(error)}: {message}" if message else ErrorCode.text(error))
         self.error = error
         self.message = message or None
+        self.values = values
 
 
 class MemberIdRequired(Refused):
     """A new member has to join again, with the id that it is given (KIP-394)."""
 
     def __init__(self, member_id: str) -> None:
-        super().__init__(ErrorCode.MEMBER_ID_REQUIRED)
+        super().__init__(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
         self.member_id = member_id

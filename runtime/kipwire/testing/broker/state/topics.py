@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state.batches import Limits
 from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.refusals import Refused
 
@@ -76,6 +74,10 @@ class Topics:
                 return topic
         raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
 
+    def has(self, name: str, index: int) -> bool:
+        """Whether there is a topic with a partition."""
+        return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
+
     @staticmethod
     def check_name(name: str) -> None:
         """Check that a topic may have a name.
@@ -139,53 +141,3 @@ class Topics:
     def delete(self, topic: Topic) -> None:
         """Remove a topic and its records."""
         del self.by_name[topic.name], self._by_metric[_metric(topic.name)]
-
-
-_INTEGERS = {
-    *("compression.gzip.level", "compression.lz4.level", "compression.zstd.level", "delete.retention.ms"),
-    *("file.delete.delay.ms", "flush.messages", "flush.ms", "index.interval.bytes", "local.retention.bytes"),
-    *("local.retention.ms", "max.compaction.lag.ms", "max.message.bytes", "message.timestamp.after.max.ms"),
-    *("message.timestamp.before.max.ms", "min.compaction.lag.ms", "min.insync.replicas", "retention.bytes"),
-    *("retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms"),
-}
-_FLAGS = {
-    *("preallocate", "remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable"),
-    "unclean.leader.election.enable",
-}
-_TEXTS = {
-    *("cleanup.policy", "compression.type", "follower.replication.throttled.replicas", "message.timestamp.type"),
-    *("leader.replication.throttled.replicas", "min.cleanable.dirty.ratio"),
-}
-_LARGEST_BATCH = 1_048_588
-"""Bytes: Kafka's default of `max.message.bytes`."""
-_FUTURE = 3_600_000
-"""Milliseconds: Kafka's default of `message.timestamp.after.max.ms`."""
-_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
-
-
-def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
-    """Check names of settings, and the types of their values.
-
-    Raises:
-        Refused: Kafka has no such setting of topics, or its value is of another type.
-    """
-    for name, value in configs.items():
-        if name not in _INTEGERS | _FLAGS | _TEXTS:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Kafka has no setting {name!r} of topics")
-        if value is None:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} has no value")
-        if name in _INTEGERS and not _INTEGER.fullmatch(value):
-            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is {value!r}; it has to be a whole number")
-        if name in _FLAGS and value.strip().lower() not in ("true", "false"):
-            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is {value!r}; it has to be true or false")
-
-
-def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
-    """What a topic allows of a batch.
-
-    Args:
-        configs: of the topic.
-        now: milliseconds since 1970.
-    """
-    size = int(configs.get("max.message.bytes") or _LARGEST_BATCH)
-    return Limits(size, now + int(configs.get("message.timestamp.after.max.ms") or _FUTURE))

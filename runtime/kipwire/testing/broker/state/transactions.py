@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import ErrorCode, TransactionState
 from kipwire.records.producer_sequence import HIGHEST_EPOCH
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
@@ -14,6 +15,8 @@ _FIRST_PRODUCER_ID = 1000
 LONGEST_TIMEOUT = 900_000
 """Milliseconds, Kafka's default of `transaction.max.timeout.ms`."""
 _NO_EPOCH = -1
+STATES = frozenset(one.name.title().replace("_", "") for one in TransactionState)
+"""All that Kafka's transactions have; those here are never being prepared."""
 
 
 class Numbers(NamedTuple):
@@ -36,6 +39,12 @@ class Transaction:
     is_ongoing: bool = False
     last_was_commit: bool | None = None
     """How the one before ended; None if there was none since the producer began."""
+    timeout: int = 0
+    """Milliseconds that it may last."""
+    started: int = -1
+    """Milliseconds since 1970; -1 if there was none since the producer began."""
+    expires: float = math.inf
+    """The time of the node at which it is aborted."""
     partitions: set[TopicPartition] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
 
@@ -45,19 +54,16 @@ class Transaction:
 
     def end(self, *, is_commit: bool) -> None:
         """End it."""
-        self.is_ongoing, self.last_was_commit = False, is_commit
+        self.is_ongoing, self.last_was_commit, self.expires = False, is_commit, math.inf
         self.partitions.clear()
         self.groups.clear()
 
-    def add(self, places: set[TopicPartition]) -> None:
-        """Make partitions part of it; it begins with the first."""
-        self.is_ongoing = True
-        self.partitions |= places
-
-    def add_group(self, group: str) -> None:
-        """Make the offsets of a group part of it."""
-        self.is_ongoing = True
-        self.groups.add(group)
+    @property
+    def state(self) -> str:
+        """What it is in, in Kafka's words."""
+        if self.is_ongoing:
+            return "Ongoing"
+        return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
     def takes(self, expected: Numbers | None) -> bool:
         """Whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
@@ -76,7 +82,7 @@ class Transaction:
             self.epoch += 1
         elif expected.epoch != self.last_epoch:  # else it asks again, since the answer was lost
             raise Refused(ErrorCode.PRODUCER_FENCED)
-        self.last_was_commit = None
+        self.last_was_commit, self.started = None, -1
 
 
 class Producers:
@@ -127,14 +133,41 @@ class Producers:
         Raises:
             Refused: the producer is not the one that has this transactional id now.
         """
-        if not transactional_id:
-            raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
-        found = self.transactions.get(transactional_id)
-        if found is None or found.producer_id != numbers.producer_id:
+        found = self._known(transactional_id)
+        if found.producer_id != numbers.producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if found.epoch != numbers.epoch:
             raise Refused(ErrorCode.PRODUCER_FENCED)
         return found
+
+    def to_end(self, transactional_id: str, numbers: Numbers) -> tuple[Transaction, bool]:
+        """The transaction that a producer ends whose epoch is raised then, and whether it asks for the second time.
+
+        Raises:
+            Refused: as `current`.
+        """
+        found = self._known(transactional_id)
+        is_renewed = numbers == (found.previous_id, HIGHEST_EPOCH - 1) and found.epoch == 0
+        is_raised = numbers == (found.producer_id, found.epoch - 1)
+        if (is_raised or is_renewed) and not found.is_ongoing and found.last_was_commit is not None:
+            return found, True
+        return self.current(transactional_id, numbers), False
+
+    def raise_after_end(self, transaction: Transaction) -> None:
+        """Give a producer whose marker had the highest epoch a new id."""
+        if transaction.epoch == HIGHEST_EPOCH:
+            transaction.previous_id, transaction.producer_id, transaction.epoch = (
+                transaction.producer_id,
+                self.new_id(),
+                0,
+            )
+
+    def _known(self, transactional_id: str) -> Transaction:
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+        if transactional_id not in self.transactions:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return self.transactions[transactional_id]
 
     def verified(self, transactional_id: str, numbers: Numbers) -> Transaction:
         """The transaction that a partition asks for, before it takes what a producer sends.

@@ -1,0 +1,67 @@
+"""Produce, versions 3 to 13: records of producers, idempotent ones and those with transactions too.
+
+Unlike Kafka:
+
+* Records that `kipwire.records` cannot read are refused with INVALID_RECORD. Kafka stores some of them, such as
+  compressed records whose sizes are wrong.
+* A Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.batches import sent_batch
+from kipwire.testing.broker.state.configs import limits_of
+from kipwire.testing.broker.state.refusals import Refused
+
+REFUSED = {"base_offset": -1}
+_BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
+"""Refusals of the log without its first offset."""
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Append batches."""
+    body: Any = request.body
+    transactional_id = getattr(body, "transactional_id", None)
+    if transactional_id is None and any(_is_transactional(one) for one in body.topic_data):
+        raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
+    def append(topic: Any, partition: Any) -> Values:
+        found = node.topic_of(topic)
+        log = found.partition(partition.index)
+        data = bytes(partition.records or b"")
+        batch = sent_batch(data, request.api_version)
+        node.verify((found.name, partition.index), batch, transactional_id, request.api_version)
+        if body.acks not in (-1, 0, 1):
+            raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
+        try:
+            base_offset = log.append(data, limits_of(found.configs, node.milliseconds()))
+        except Refused as error:
+            if error.error not in _BEFORE_THE_LOG:
+                error.values["log_start_offset"] = log.start_offset
+            raise
+        return {"base_offset": base_offset, "log_start_offset": log.start_offset}
+
+    appended = answered(body, append, refused=REFUSED)
+    if body.acks == 0 and any(
+        "error_code" in one for topic in appended["responses"] for one in topic["partition_responses"]
+    ):
+        raise NoAnswer
+    return appended
+
+
+def _is_transactional(topic: Any) -> bool:
+    """Whether a topic of a Produce has a batch of a transaction."""
+    for partition in topic.partition_data:
+        try:
+            if sent_batch(bytes(partition.records or b"")).is_transactional:
+                return True
+        except Refused:
+            pass  # which the partition answers
+    return False

@@ -1,0 +1,127 @@
+"""Fetch, versions 4 to 18: whole batches, once there are as many bytes as are asked for or the time is over.
+
+Unlike Kafka:
+
+* When there are 1,000 fetch sessions, one gives way only if it was not used for two minutes, whatever its size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode, IsolationLevel
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
+from kipwire.testing.broker.state.refusals import Refused
+
+REFUSED = {"high_watermark": -1, "records": b""}
+_SESSION_ERRORS = {
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+}
+"""Those of Fetch that are not about a partition."""
+_FIRST_WITH_IDS = 13
+
+
+async def answer(node: Node, request: Request) -> Values:
+    """Read what is asked for; of a session that goes on, answer with what has changed."""
+    body: Any = request.body
+    epoch = getattr(body, "session_epoch", OUTSIDE)
+    session = _session(node, body, epoch)
+    asked = all_asked(body.topics) if session is None else dict(session.asked)
+    until = node.now() + body.max_wait_ms / 1000
+    enough = min(body.min_bytes, body.max_bytes)
+    while True:
+        read = _Read(node, body, asked)
+        if read.has_error or read.size >= enough or not asked or node.now() >= until:
+            break
+        await node.changes.wait(min(until, node.next_expiry) - node.now())
+        node.expire_transactions()
+    if session is not None:
+        return {"session_id": body.session_id, "responses": _responses(session.changes(read.found), asked)}
+    session_id = 0
+    if epoch == BEGINNING:
+        begun = FetchSession(request.api_version >= _FIRST_WITH_IDS, node.now(), dict(asked))
+        begun.changes(read.found)
+        session_id = node.fetch_sessions.begin(begun)
+    return {"session_id": session_id, "responses": _responses(read.found, asked)}
+
+
+def _session(node: Node, body: Any, epoch: int) -> FetchSession | None:
+    """The session that a request goes on with, with what it changes; None where it is answered in full.
+
+    Raises:
+        Refused: there is no such session, or it expects another request.
+    """
+    if epoch in (OUTSIDE, BEGINNING):
+        node.fetch_sessions.end(getattr(body, "session_id", 0))
+        return None
+    session = node.fetch_sessions.going_on(body.session_id, epoch, has_ids=body.VERSION >= _FIRST_WITH_IDS)
+    session.update(body.topics, body.forgotten_topics_data)
+    session.advance(node.now())
+    if session.asked:
+        return session
+    node.fetch_sessions.end(body.session_id)
+    return None
+
+
+class _Read:
+    """One look at what a Fetch asks for."""
+
+    def __init__(self, node: Node, body: Any, asked: dict[tuple[Any, int], Asked]) -> None:
+        self.is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
+        self.left = body.max_bytes
+        """Bytes that may still be added."""
+        self.size = 0
+        self.has_error = False
+        self.found = {place: self._partition(node, one) for place, one in asked.items()}
+
+    def _partition(self, node: Node, one: Asked) -> Values:
+        """The batches of one partition."""
+        asked = one.partition
+        try:
+            log = node.topic_of(one.topic).partition(asked.partition)
+            log.expect_epoch(asked)
+            end_offset = log.last_stable_offset if self.is_committed else log.end_offset
+            if not log.start_offset <= asked.fetch_offset <= log.end_offset:
+                raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+        except Refused as error:
+            self.has_error = True
+            return {"partition_index": asked.partition, "error_code": error.error, **REFUSED}
+        found = b""
+        if self.left > 0 or not self.size:
+            # The first batch of a response is sent whole even if it is larger than what is asked for.
+            found = log.read(asked.fetch_offset, min(self.left, asked.partition_max_bytes), end_offset)
+            if self.size and len(found) > self.left:
+                found = b""
+        self.size += len(found)
+        self.left -= len(found)
+        aborted = log.aborted_between(asked.fetch_offset, end_offset) if self.is_committed else None
+        return {
+            "partition_index": asked.partition,
+            "high_watermark": log.end_offset,
+            "last_stable_offset": log.last_stable_offset,
+            "log_start_offset": log.start_offset,
+            "aborted_transactions": aborted
+            and [{"producer_id": one.producer_id, "first_offset": one.first_offset} for one in aborted],
+            "records": found,
+        }
+
+
+def _responses(found: dict[tuple[Any, int], Values], asked: dict[tuple[Any, int], Asked]) -> list[Values]:
+    """The topics of a response, in the order in which their first partitions were asked for."""
+    topics: dict[Any, Values] = {}
+    for place, values in found.items():
+        topic = asked[place].topic
+        names = {name: getattr(topic, name) for name in ("topic", "topic_id") if hasattr(topic, name)}
+        topics.setdefault(place[0], {**names, "partitions": []})["partitions"].append(values)
+    return list(topics.values())
+
+
+def refuse(body: Any, error: int) -> Values:
+    """An error for each partition; one for the request if it is about the session, or names no partition."""
+    is_at_top = error in _SESSION_ERRORS or not body.topics
+    return refusal(body, error, is_at_top=is_at_top, rows={"responses": "topics"}, refused=REFUSED)

@@ -1,0 +1,56 @@
+"""ListOffsets, versions 1 to 11: the first and last offsets of partitions, and those of timestamps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
+from kipwire.testing.broker.state.refusals import Refused
+
+REFUSED = {"timestamp": -1, "offset": -1}
+_FIRST_WITH = {
+    ListOffsetsTimestamp.EARLIEST: 1,
+    ListOffsetsTimestamp.LATEST: 1,
+    ListOffsetsTimestamp.MAX: 7,
+    ListOffsetsTimestamp.EARLIEST_LOCAL: 8,
+    ListOffsetsTimestamp.LATEST_TIERED: 9,
+    ListOffsetsTimestamp.EARLIEST_PENDING_UPLOAD: 11,
+}
+"""The first version of ListOffsets that has each of the timestamps below 0."""
+
+
+def answer(node: Node, request: Request) -> Values:
+    """First and last offsets, and those of timestamps."""
+    body: Any = request.body
+    is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
+
+    def find(topic: Any, asked: Any) -> Values:
+        if asked.timestamp < 0 and request.api_version < _FIRST_WITH.get(asked.timestamp, request.api_version + 1):
+            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+        log = node.topic_of(topic).partition(asked.partition_index)
+        log.expect_epoch(asked)
+        timestamp, offset = _offset_at(log, asked.timestamp, is_committed)
+        found = {"timestamp": timestamp, "offset": offset}
+        # Versions before 4 have no epoch, and it is not ignorable.
+        return (
+            {**found, "leader_epoch": LEADER_EPOCH} if offset >= 0 and hasattr(asked, "current_leader_epoch") else found
+        )
+
+    return answered(body, find, refused=REFUSED, is_distinct=True)
+
+
+def _offset_at(log: Log, asked: int, is_committed: bool) -> tuple[int, int]:
+    """Timestamp and offset of what a ListOffsets asks for; -1 where there is nothing."""
+    if asked == ListOffsetsTimestamp.LATEST:
+        return -1, log.last_stable_offset if is_committed else log.end_offset
+    if asked in (ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.EARLIEST_LOCAL):
+        return -1, log.start_offset
+    if asked == ListOffsetsTimestamp.MAX:
+        record = log.newest()
+    else:
+        record = log.first_since(asked) if asked >= 0 else None  # nothing is in tiered storage
+    return (-1, -1) if record is None else (record.timestamp, record.offset)

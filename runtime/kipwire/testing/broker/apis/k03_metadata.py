@@ -1,0 +1,75 @@
+"""Metadata, versions 0 to 13: the broker and its topics.
+
+Unlike Kafka:
+
+* There is one broker, which leads all partitions in epoch 0.
+* Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, and not with UNKNOWN_SERVER_ERROR.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
+from kipwire.testing.broker.state.logs import LEADER_EPOCH
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import NO_ID, Topic
+
+_FIRST_WITH_IDS = 12
+"""The first version of Metadata that takes topics by id; those before it have a place for ids already."""
+
+
+def answer(node: Node, request: Request) -> Values:
+    """The broker and its topics; those that do not exist are created, if the client and the settings allow it."""
+    body: Any = request.body
+    asked = body.topics
+    if request.api_version < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    if asked is None or (request.api_version == 0 and not asked):
+        topics = [_described(topic) for _, topic in sorted(node.topics.by_name.items())]
+    else:
+        may_create = node.settings.auto_create_topics and getattr(body, "allow_auto_topic_creation", True)
+        topics = [_found(node, one, may_create) for one in asked]
+    return {**_cluster(node), "topics": topics}
+
+
+def _has_id(asked: Any) -> bool:
+    return asked.name is None or getattr(asked, "topic_id", NO_ID) != NO_ID
+
+
+def _cluster(node: Node) -> Values:
+    return {"brokers": [node.address], "cluster_id": CLUSTER_ID, "controller_id": NODE_ID}
+
+
+def _found(node: Node, asked: Any, may_create: bool) -> Values:
+    try:
+        has_id = getattr(asked, "topic_id", NO_ID) != NO_ID
+        if asked.name is not None and not has_id:
+            node.topics.check_name(asked.name)
+        if may_create and asked.name is not None and not has_id and asked.name not in node.topics.by_name:
+            node.topics.create(asked.name, node.settings.default_partitions)
+        return _described(node.topic_of(asked))
+    except Refused as error:
+        return {"error_code": error.error, "name": asked.name, "topic_id": getattr(asked, "topic_id", NO_ID)}
+
+
+def _described(topic: Topic) -> Values:
+    partitions = [
+        {
+            "partition_index": index,
+            "leader_id": NODE_ID,
+            "leader_epoch": LEADER_EPOCH,
+            "replica_nodes": [NODE_ID],
+            "isr_nodes": [NODE_ID],
+        }
+        for index in range(len(topic.partitions))
+    ]
+    return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+
+
+def refuse(body: Any, error: int) -> Values:
+    """An error for each topic, and one for the request: clients look at either. The brokers are not named."""
+    return {**refusal(body, error, is_at_top=False), "error_code": error}

@@ -1,0 +1,70 @@
+"""OffsetCommit, versions 2 to 10: offsets that a member, or a client that is not in a group, commits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.offsets import Committed, TopicPartition
+from kipwire.testing.broker.state.refusals import Refused
+
+_LONGEST_METADATA = 4096
+"""Characters: Kafka's default of `offset.metadata.max.bytes`."""
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Commit offsets."""
+    body: Any = request.body
+    try:
+        group = committing_group(node, body)
+    except Refused as error:
+        return committed_in(node, body, error)[1]
+    offsets, values = committed_in(node, body)
+    group.offsets.commit(offsets)
+    return values
+
+
+def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -> Group:
+    """The group that a member, or a client that is not in a group, commits offsets of.
+
+    Raises:
+        Refused: it may not.
+    """
+    generation = getattr(body, "generation_id_or_member_epoch", -1)
+    member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
+    if generation >= 0 and body.group_id not in node.groups:
+        raise Refused(ErrorCode.ILLEGAL_GENERATION)
+    group = node.group(body.group_id)  # also an empty one, of consumers that have no group
+    group.expect_committer(member_id, instance_id, generation, node.now(), is_transactional=is_transactional)
+    return group
+
+
+def committed_in(
+    node: Node, body: Any, refused: Refused | None = None
+) -> tuple[dict[TopicPartition, Committed], Values]:
+    """The offsets of a request that are of partitions that exist, and the response.
+
+    Args:
+        node: the cluster.
+        body: the request.
+        refused: for the partitions that exist.
+    """
+    offsets: dict[TopicPartition, Committed] = {}
+
+    def commit(topic: Any, asked: Any) -> Values:
+        found = node.topic_of(topic)
+        found.partition(asked.partition_index)
+        if refused is not None:
+            raise refused
+        if len(asked.committed_metadata or "") > _LONGEST_METADATA:
+            raise Refused(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        epoch = getattr(asked, "committed_leader_epoch", -1)
+        committed = Committed(asked.committed_offset, epoch, asked.committed_metadata or "")
+        offsets[found.name, asked.partition_index] = committed
+        return {}
+
+    return offsets, answered(body, commit)

@@ -1,0 +1,66 @@
+"""OffsetFetch, versions 1 to 10: the committed offsets of one group, or of several; -1 where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import NO_ID
+
+REFUSED = {"committed_offset": -1}
+_NONE = Committed(-1)
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Find offsets."""
+    body: Any = request.body
+    is_stable = getattr(body, "require_stable", False)
+    if not hasattr(body, "groups"):
+        # Versions with one group know topics by name alone.
+        found = _fetched(node, body, is_stable)
+        return {"topics": [{"name": one["name"], "partitions": one["partitions"]} for one in found]}
+    return {"groups": [{"group_id": one.group_id, "topics": _fetched(node, one, is_stable)} for one in body.groups]}
+
+
+def _fetched(node: Node, asked: Any, is_stable: bool) -> list[Values]:
+    """The topics of one group; those that it has offsets of where the request names none."""
+    group = node.groups.get(asked.group_id)
+    offsets = Offsets() if group is None else group.offsets
+    if asked.topics is not None:
+        return [_topic_fetched(node, topic, offsets, is_stable) for topic in asked.topics]
+    by_topic: dict[str, list[Values]] = {}
+    for topic, index in sorted(offsets.committed):
+        by_topic.setdefault(topic, []).append(_partition_fetched(offsets, (topic, index), is_stable))
+    return [
+        {"name": name, "topic_id": node.topics.named(name).topic_id, "partitions": partitions}
+        for name, partitions in by_topic.items()
+    ]
+
+
+def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) -> Values:
+    indexes = asked.partition_indexes
+    topic_id = getattr(asked, "topic_id", NO_ID)
+    try:
+        name = asked.name if hasattr(asked, "name") else node.topics.with_id(topic_id).name
+    except Refused as error:
+        partitions = [{"partition_index": index, "error_code": error.error, **REFUSED} for index in indexes]
+        return {"topic_id": topic_id, "partitions": partitions}
+    partitions = [_partition_fetched(offsets, (name, index), is_stable) for index in indexes]
+    return {"name": name, "topic_id": topic_id, "partitions": partitions}
+
+
+def _partition_fetched(offsets: Offsets, place: TopicPartition, is_stable: bool) -> Values:
+    if is_stable and offsets.is_unstable(place):
+        return {"partition_index": place[1], "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT, **REFUSED}
+    found = offsets.committed.get(place, _NONE)
+    return {
+        "partition_index": place[1],
+        "committed_offset": found.offset,
+        "committed_leader_epoch": found.leader_epoch,
+        "metadata": found.metadata,
+    }

@@ -1,0 +1,24 @@
+"""FindCoordinator, versions 0 to 6: the broker itself, for groups and transactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import CoordinatorType, ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+
+REFUSED = {"node_id": -1, "port": -1}
+_COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Name a coordinator for each key."""
+    body: Any = request.body
+    if getattr(body, "key_type", CoordinatorType.GROUP) not in _COORDINATED:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    if not hasattr(body, "coordinator_keys"):
+        return node.address
+    return {"coordinators": [{"key": key, **node.address} for key in body.coordinator_keys]}

@@ -1,0 +1,63 @@
+"""JoinGroup, versions 0 to 9: joins a group; answered when all its members have joined, or did not in time.
+
+Unlike Kafka:
+
+* A new group does not wait for more members (`group.initial.rebalance.delay.ms` is 0), and any session timeout above 0
+  is accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.groups import Joining
+from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
+
+_FIRST_WITH_ID_FIRST = 4
+"""The first version of JoinGroup in which new members join in two steps."""
+
+
+async def answer(node: Node, request: Request) -> Values:
+    """Join a group; answered when all its members have joined, or did not in time."""
+    body: Any = request.body
+    if not body.group_id:
+        raise Refused(ErrorCode.INVALID_GROUP_ID)
+    if body.session_timeout_ms <= 0:
+        raise Refused(ErrorCode.INVALID_SESSION_TIMEOUT)
+    asked = Joining(
+        member_id=body.member_id,
+        instance_id=getattr(body, "group_instance_id", None),
+        client_id=request.header.client_id or "",
+        client_host=node.host,
+        session_timeout=body.session_timeout_ms / 1000,
+        rebalance_timeout=getattr(body, "rebalance_timeout_ms", body.session_timeout_ms) / 1000,
+        protocol_type=body.protocol_type,
+        protocols={one.name: one.metadata for one in body.protocols},
+        takes_id_first=request.api_version >= _FIRST_WITH_ID_FIRST,
+    )
+    group = node.group(body.group_id)
+    try:
+        joined = await node.decided(group, group.join(asked, node.now()))
+    except MemberIdRequired as error:
+        return {"error_code": error.error, "member_id": error.member_id}
+    members = [
+        {"member_id": member_id, "group_instance_id": instance_id, "metadata": metadata}
+        for member_id, instance_id, metadata in joined.members
+    ]
+    return {
+        "generation_id": joined.generation,
+        "protocol_type": joined.protocol_type,
+        "protocol_name": joined.protocol,
+        "leader": joined.leader,
+        "member_id": joined.member_id,
+        "members": members,
+    }
+
+
+def refuse(body: Any, error: int) -> Values:
+    """An error, with the id that the member gave."""
+    return {**refusal(body, error), "member_id": body.member_id}

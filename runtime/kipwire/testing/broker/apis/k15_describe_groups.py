@@ -1,0 +1,48 @@
+"""DescribeGroups, versions 0 to 6: the state and the members of groups."""
+
+from __future__ import annotations
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.groups import STABLE, Group
+from kipwire.testing.broker.state.refusals import Refused
+
+_DEAD = "Dead"
+_FIRST_WITH_NOT_FOUND = 6
+"""The first version with an error for a group that there is not."""
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Describe groups."""
+    present = {group.name: group for group in node.present_groups()}
+
+    def describe(name: str) -> Values:
+        if name in present:
+            return _described(present[name])
+        if request.api_version >= _FIRST_WITH_NOT_FOUND:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, group_state=_DEAD)
+        return {"group_state": _DEAD}
+
+    return answered(request.body, describe)
+
+
+def _described(group: Group) -> Values:
+    is_stable = group.state == STABLE
+    return {
+        "group_state": group.state,
+        "protocol_type": group.protocol_type,
+        "protocol_data": group.protocol if is_stable else "",
+        "members": [
+            {
+                "member_id": one.member_id,
+                "group_instance_id": one.asked.instance_id,
+                "client_id": one.asked.client_id,
+                "client_host": f"/{one.asked.client_host}",
+                "member_metadata": one.asked.protocols.get(group.protocol, b"") if is_stable else b"",
+                "member_assignment": one.assignment,
+            }
+            for one in group.members.values()
+        ],
+    }

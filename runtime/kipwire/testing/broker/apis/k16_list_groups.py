@@ -1,0 +1,29 @@
+"""ListGroups, versions 0 to 5: all groups, or those of some states and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+
+_TYPE = "classic"
+
+
+def answer(node: Node, request: Request) -> Values:
+    """All groups, or those of some states and types."""
+    body: Any = request.body
+    states = {one.lower() for one in getattr(body, "states_filter", ())}
+    types = {one.lower() for one in getattr(body, "types_filter", ())}
+    groups = [
+        {
+            "group_id": group.name,
+            "protocol_type": group.protocol_type,
+            "group_state": group.state,
+            "group_type": _TYPE,
+        }
+        for group in node.present_groups()
+        if (not states or group.state.lower() in states) and (not types or _TYPE in types)
+    ]
+    return {"groups": groups}

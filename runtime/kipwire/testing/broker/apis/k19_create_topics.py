@@ -1,0 +1,73 @@
+"""CreateTopics, versions 2 to 7: creates topics.
+
+Unlike Kafka:
+
+* There are no internal topics: `__consumer_offsets` is a name like others.
+* Any replication factor above 0 is accepted, though there is one replica of everything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.configs import expect_valid_configs, shown_configs
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import MOST_PARTITIONS
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Create topics."""
+    body: Any = request.body
+    counts = [len(one.assignments) or node.partitions_of(one.num_partitions) for one in body.topics]
+    if sum(1 + max(count, 0) for count in counts) > MOST_PARTITIONS:
+        raise Refused(ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
+
+    def create(asked: Any) -> Values:
+        configs = {one.name: one.value for one in asked.configs}
+        node.topics.check_free(asked.name)
+        expect_valid_configs(configs)
+        count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
+        _expect_assignment(asked)
+        node.topics.check_new(asked.name, count)
+        made = {"num_partitions": count, "replication_factor": 1, "configs": shown_configs(configs)}
+        if not body.validate_only:
+            made["topic_id"] = node.topics.create(asked.name, count, configs).topic_id
+        return made
+
+    return answered(body, create, is_distinct=True)
+
+
+def _expect_assignment(asked: Any) -> None:
+    """Check the replicas that a client wants.
+
+    Raises:
+        Refused: it says twice how many, or leaves out a partition, or a partition has none.
+    """
+    if not asked.assignments:
+        if asked.replication_factor < -1 or asked.replication_factor == 0:
+            reason = "give a replication factor above 0, or -1 for the usual"
+            raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
+        return
+    if asked.replication_factor != -1 or asked.num_partitions != -1:
+        reason = "an assignment says how many partitions and replicas there are; both numbers have to be -1"
+        raise Refused(ErrorCode.INVALID_REQUEST, reason)
+    indexes = sorted(one.partition_index for one in asked.assignments)
+    if indexes != list(range(len(indexes))):
+        reason = "the partitions of an assignment have to be 0, 1, 2 and so on"
+        raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    expect_brokers(asked.assignments)
+
+
+def expect_brokers(assignments: Any) -> None:
+    """Check that each partition has replicas.
+
+    Raises:
+        Refused: one has none, or two on one broker.
+    """
+    for one in assignments:
+        if not one.broker_ids or len(set(one.broker_ids)) < len(one.broker_ids):
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each partition needs replicas, on different brokers")

@@ -1,0 +1,38 @@
+"""EndTxn, versions 0 to 5: commits or aborts a transaction; from 5 on the producer gets its next epoch (KIP-890).
+
+Unlike Kafka:
+
+* Transactions end at once: no producer is told to wait with CONCURRENT_TRANSACTIONS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import current, numbers_of
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+
+_FIRST_WITH_EPOCHS = 5
+
+
+def answer(node: Node, request: Request) -> Values:
+    """End a transaction. The same once more is accepted, since the first answer may have been lost."""
+    body: Any = request.body
+    has_epochs = request.api_version >= _FIRST_WITH_EPOCHS
+    if has_epochs:
+        transaction, is_again = node.producers.to_end(body.transactional_id, numbers_of(body))
+    else:
+        transaction = current(node, request, body.transactional_id, numbers_of(body))
+        is_again = not transaction.is_ongoing
+    if is_again:
+        if transaction.last_was_commit is not body.committed:
+            raise Refused(ErrorCode.INVALID_TXN_STATE)
+    elif body.committed and not transaction.is_ongoing:
+        raise Refused(ErrorCode.INVALID_TXN_STATE)
+    else:
+        node.end_transaction(transaction, is_commit=body.committed, has_epochs=has_epochs)
+    return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch} if has_epochs else {}

@@ -1,0 +1,19 @@
+"""DescribeCluster, versions 0 to 2: the broker, if it is asked for brokers."""
+
+from __future__ import annotations
+
+from kafka_messages.enums import EndpointType, ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
+from kipwire.testing.broker.state.refusals import Refused
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Describe the cluster."""
+    asked = getattr(request.body, "endpoint_type", EndpointType.BROKER)
+    if asked != EndpointType.BROKER:
+        is_known = asked == EndpointType.CONTROLLER
+        raise Refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)
+    broker = {"broker_id": NODE_ID, "host": node.host, "port": node.port}
+    return {"cluster_id": CLUSTER_ID, "controller_id": NODE_ID, "brokers": [broker]}

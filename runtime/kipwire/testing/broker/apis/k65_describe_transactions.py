@@ -1,0 +1,33 @@
+"""DescribeTransactions, version 0: the state and the partitions of transactions."""
+
+from __future__ import annotations
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values, answered
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Describe transactions."""
+
+    def describe(transactional_id: str) -> Values:
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        found = node.producers.transactions.get(transactional_id)
+        if found is None:
+            raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        topics: dict[str, list[int]] = {}
+        for name, index in sorted(found.partitions):
+            topics.setdefault(name, []).append(index)
+        return {
+            "transaction_state": found.state,
+            "transaction_timeout_ms": found.timeout,
+            "transaction_start_time_ms": found.started,
+            "producer_id": found.producer_id,
+            "producer_epoch": found.epoch,
+            "topics": [{"topic": name, "partitions": indexes} for name, indexes in topics.items()],
+        }
+
+    return answered(request.body, describe)

@@ -1,0 +1,33 @@
+"""ListTransactions, versions 0 to 2: all transactions, or those of some states, producers, ages and names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.transactions import STATES
+
+
+def answer(node: Node, request: Request) -> Values:
+    """List transactions."""
+    body: Any = request.body
+    try:
+        pattern = re.compile(getattr(body, "transactional_id_pattern", None) or ".*", re.DOTALL)
+    except re.error as error:
+        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, str(error)) from None
+    producers, duration = body.producer_id_filters, getattr(body, "duration_filter", -1)
+    found = [
+        {"transactional_id": name, "producer_id": one.producer_id, "transaction_state": one.state}
+        for name, one in sorted(node.producers.transactions.items())
+        if (not body.state_filters or one.state in body.state_filters)
+        and (not producers or one.producer_id in producers)
+        and (duration < 0 or node.milliseconds() - one.started > duration)
+        and pattern.fullmatch(name)
+    ]
+    unknown = [state for state in body.state_filters if state not in STATES]
+    return {"unknown_state_filters": unknown, "transaction_states": found}
