@@ -109,9 +109,7 @@ class OAuthBearer:
         """Refuse extensions that the message cannot carry."""
         for key, value in self.extensions.items():
             if not _EXTENSION.fullmatch(key) or key == "auth":
-                raise ValueError(
-                    f"an extension of OAUTHBEARER has a name of letters, and not `auth`, unlike {shown(key)}"
-                )
+                raise ValueError(f"an extension has a name of letters, and not that of the token, unlike {shown(key)}")
             if not _EXTENSION_VALUE.fullmatch(value):
                 raise ValueError(f"the value of the extension {key} is empty, or has a character that is not ASCII")
 
@@ -181,7 +179,7 @@ def _steps(mechanism: Mechanism, exchange: Exchange) -> Generator[Message, Messa
     """The requests of an authentication; as `authenticate`, but with `Refused` for what goes wrong."""
     token = next(exchange)
     answer = yield SaslHandshakeRequest(mechanism=mechanism.name)
-    _check_handshake(mechanism.name, convert(answer, SaslHandshakeResponse))
+    _check_handshake(convert(answer, SaslHandshakeResponse))
     while True:
         answer = yield SaslAuthenticateRequest(auth_bytes=token)
         response = convert(answer, SaslAuthenticateResponse)
@@ -196,17 +194,15 @@ def _steps(mechanism: Mechanism, exchange: Exchange) -> Generator[Message, Messa
     return response.session_lifetime_ms
 
 
-def _check_handshake(mechanism: str, response: SaslHandshakeResponse) -> None:
+def _check_handshake(response: SaslHandshakeResponse) -> None:
     """Refuse what goes wrong before the first token."""
     code = response.error_code
     if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         offered = tuple(name for name in response.mechanisms[:_MOST_OFFERED] if _NAME.fullmatch(name))
-        there = f"it has {', '.join(offered)}" if offered else "it names none that it has"
-        raise Refused(f"the broker does not have this mechanism; {there}", "", code, offered)
+        raise Refused("the broker does not have this mechanism; it has", ", ".join(offered) or "none", code, offered)
     if code == ErrorCode.ILLEGAL_SASL_STATE:
-        raise Refused(
-            "this listener of the broker has no SASL, or does not want it again (ILLEGAL_SASL_STATE)", "", code
-        )
+        reason = "this listener of the broker has no SASL, or does not want it again (ILLEGAL_SASL_STATE)"
+        raise Refused(reason, error_code=code)
     if code:
         raise _refused(code)
 
@@ -247,11 +243,9 @@ def _status(answer: bytes) -> str:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    if not isinstance(found, dict):
-        return text
-    return (
-        ", ".join(f"{key} {found[key]}" for key in ("status", "scope", "openid-configuration") if key in found) or text
-    )
+    values = found if isinstance(found, dict) else {}
+    shown_ones = [(key, values[key]) for key in ("status", "scope", "openid-configuration") if key in values]
+    return ", ".join(f"{key} {value}" for key, value in shown_ones if isinstance(value, str)) or text
 
 
 def _check_text(what: str, text: str, without: str = "") -> None:

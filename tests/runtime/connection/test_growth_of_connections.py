@@ -12,8 +12,21 @@ import pytest
 import kafka_messages
 import kipwire.connection
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
-from kipwire.connection import ClientConnection, Request, ServerConnection
+from kafka_messages.sasl_authenticate_response.v2 import SaslAuthenticateResponse
+from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
+from kipwire import Message
+from kipwire.connection import (
+    AuthenticationError,
+    ClientConnection,
+    OAuthBearer,
+    Request,
+    Scram,
+    ServerConnection,
+    authenticate,
+    saslprep,
+)
 from kipwire.connection.framing import sized
+from kipwire.connection.sasl import Mechanism
 from tests.support.growth import Action, slow, untold
 
 REGISTRY = kafka_messages.REGISTRY
@@ -117,8 +130,65 @@ CLIENT: dict[str, Callable[[int], Action]] = {
     "received": receiving,
     "tokens": tokens,
 }
-ROWS = {"ServerConnection": SERVER, "ClientConnection": CLIENT}
+
+
+def refused(mechanism: Mechanism, *answers: Callable[[int], Message]) -> Callable[[int], Action]:
+    """What a broker's answers cost that do not authenticate, by how much they say."""
+
+    def work(count: int) -> Action:
+        messages = [answer(count) for answer in answers]
+
+        def fail() -> None:
+            steps = authenticate(mechanism, {17: range(2), 36: range(3)})
+            next(steps)
+            with pytest.raises(AuthenticationError):
+                for message in messages:
+                    steps.send(message)
+
+        return fail
+
+    return work
+
+
+def handshake(count: int) -> Message:
+    """The answer that lets a client begin."""
+    return SaslHandshakeResponse()
+
+
+def said(text: Callable[[int], str]) -> list[Callable[[int], Message]]:
+    """Two answers to tokens of the client."""
+
+    def first(count: int) -> Message:
+        return SaslAuthenticateResponse(auth_bytes=text(count).encode())
+
+    return [handshake, first, lambda count: SaslAuthenticateResponse(error_code=58)]
+
+
+def preparing(count: int) -> Action:
+    text = "\u0627" * count
+    return lambda: saslprep(text)
+
+
+SCRAM, BEARER = Scram("me", "pencil", "SCRAM-SHA-256"), OAuthBearer(lambda: "token")
+AUTHENTICATIONS: dict[str, Callable[[int], Action]] = {
+    "mechanisms": refused(SCRAM, lambda count: SaslHandshakeResponse(error_code=33, mechanisms=["PLAIN"] * count)),
+    "reason": refused(
+        SCRAM, handshake, lambda count: SaslAuthenticateResponse(error_code=58, error_message="\0" * count)
+    ),
+    "first message": refused(SCRAM, *said(lambda count: f"r={'a' * count},s={'QQ' * count}=,i={'1' * count}")),
+    "extensions": refused(SCRAM, *said(lambda count: f"r=a,s=QQ==,i=4096{',x=y' * count}")),
+    "status": refused(BEARER, *said(lambda count: '{"status": "' + "\\n" * count + '"}')),
+    "broken status": refused(BEARER, *said(lambda count: '{"a":[' * count)),
+}
+ROWS = {
+    "ServerConnection": SERVER,
+    "ClientConnection": CLIENT,
+    "authenticate": AUTHENTICATIONS,
+    "saslprep": {"text": preparing},
+}
 OF_ONE_FRAME = {
+    **dict.fromkeys(("Mechanism", "OAuthBearer", "Plain", "Scram"), "one user"),
+    "AuthenticationError": "an error",
     **dict.fromkeys(("Event", "Expected", "Request", "Response", "SaslToken"), "one frame"),
     **dict.fromkeys(("LocalProtocolError", "RemoteProtocolError"), "an error"),
     **dict.fromkeys(
@@ -141,3 +211,12 @@ def test_a_server_takes_the_same_for_each_request(way: str) -> None:
 @pytest.mark.parametrize("way", CLIENT)
 def test_a_client_takes_the_same_for_each_request(way: str) -> None:
     assert slow(CLIENT[way], 200, 400) is None
+
+
+@pytest.mark.parametrize("way", AUTHENTICATIONS)
+def test_what_a_broker_says_costs_no_more_than_its_length(way: str) -> None:
+    assert slow(AUTHENTICATIONS[way], 400, 800, 1600) is None
+
+
+def test_a_text_is_prepared_in_steps_as_many_as_its_characters() -> None:
+    assert slow(preparing, 400, 800) is None

@@ -10,10 +10,12 @@ from collections.abc import Callable, Generator, Mapping
 from functools import cache
 from typing import Any
 
+import pytest
+
 import kafka_messages
 from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
 from kipwire import Message
-from kipwire.connection import authenticate
+from kipwire.connection import AuthenticationError, OAuthBearer, Plain, Scram, authenticate
 from kipwire.connection.sasl import Mechanism
 
 VERSIONS = {17: range(2), 18: range(6), 36: range(3)}
@@ -43,7 +45,8 @@ def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", s
     server_first = f"r={parts['r']}{nonce},s={base64.b64encode(salt).decode()},i={iterations}"
     final = (yield server_first.encode()).decode()
     without_proof, _, proof = final.rpartition(",p=")
-    assert without_proof == f"c=biws,r={parts['r']}{nonce}"
+    if without_proof != f"c=biws,r={parts['r']}{nonce}":
+        raise Refusal("wrong nonce")
     if name not in passwords:
         raise Refusal("unknown user")
     salted = _hi(new, passwords[name].encode(), salt, iterations)
@@ -84,6 +87,11 @@ def _hi(new: Any, password: bytes, salt: bytes, iterations: int) -> bytes:
         last = _hmac(new, password, last)
         total = _xor(total, last)
     return total
+
+
+def decoded(text: bytes) -> bytes:
+    """The bytes of Base64, as lenient readers take it."""
+    return base64.b64decode(text)
 
 
 def _hmac(new: Any, key: bytes, text: bytes) -> bytes:
@@ -129,6 +137,42 @@ def _authenticated(server: Server, token: bytes, lifetime: int, version: int, da
         answer = cls(auth_bytes=damage(server.send(token)), error_message=None)
     except Refusal as refusal:
         return cls(error_code=58, error_message=str(refusal))  # type: ignore[no-any-return]
+    except StopIteration:  # it has said all that it has to say
+        return cls(error_code=34, error_message=None)  # type: ignore[no-any-return]
     if version:
         answer.session_lifetime_ms = lifetime
     return answer  # type: ignore[no-any-return]
+
+
+ME = Scram("me", "pencil", "SCRAM-SHA-256")
+
+
+def server_of(mechanism: Mechanism) -> Server:
+    """A server to which the mechanism's user is known."""
+    if isinstance(mechanism, OAuthBearer):
+        return bearer({mechanism.token(): mechanism.extensions})
+    if isinstance(mechanism, Plain):
+        return plain({mechanism.username: mechanism.password})
+    return scram(mechanism.name, {mechanism.username: mechanism.password})
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    "PLAIN": Plain("me", "pencil"),
+    "SCRAM-SHA-256": ME,
+    "SCRAM-SHA-512": Scram("me", "pencil", "SCRAM-SHA-512"),
+    "OAUTHBEARER": OAuthBearer(lambda: "a.b-c"),
+    "OAUTHBEARER with extensions": OAuthBearer(lambda: "a.b-c", {"tenant": "a b", "pool": "7"}),
+}
+
+
+def answered(mechanism: Mechanism, *answers: Any) -> list[Any]:
+    """The requests that a broker gets that answers so, until there is one more."""
+    steps = authenticate(mechanism, VERSIONS)
+    return [next(steps), *(steps.send(answer) for answer in answers)]
+
+
+def refusal(mechanism: Mechanism, *answers: Any) -> AuthenticationError:
+    """Why answers do not authenticate."""
+    with pytest.raises(AuthenticationError) as caught:
+        answered(mechanism, *answers)
+    return caught.value
