@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
@@ -36,6 +36,7 @@ def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -
     """
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
+    node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
     if generation >= 0 and body.group_id not in node.groups:
         raise Refused(ErrorCode.ILLEGAL_GENERATION)
     group = node.group(body.group_id)  # also an empty one, of consumers that have no group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
@@ -24,11 +24,19 @@ def answer(node: Node, request: Request) -> Values:
         # Versions with one group know topics by name alone.
         found = _fetched(node, body, is_stable)
         return {"topics": [{"name": one["name"], "partitions": one["partitions"]} for one in found]}
-    return {"groups": [{"group_id": one.group_id, "topics": _fetched(node, one, is_stable)} for one in body.groups]}
+    return {"groups": [_group_fetched(node, one, is_stable) for one in body.groups]}
+
+
+def _group_fetched(node: Node, asked: Any, is_stable: bool) -> Values:
+    try:
+        return {"group_id": asked.group_id, "topics": _fetched(node, asked, is_stable)}
+    except Refused as error:
+        return {"group_id": asked.group_id, "error_code": error.error}
 
 
 def _fetched(node: Node, asked: Any, is_stable: bool) -> list[Values]:
     """The topics of one group; those that it has offsets of where the request names none."""
+    node.expect_coordinator(CoordinatorType.GROUP, asked.group_id)
     group = node.groups.get(asked.group_id)
     offsets = Offsets() if group is None else group.offsets
     if asked.topics is not None:
