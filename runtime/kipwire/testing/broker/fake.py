@@ -486,6 +486,14 @@ class FakeBroker:
         self._call(lambda: self._node.stop(node))
         self._update(node)
 
+    def is_running(self, node: int) -> bool:
+        """Whether a node has not been stopped.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        return self._call(lambda: self._node.nodes[node].is_running)
+
     def start_node(self, node: int) -> None:
         """Let a node that was stopped or paused go on. It leads nothing until it is given something.
 
