@@ -11,12 +11,12 @@ import pytest
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.server import answer
 from kipwire.testing.broker.state.fetch_sessions import MOST_SESSIONS
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,
     TOPIC,
+    answer,
     ask,
     ask_newest,
     batch,

@@ -17,10 +17,9 @@ from kipwire.model.types import KINDS
 from kipwire.records import Record, write_batch
 from kipwire.testing.broker.apis import APIS, SERVED
 from kipwire.testing.broker.apis.api import NoAnswer
-from kipwire.testing.broker.faults import Fail
+from kipwire.testing.broker.interceptors import failing
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.server import answer
-from tests.support.subjects.fake_broker_requests import GROUP, REGISTRY, TOPIC, TRANSACTIONAL_ID, node
+from tests.support.subjects.fake_broker_requests import GROUP, REGISTRY, TOPIC, TRANSACTIONAL_ID, answer, node
 
 TEXTS = (TOPIC, TOPIC, GROUP, GROUP, TRANSACTIONAL_ID, "", "x" * 300, "\0", "é", "range", "consumer", "retention.ms")
 ROUNDS = 12
@@ -111,7 +110,7 @@ def test_every_served_request_is_answered(api: ApiKey) -> None:
                 made.topics.create(TOPIC, 2)
             body = maker.message(REGISTRY.request(api, version))
             asked = Request(REGISTRY, REGISTRY.encode_request(body, 7, "tests"))
-            fault = Fail(3) if number == 0 else None
+            fault = failing(3) if number == 0 else None
             found = asyncio.run(answered(made, asked, fault))
             is_closed = api == ApiKey.PRODUCE and body.acks == 0
             assert found is not None or is_closed or api in MAY_WAIT, asked

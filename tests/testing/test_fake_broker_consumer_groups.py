@@ -50,7 +50,7 @@ class Client:
 
 
 def group_of(**topics: int) -> ConsumerGroup:
-    existing = Topics()
+    existing = Topics(lambda _: 1)
     for name, count in topics.items():
         existing.create(name, count)
     return ConsumerGroup("g", existing)
@@ -163,7 +163,7 @@ def test_expressions_that_re2_has_are_taken(regex: str) -> None:
 def test_assignors_give_every_partition_to_one_member_that_reads_it_evenly_and_keep_what_they_can(name: str) -> None:
     chance = random.Random(7)
     for _ in range(200):
-        existing = Topics()
+        existing = Topics(lambda _: 1)
         counts = {existing.create(f"t{at}", chance.randint(1, 9)).topic_id: 0 for at in range(chance.randint(1, 4))}
         counts = {topic: len(existing.with_id(topic).partitions) for topic in counts}
         members = [str(at) for at in range(chance.randint(1, 6))]

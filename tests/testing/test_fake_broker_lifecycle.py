@@ -18,7 +18,7 @@ from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import build
 from kipwire.connection import ClientConnection, Response
 from kipwire.testing import FakeBroker
-from kipwire.testing.broker import server
+from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import Api
 from tests.support.subjects.fake_broker_requests import batch
@@ -266,7 +266,7 @@ def test_a_delayed_request_is_handled_after_all(monkeypatch: pytest.MonkeyPatch)
         while not broker.records("orders"):
             await asyncio.sleep(0.001)
 
-    monkeypatch.setattr(server, "sleep", sleep)
+    monkeypatch.setattr(interceptors, "sleep", sleep)
     with FakeBroker(["orders"]) as broker, Connection(broker) as slow, Connection(broker) as fast:
         broker.delay(ApiKey.PRODUCE, 30.0)
         slow.send(ApiKey.PRODUCE, 9, **produce_values(b"slow"))

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_messages.enums import ErrorCode
 from kipwire.records import RawHeaderKey, Record, read_batches, write_batch
-from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
+from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.refusals import Refused
 from tests.support.subjects.fake_broker_requests import batch
 
@@ -35,9 +35,9 @@ def test_batches_get_the_next_offsets_and_the_leaders_epoch() -> None:
     assert [log.append(batch(*[b"v"] * count)) for count in (2, 3, 1)] == [0, 2, 5]
     found = list(read_batches(log.read(0, 10_000, log.end_offset)))
     assert [(one.base_offset, one.last_offset, one.partition_leader_epoch) for one in found] == [
-        (0, 1, LEADER_EPOCH),
-        (2, 4, LEADER_EPOCH),
-        (5, 5, LEADER_EPOCH),
+        (0, 1, 0),
+        (2, 4, 0),
+        (5, 5, 0),
     ]
 
 

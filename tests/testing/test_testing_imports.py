@@ -57,10 +57,15 @@ def test_one(fake_broker):
 
 def test_two(fake_broker):
     assert fake_broker.topics() == {}
+
+def test_three(fake_cluster):
+    one, other = fake_cluster(["orders"]), fake_cluster(nodes=2)
+    assert (one.node_ids, one.topics(), other.node_ids) == ((1, 2, 3), {"orders": 1}, (1, 2))
+    socket.create_connection((other.host, other.port), timeout=20).close()
 """)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path
     )
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "3 passed" in done.stdout, done.stdout + done.stderr

@@ -39,6 +39,10 @@ class Client:
         """Host and port of this server that the client has connected to."""
         self._transport = transport
 
+    def write(self, data: bytes) -> None:
+        """Send bytes beside all responses; a handler that raises `ClosedByHandler` then has sent a part of its own."""
+        self._transport.write(data)
+
     def close(self) -> None:
         """Close the connection; requests that are being handled get no response."""
         self._transport.abort()

@@ -10,7 +10,8 @@ import stringprep
 import unicodedata
 from base64 import b64encode
 from binascii import a2b_base64
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from typing import NamedTuple
 
 Exchange = Generator[bytes, bytes, None]
 """The client's messages, each of which is sent the broker's next; it ends once there is nothing more to say."""
@@ -27,6 +28,7 @@ _GS2_HEADER = "n,,"
 """No channel binding, and no other identity than that of the user."""
 _CHANNEL = b64encode(_GS2_HEADER.encode()).decode()
 _FIRST = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9][0-9]{0,9})(?:,.*)?", re.DOTALL)
+_CLIENT_FIRST = re.compile(r"n,((?:a=[^,]*)?),(n=([^,]+),r=([!-+\--~]+))")
 _FINAL = re.compile(r"([ve])=([^,]+)(?:,.*)?", re.DOTALL)
 
 
@@ -65,22 +67,66 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
     server_first = _text((yield f"{_GS2_HEADER}{client_first}".encode()))
     server_nonce, salt, iterations = _read_first(server_first, nonce)
 
-    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
-    client_key = hmac.digest(salted, b"Client Key", hash_name)
-    server_key = hmac.digest(salted, b"Server Key", hash_name)
+    keys = _keys(hash_name, password, salt, iterations)
     client_final = f"c={_CHANNEL},r={server_nonce}"
     signed = f"{client_first},{server_first},{client_final}".encode()
-    signature = hmac.digest(hashlib.new(hash_name, client_key).digest(), signed, hash_name)
-    proof = b64encode(bytes(key ^ sign for key, sign in zip(client_key, signature, strict=True))).decode()
+    proof = _proof(hash_name, keys.client, signed)
 
     server_final = _text((yield f"{client_final},p={proof}".encode()))
-    if not hmac.compare_digest(_read_final(server_final), hmac.digest(server_key, signed, hash_name)):
+    if not hmac.compare_digest(_read_final(server_final), hmac.digest(keys.server, signed, hash_name)):
         raise Refused("the broker's signature is wrong: it does not have the password, or another one")
 
 
 def _text(message: bytes) -> str:
     """A message of the broker; where it is not UTF-8, it becomes another one, for which no signature is right."""
     return message.decode("utf-8", "replace")
+
+
+ServerExchange = Generator[bytes, bytes, bytes]
+"""The broker's messages: it is sent the client's, after a `next`, and returns the last."""
+
+
+def server_exchange(passwords: Mapping[str, str], hash_name: str) -> ServerExchange:
+    """The broker's side of `exchange`, which returns its proof once the client has given its own.
+
+    Args:
+        passwords: by user.
+        hash_name: as `hashlib` calls it.
+
+    Raises:
+        Refused: the client's message is none of SCRAM, or there is no such user, or the password is another.
+    """
+    first = _CLIENT_FIRST.fullmatch((yield b"").decode("utf-8", "replace"))
+    if not first or first[1] not in ("", f"a={first[3]}"):
+        raise Refused("the client's first message is not a user and a nonce without channel binding")
+    username = first[3].replace("=2C", ",").replace("=3D", "=")
+    nonce, salt = first[4] + new_nonce(), os.urandom(_BYTES_OF_A_NONCE)
+    server_first = f"r={nonce},s={b64encode(salt).decode()},i={FEWEST_ITERATIONS}"
+    keys = _keys(hash_name, passwords.get(username, ""), salt, FEWEST_ITERATIONS)
+
+    client_final, _, proof = (yield server_first.encode()).decode("utf-8", "replace").rpartition(",p=")
+    channel = b64encode(f"n,{first[1]},".encode()).decode()
+    signed = f"{first[2]},{server_first},{client_final}".encode()
+    expected = _proof(hash_name, keys.client, signed)
+    is_right = client_final == f"c={channel},r={nonce}" and hmac.compare_digest(proof.encode(), expected.encode())
+    if username not in passwords or not is_right:
+        raise Refused("Authentication failed: Invalid user credentials")  # in Kafka's words
+    return b"v=" + b64encode(hmac.digest(keys.server, signed, hash_name))
+
+
+class _Keys(NamedTuple):
+    client: bytes
+    server: bytes
+
+
+def _keys(hash_name: str, password: str, salt: bytes, iterations: int) -> _Keys:
+    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
+    return _Keys(*(hmac.digest(salted, name, hash_name) for name in (b"Client Key", b"Server Key")))
+
+
+def _proof(hash_name: str, client_key: bytes, signed: bytes) -> str:
+    signature = hmac.digest(hashlib.new(hash_name, client_key).digest(), signed, hash_name)
+    return b64encode(bytes(key ^ sign for key, sign in zip(client_key, signature, strict=True))).decode()
 
 
 def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:

@@ -6,8 +6,12 @@ from kipwire.console.command_line import Command, CommandLine
 
 app = CommandLine(
     "kipwire",
-    "What bytes of Kafka's protocol mean, in logs, captures, frames and messages; and what brokers say.",
+    "What bytes of Kafka's protocol mean, in logs, captures, frames and messages; what brokers say; a test broker.",
     {
+        "broker": Command(
+            "kipwire.console.broker.command:broker",
+            "Run a Kafka broker in memory, for tests, until Ctrl-C: without a JVM, a configuration or a disk.",
+        ),
         "dump": Command(
             "kipwire.console.dump.command:dump",
             "Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is "

@@ -1,9 +1,13 @@
-"""The pytest fixture `fake_broker`. A conftest.py asks for it: `pytest_plugins = ["kipwire.testing.pytest_plugin"]`."""
+"""The pytest fixtures `fake_broker` and `fake_cluster`.
+
+A conftest.py asks for them: `pytest_plugins = ["kipwire.testing.pytest_plugin"]`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,3 +22,16 @@ def fake_broker() -> Iterator[FakeBroker]:
 
     with FakeBroker() as broker:
         yield broker
+
+
+@pytest.fixture
+def fake_cluster() -> Iterator[Callable[..., FakeBroker]]:
+    """A function that starts a `FakeBroker` for one test, with the arguments of that; by default it has three nodes."""
+    from kipwire.testing.broker import FakeBroker
+
+    with ExitStack() as stack:
+
+        def start(*args: Any, nodes: int = 3, **settings: Any) -> FakeBroker:
+            return stack.enter_context(FakeBroker(*args, nodes=nodes, **settings))
+
+        yield start

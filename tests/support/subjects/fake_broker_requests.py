@@ -11,10 +11,12 @@ from kafka_messages.enums import ApiKey
 from kipwire import Message, build
 from kipwire.connection import Request
 from kipwire.records import Record, read_batches, write_batch
+from kipwire.testing.broker import server
 from kipwire.testing.broker.apis import SERVED
-from kipwire.testing.broker.faults import Effect
+from kipwire.testing.broker.interceptors import Call, Interceptors, Step
 from kipwire.testing.broker.node import Node, Settings
-from kipwire.testing.broker.server import answer
+from kipwire.testing.broker.state.nodes import Nodes
+from kipwire.testing.broker.state.topics import Topics
 
 REGISTRY = kafka_messages.REGISTRY
 TOPIC = "orders"
@@ -25,9 +27,9 @@ ALONE = {"member_id": "", "group_instance_id": None}
 
 def node(**settings: Any) -> Node:
     """A node with the topic `orders` of two partitions; the first has three records."""
-    made = Node(
-        Settings(**{"auto_create_topics": True, "default_partitions": 1, **settings}), dict(SERVED), "127.0.0.1", 9
-    )
+    nodes = Nodes("127.0.0.1", [9])
+    used = Settings(**{"auto_create_topics": True, "default_partitions": 1, **settings})
+    made = Node(used, dict(SERVED), nodes, Topics(nodes.leader_of_new))
     made.topics.create(TOPIC, 2, {"retention.ms": "1000"})
     for number in range(3):
         made.topics.named(TOPIC).partition(0).append(batch(b"v%d" % number, timestamp=1000 + number))
@@ -47,7 +49,15 @@ def request(api: int, version: int, values: dict[str, Any], client_id: str = "te
     return Request(REGISTRY, REGISTRY.encode_request(body, 7, client_id))
 
 
-def ask(to: Node, asked: Request, fault: Effect | None = None) -> Any:
+async def answer(to: Node, asked: Request, fault: Step | None = None) -> Message:
+    """The response that a node gives, with a fault or without."""
+    interceptors = Interceptors()
+    if fault is not None:
+        interceptors.add(asked.api_key, fault, None, None, None)
+    return await server.answer(Call(to, asked), interceptors)
+
+
+def ask(to: Node, asked: Request, fault: Step | None = None) -> Any:
     """The response, as the client reads it."""
     body = asyncio.run(asyncio.wait_for(answer(to, asked, fault), 10))
     return REGISTRY.decode_response(REGISTRY.encode_response(body, 7), type(asked.body)).body
@@ -116,6 +126,8 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
             "topics": [{**both, "partition_indexes": [0, 1]}],
             "groups": [{"group_id": GROUP, "topics": [{**both, "partition_indexes": [0, 1]}]}],
         },
+        ApiKey.SASL_HANDSHAKE: {"mechanism": "PLAIN"},
+        ApiKey.SASL_AUTHENTICATE: {"auth_bytes": b""},
         ApiKey.FIND_COORDINATOR: {"key": GROUP, "coordinator_keys": [GROUP]},
         ApiKey.JOIN_GROUP: {
             **member,

@@ -1,29 +1,34 @@
-"""What tests hold of a fake broker."""
+"""What tests hold of a fake broker, or of a cluster of them."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
-from kipwire.testing.broker import faults
+from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.node import Node, Settings
-from kipwire.testing.broker.server import Running, Server, start_thread
+from kipwire.testing.broker.server import Asked, Running, Security, Server, start_thread
 from kipwire.testing.broker.state.groups import Group, GroupState
+from kipwire.testing.broker.state.nodes import Nodes
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
     from typing import Self
 
     from kipwire.connection import Request
+    from kipwire.message.frames import AnsweredBy
     from kipwire.records.compression import Compression
     from kipwire.records.model import Header
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 _SECONDS_BETWEEN_LOOKS = 0.05
@@ -31,7 +36,7 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class FakeBroker:
-    """A Kafka broker in this process, for tests: real clients produce and consume, and tests look inside.
+    """A Kafka broker in this process, or several, for tests: real clients produce and consume, and tests look inside.
 
     As a context manager it runs in a thread of its own; with `async with` in the event loop that runs. What it has
     stays when it is stopped, and is there again when it is started again, at the same port.
@@ -47,8 +52,12 @@ class FakeBroker:
         self,
         topics: Mapping[str, int] | Iterable[str] = (),
         *,
+        nodes: int = 1,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertised_host: str | None = None,
+        ssl: SSLContext | None = None,
+        users: Mapping[str, str] | None = None,
         auto_create_topics: bool = True,
         default_partitions: int = 1,
         versions: Mapping[ApiKey, range] | Mapping[int, range] | None = None,
@@ -57,20 +66,29 @@ class FakeBroker:
 
         Args:
             topics: how many partitions each has, by name; or names alone.
-            host: where it listens, and what it says its address is.
-            port: where it listens; 0 is a free port.
+            nodes: how many brokers the cluster has; their ids are 1, 2 and so on.
+            host: where it listens.
+            port: where it listens; 0 is a free port. Each further node has the next port, or a free one, too.
+            advertised_host: what it says its host is; by default `host`.
+            ssl: a context with a certificate of the server, for connections with TLS.
+            users: passwords by user, for connections with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
             auto_create_topics: whether a topic is created when a client asks for it.
             default_partitions: of a topic for which nobody says how many.
             versions: serve fewer versions of some APIs, by `ApiKey`; an empty range serves none.
 
         Raises:
-            ValueError: a topic cannot be created, or an API is not served in such versions.
+            ValueError: a topic cannot be created, an API is not served in such versions, or there is no node.
         """
+        if nodes < 1:
+            raise ValueError(f"a fake broker has 1 node or more, not {nodes}")
         served = SERVED | {int(key): _expect_served(key, some) for key, some in (versions or {}).items()}
         settings = Settings(auto_create_topics, default_partitions)
-        self._node = Node(settings, {key: some for key, some in served.items() if some}, host, port)
-        self._faults = faults.Faults()
-        self._requests: list[Request] = []
+        layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
+        versions = {key: some for key, some in served.items() if some}
+        self._node = Node(settings, versions, layout, Topics(layout.leader_of_new))
+        self._listening = host, Security(ssl, None if users is None else dict(users))
+        self._interceptors = Interceptors()
+        self._asked = Asked()
         self._running: Running | None = None
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, default_partitions)
         for name, count in counts.items():
@@ -78,18 +96,23 @@ class FakeBroker:
 
     @property
     def host(self) -> str:
-        """Where the broker listens."""
-        return self._node.host
+        """Where the first node is reached."""
+        return self._node.place.host
 
     @property
     def port(self) -> int:
-        """The port that it listens at; known once it has started."""
-        return self._node.port
+        """The port of the first node; known once it has started."""
+        return self._node.place.port
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port, as clients take them."""
-        return f"{self.host}:{self.port}"
+        """Host and port of each node, as clients take them."""
+        return ",".join(f"{one.host}:{one.port}" for one in self._node.nodes.by_id.values())
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """The ids of the nodes."""
+        return tuple(self._node.nodes.by_id)
 
     def __repr__(self) -> str:
         return f"<FakeBroker {'not running' if self._running is None else f'at {self.bootstrap_servers}'}>"
@@ -102,7 +125,7 @@ class FakeBroker:
             OSError: it cannot listen there.
         """
         self._expect_stopped()
-        self._running = start_thread(Server(self._node, self._faults, self._requests))
+        self._running = start_thread(self._server())
 
     def stop(self) -> None:
         """Close all connections, listen no more, and end the thread.
@@ -125,7 +148,7 @@ class FakeBroker:
 
     async def __aenter__(self) -> Self:
         self._expect_stopped()
-        server = Server(self._node, self._faults, self._requests)
+        server = self._server()
         await server.open()
         self._running = Running(server)
         return self
@@ -136,6 +159,10 @@ class FakeBroker:
             await running.server.close()
             if running.server.failure is not None and error is None:
                 raise running.server.failure
+
+    def _server(self) -> Server:
+        host, security = self._listening
+        return Server(self._node, self._interceptors, self._asked, security, host)
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         """Create a topic.
@@ -187,7 +214,7 @@ class FakeBroker:
         Raises:
             ValueError: there is no such topic or partition.
         """
-        when = time.time_ns() // 1_000_000 if timestamp is None else timestamp
+        when = self._node.milliseconds() if timestamp is None else timestamp
         record = Record(offset=0, timestamp=when, key=key, value=value, headers=headers)
         batch = write_batch([record], compression=compression)
 
@@ -228,20 +255,24 @@ class FakeBroker:
         """
         return self._call(lambda: self._node.topics.named(topic).partition(partition).batches)
 
-    def requests(self, api: ApiKey | int | None = None) -> list[Request]:
-        """The requests that have come, in their order: their versions, headers and bodies.
+    def requests(
+        self, api: ApiKey | int | type[AnsweredBy[Any]] | None = None, node: int | None = None
+    ) -> list[Request]:
+        """The requests that have come, in their order: their versions, headers and bodies; the newest 64 MiB of them.
 
         Args:
-            api: those of one API alone.
+            api: those of one API alone, given by its key or by a class of its requests.
+            node: those that came to one node alone.
         """
-        return self._call(lambda: [one for one in self._requests if api is None or one.api_key == api])
+        key = None if api is None else interceptors.api_key_of(api)
+        return self._call(lambda: self._asked.found(key, node))
 
     def clear_requests(self) -> list[Request]:
         """Forget the requests that have come; what is forgotten is returned."""
 
         def clear() -> list[Request]:
-            cleared = self._requests.copy()
-            self._requests.clear()
+            cleared = self._asked.found(None, None)
+            self._asked.clear()
             return cleared
 
         return self._call(clear)
@@ -264,36 +295,69 @@ class FakeBroker:
 
         return self._call(look)
 
+    def intercept(
+        self,
+        api: type[Q] | ApiKey | int,
+        function: Interceptor[Q],
+        *,
+        times: int | None = None,
+        when: Condition | None = None,
+        node: int | None = None,
+    ) -> None:
+        """Give requests of an API to a function, which answers, changes, delays, drops or counts them.
+
+        The function gets the request, and a `handle` that gives the response that there would be otherwise:
+        `await handle()`. It returns a response, of any version, or None for that one. It may be a coroutine function,
+        and raises `kipwire.aio.ClosedByHandler` to close the connection. It runs in the broker's thread. Several go
+        around each other in their order, with `fail`, `delay` and `disconnect` among them.
+
+        Args:
+            api: the class in which the function gets requests, whichever version clients send, and in whose version it
+                gets responses; or a key, for requests and responses as they are.
+            function: `def function(request, handle)`.
+            times: how many requests; None for all, until `clear_faults`.
+            when: which requests; it is called in the broker's thread. By default any.
+            node: those of one node alone.
+
+        Raises:
+            ValueError: the API is not served, `times` is below 1, or there is no such node.
+        """
+        step = interceptors.calling(None if isinstance(api, int) else api, function)
+        self._add(api, step, times, when, node)
+
     def fail(
         self,
-        api: ApiKey | int,
+        api: ApiKey | int | type[AnsweredBy[Any]],
         error: int,
         *,
         times: int | None = 1,
-        when: Callable[[Request], bool] | None = None,
+        when: Condition | None = None,
+        node: int | None = None,
     ) -> None:
         """Answer the next requests of an API with an error code, without doing what they ask for.
 
         Responses with a code for each topic, partition or group have it in each.
 
         Args:
-            api: such as `ApiKey.PRODUCE`.
+            api: such as `ApiKey.PRODUCE`, or a class of its requests.
             error: such as `ErrorCode.NOT_LEADER_OR_FOLLOWER`.
             times: how many requests; None for all, until `clear_faults`.
-            when: which requests; it is called in the broker's thread. By default any.
+            when: as in `intercept`.
+            node: as in `intercept`.
 
         Raises:
-            ValueError: the API is not served, or `times` is below 1.
+            ValueError: as `intercept`.
         """
-        self._add_fault(api, faults.Fail(error), times, when)
+        self._add(api, interceptors.failing(error), times, when, node)
 
     def delay(
         self,
-        api: ApiKey | int,
+        api: ApiKey | int | type[AnsweredBy[Any]],
         seconds: float,
         *,
         times: int | None = 1,
-        when: Callable[[Request], bool] | None = None,
+        when: Condition | None = None,
+        node: int | None = None,
     ) -> None:
         """Handle the next requests of an API later; those after them on the same connection wait.
 
@@ -301,37 +365,164 @@ class FakeBroker:
             api: as in `fail`.
             seconds: how much later.
             times: as in `fail`.
-            when: as in `fail`.
+            when: as in `intercept`.
+            node: as in `intercept`.
 
         Raises:
-            ValueError: as `fail`.
+            ValueError: as `intercept`.
         """
-        self._add_fault(api, faults.Delay(seconds), times, when)
+        self._add(api, interceptors.delaying(seconds), times, when, node)
 
     def disconnect(
         self,
-        api: ApiKey | int,
+        api: ApiKey | int | type[AnsweredBy[Any]],
         *,
         handled: bool = False,
+        after: int = 0,
         times: int | None = 1,
-        when: Callable[[Request], bool] | None = None,
+        when: Condition | None = None,
+        node: int | None = None,
     ) -> None:
         """Close the connection instead of answering the next requests of an API.
 
         Args:
             api: as in `fail`.
             handled: do what they ask for before, so that only the answer is lost.
+            after: the number of bytes of the answer that are sent before, its size among them; implies `handled`.
             times: as in `fail`.
-            when: as in `fail`.
+            when: as in `intercept`.
+            node: as in `intercept`.
 
         Raises:
-            ValueError: as `fail`.
+            ValueError: as `intercept`.
         """
-        self._add_fault(api, faults.Disconnect(handled), times, when)
+        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node)
 
     def clear_faults(self) -> None:
-        """Let no fault happen any more."""
-        self._call(self._faults.clear)
+        """Let no fault happen any more, and remove all functions."""
+        self._call(self._interceptors.clear)
+
+    # The cluster.
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock of sessions, rebalances and transactions; it goes on as usual, too.
+
+        Raises:
+            ValueError: time does not go back.
+        """
+        if seconds < 0:
+            raise ValueError(f"the clock cannot go back, by {seconds} s")
+        self._call(lambda: self._node.advance(seconds))
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        """The id of the node that leads a partition.
+
+        Raises:
+            ValueError: there is no such topic or partition.
+        """
+        return self._call(lambda: self._node.topics.named(topic).partition(partition).leader)
+
+    def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
+        """Let another node lead a partition, in its next epoch. A Fetch that waits is answered, with an error.
+
+        Raises:
+            ValueError: there is no such topic, partition or node, or the node is stopped.
+        """
+
+        def move() -> None:
+            self._node.nodes.expect_running(to)
+            self._node.topics.named(topic).partition(partition).move(to)
+            self._node.changes.notify()
+
+        self._call(move)
+
+    def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
+        """The id of the node that coordinates a group or a transactional id, one of which is given."""
+        kind, key = _coordinated(group, transactional_id)
+        return self._call(lambda: self._node.nodes.coordinator(kind, key))
+
+    def move_coordinator(self, *, group: str | None = None, transactional_id: str | None = None, to: int) -> None:
+        """Let another node coordinate a group or a transactional id, and those that Kafka keeps in one place with it.
+
+        Raises:
+            ValueError: there is no such node, or it is stopped.
+        """
+        kind, key = _coordinated(group, transactional_id)
+
+        def move() -> None:
+            self._node.nodes.move_coordinator(kind, key, to)
+            self._node.changes.notify()
+
+        self._call(move)
+
+    @property
+    def controller(self) -> int:
+        """The id of the node that creates and deletes topics."""
+        return self._call(lambda: self._node.nodes.controller)
+
+    def move_controller(self, *, to: int) -> None:
+        """Let another node be the controller.
+
+        Raises:
+            ValueError: there is no such node, or it is stopped.
+        """
+
+        def move() -> None:
+            self._node.nodes.expect_running(to)
+            self._node.nodes.controller = to
+
+        self._call(move)
+
+    def stop_node(self, node: int) -> None:
+        """Close the connections of a node, and listen there no more. What it did goes to the next node that runs.
+
+        With `async with`, connections are closed when the event loop goes on.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        self._call(lambda: self._node.stop(node))
+        self._update(node)
+
+    def is_running(self, node: int) -> bool:
+        """Whether a node has not been stopped.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        return self._call(lambda: self._node.nodes[node].is_running)
+
+    def start_node(self, node: int) -> None:
+        """Let a node that was stopped or paused go on. It leads nothing until it is given something.
+
+        Raises:
+            ValueError: there is no such node.
+            OSError: it cannot listen at its port any more.
+        """
+
+        def start() -> None:
+            place = self._node.nodes[node]
+            place.is_running, place.is_paused = True, False
+            self._node.changes.notify()
+
+        self._call(start)
+        self._update(node)
+
+    def pause_node(self, node: int) -> None:
+        """Let a node take connections and requests without answering, until `start_node`. It stays what it is.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+
+        def pause() -> None:
+            self._node.nodes[node].is_paused = True
+
+        self._call(pause)
+
+    def _update(self, node: int) -> None:
+        if self._running is not None:
+            self._running.update(node)
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
         """Wait until something holds, such as `lambda: len(broker.records("orders")) == 5`.
@@ -357,14 +548,17 @@ class FakeBroker:
 
         asyncio.run_coroutine_threadsafe(wait(), running.loop).result()
 
-    def _add_fault(
-        self, api: int, effect: faults.Effect, times: int | None, when: Callable[[Request], bool] | None
+    def _add(
+        self, api: Any, step: interceptors.Step, times: int | None, when: Condition | None, node: int | None
     ) -> None:
-        if api not in self._node.served:
-            raise ValueError(f"the fake broker does not serve {ApiKey.text(api)}, so no such request can have a fault")
+        key = interceptors.api_key_of(api)
+        if key not in self._node.served:
+            raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}, so no such request can have a fault")
         if times is not None and times < 1:
             raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
-        self._call(lambda: self._faults.add(api, effect, times, when))
+        if node is not None:
+            self._call(lambda: self._node.nodes[node])
+        self._call(lambda: self._interceptors.add(key, step, times, when, node))
 
     def _call(self, action: Callable[[], T]) -> T:
         """What an action gives, in the thread of the event loop, which alone touches the state while it runs.
@@ -400,3 +594,12 @@ def _expect_served(key: int, versions: range) -> range:
         has = f"{served[0]} to {served[-1]}" if served else "none"
         raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {versions}; the versions it has: {has}")
     return versions
+
+
+def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:
+    """What is coordinated, of two names one of which is given."""
+    if group is not None and transactional_id is None:
+        return CoordinatorType.GROUP, group
+    if transactional_id is not None and group is None:
+        return CoordinatorType.TRANSACTION, transactional_id
+    raise ValueError("give either a group or a transactional id")

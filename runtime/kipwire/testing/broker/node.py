@@ -1,4 +1,4 @@
-"""The one node of a fake cluster: all that its requests act on."""
+"""A node of a fake cluster: all that its requests act on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import ConfigResourceType, ErrorCode
+from kafka_messages.enums import ConfigResourceType, CoordinatorType, ErrorCode
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state.configs import Configs
@@ -18,6 +18,8 @@ from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.fetch_sessions import FetchSessions
 from kipwire.testing.broker.state.group_migration import downgraded, upgraded
 from kipwire.testing.broker.state.groups import Group, Ticket
+from kipwire.testing.broker.state.logs import Log
+from kipwire.testing.broker.state.nodes import Nodes, Place
 from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
 from kipwire.testing.broker.state.refusals import Refused
@@ -53,7 +55,6 @@ class Changes:
             self._waiting.discard(future)
 
 
-NODE_ID = 1
 CLUSTER_ID = "kipwire-fake-cluster"
 _VERSION = b"\0\0"
 """Of the values of control records."""
@@ -74,36 +75,104 @@ class Settings:
 
 
 @dataclass(slots=True)
+class Clock:
+    """The time of a cluster, which goes on by itself, and further when a test says so."""
+
+    ahead: float = 0.0
+    """Seconds."""
+
+
+@dataclass(slots=True)
 class Node:
-    """The state of the cluster, and where it is reached."""
+    """A node: the state that all nodes of a cluster share, and what is its own."""
 
     settings: Settings
     served: dict[int, range]
     """The versions of each API, by API key."""
-    host: str
-    port: int = 0
-    topics: Topics = field(default_factory=Topics)
+    nodes: Nodes
+    topics: Topics
     groups: dict[str, AnyGroup] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
-    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
     changes: Changes = field(default_factory=Changes)
-    next_expiry: float = math.inf
-    """The time before which no transaction has to be aborted."""
+    clock: Clock = field(default_factory=Clock)
+    node_id: int = 1
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
-    @staticmethod
-    def now() -> float:
+    def beside(self, node_id: int) -> Node:
+        """Another node of the cluster; this one, if it has that id."""
+        return self if node_id == self.node_id else replace(self, node_id=node_id, fetch_sessions=FetchSessions())
+
+    def now(self) -> float:
         """Seconds, of a clock that only goes forward."""
-        return time.monotonic()
+        return time.monotonic() + self.clock.ahead
 
-    @staticmethod
-    def milliseconds() -> int:
+    def milliseconds(self) -> int:
         """Milliseconds since 1970, as records have them."""
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // 1_000_000 + int(self.clock.ahead * 1000)
 
     @property
-    def address(self) -> dict[str, Any]:
-        """The node, as responses have it."""
-        return {"node_id": NODE_ID, "host": self.host, "port": self.port}
+    def next_expiry(self) -> float:
+        """The time before which no transaction has to be aborted."""
+        return self.producers.next_expiry
+
+    @property
+    def place(self) -> Place:
+        """Where this node is."""
+        return self.nodes.by_id[self.node_id]
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock, and let what is due happen."""
+        self.clock.ahead += seconds
+        self.expire_transactions()
+        for group in self.groups.values():
+            group.expire(self.now())
+        self.changes.notify()
+
+    # What this node may answer for.
+
+    def led(self, topic: Topic, index: int, asked: Any = None) -> Log:
+        """The log of a partition that this node leads.
+
+        Args:
+            topic: of the partition.
+            index: of the partition.
+            asked: the partition of a request, which may have the leader's epoch.
+
+        Raises:
+            Refused: the topic has no such partition, another node leads it, or the epoch is another.
+        """
+        log = topic.partition(index)
+        log.expect_leader(self.node_id, asked)
+        return log
+
+    def expect_coordinator(self, kind: CoordinatorType, key: str) -> None:
+        """Check that this node coordinates a group or a transactional id.
+
+        Raises:
+            Refused: another one does.
+        """
+        if self.nodes.coordinator(kind, key) != self.node_id:
+            raise Refused(ErrorCode.NOT_COORDINATOR)
+
+    def expect_controller(self) -> None:
+        """Check that this node is the controller.
+
+        Raises:
+            Refused: another one is.
+        """
+        if self.nodes.controller != self.node_id:
+            raise Refused(ErrorCode.NOT_CONTROLLER)
+
+    def stop(self, node_id: int) -> None:
+        """Let a node end: others lead, coordinate and control what it did."""
+        self.nodes.stop(node_id)
+        for topic in self.topics.by_name.values():
+            for log in topic.partitions:
+                if log.leader == node_id and (leader := self.nodes.or_next(node_id)) != node_id:
+                    log.move(leader)
+        self.changes.notify()
+
+    # What several parts of the state are needed for.
 
     def partitions_of(self, count: int) -> int:
         """The number of partitions that a new topic gets; -1 stands for the usual."""
@@ -132,7 +201,12 @@ class Node:
         return group
 
     def group(self, name: str) -> AnyGroup:
-        """The group of a name, which it becomes now if there was none."""
+        """The group of a name, which it becomes now if there was none.
+
+        Raises:
+            Refused: another node coordinates it.
+        """
+        self.expect_coordinator(CoordinatorType.GROUP, name)
         return self.present_group(name) or self.groups.setdefault(name, Group(name))
 
     def group_to_join(self, name: str) -> AnyGroup:
@@ -150,8 +224,10 @@ class Node:
             creates: whether the member joins.
 
         Raises:
-            Refused: there is none, or it is of another protocol and does not become one of this.
+            Refused: there is none, it is of another protocol and does not become one of this, or another node
+                coordinates it.
         """
+        self.expect_coordinator(CoordinatorType.GROUP, name)
         group = self.present_group(name)
         if isinstance(group, ConsumerGroup):
             return group
@@ -165,26 +241,32 @@ class Node:
         """The group of a name.
 
         Raises:
-            Refused: there is none; the code is the given one.
+            Refused: there is none; the code is the given one. Or another node coordinates it.
         """
+        self.expect_coordinator(CoordinatorType.GROUP, name)
         group = self.present_group(name)
         if group is None:
             raise Refused(error)
         return group
 
     def present_groups(self) -> list[AnyGroup]:
-        """All groups in the order of their names, without members that have expired."""
-        return [group for name in sorted(self.groups) if (group := self.present_group(name)) is not None]
+        """The groups of this node in the order of their names, without members that have expired."""
+        own = [name for name in sorted(self.groups) if self._coordinates(name)]
+        return [group for name in own if (group := self.present_group(name)) is not None]
+
+    def _coordinates(self, group: str) -> bool:
+        return self.nodes.coordinator(CoordinatorType.GROUP, group) == self.node_id
 
     async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
         """What a member of a group waits for.
 
         Raises:
-            Refused: the group has decided against it.
+            Refused: the group has decided against it, or another node coordinates it by now.
         """
         self.changes.notify()  # those who were waiting for this member
         while (found := ticket.found()) is None:
             await self.changes.wait(group.next_expiry - self.now())
+            self.expect_coordinator(CoordinatorType.GROUP, group.name)
             if group.expire(self.now()):
                 self.changes.notify()
         return found
@@ -257,7 +339,7 @@ class Node:
         if not transaction.is_ongoing:
             transaction.is_ongoing, transaction.started = True, self.milliseconds()
             transaction.expires = self.now() + transaction.timeout / 1000
-            self.next_expiry = min(self.next_expiry, transaction.expires)
+            self.producers.next_expiry = min(self.next_expiry, transaction.expires)
         transaction.partitions.update(places)
         transaction.groups.update(groups)
 
@@ -271,7 +353,9 @@ class Node:
                 transaction.fence()
                 self.end_transaction(transaction, is_commit=False)
                 self.changes.notify()
-        self.next_expiry = min((one.expires for one in self.producers.transactions.values()), default=math.inf)
+        self.producers.next_expiry = min(
+            (one.expires for one in self.producers.transactions.values()), default=math.inf
+        )
 
     def begin_producer(self, transactional_id: str, expected: Numbers | None, timeout: int) -> Transaction:
         """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.

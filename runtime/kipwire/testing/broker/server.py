@@ -1,4 +1,4 @@
-"""A fake broker that listens: the answer to each request, and the thread of its event loop.
+"""A fake cluster that listens: the answer to each request, and the thread of its event loop.
 
 Each connection has one request handled at a time, as in Kafka. The thread alone touches the state.
 """
@@ -8,11 +8,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 import threading
-from asyncio import sleep
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from contextlib import asynccontextmanager
+from functools import partial
+from ssl import SSLContext
+from typing import NamedTuple, TypeVar
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
@@ -20,40 +24,124 @@ from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
-from kipwire.testing.broker.faults import Delay, Disconnect, Effect, Fail, Faults
+from kipwire.testing.broker.authentication import Authentication
+from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 
 _log = logging.getLogger("kipwire.testing")
 
 
-class Server:
-    """Listens, until it is closed."""
+class Security(NamedTuple):
+    """What clients need to connect."""
 
-    def __init__(self, node: Node, faults: Faults, requests: list[Request]) -> None:
+    ssl: SSLContext | None = None
+    """With the certificate of all nodes; None is a connection without TLS."""
+    users: dict[str, str] | None = None
+    """Passwords by user; None is a connection without SASL."""
+
+
+MOST_KEPT = 64 * 1024 * 1024
+_BYTES_OF_OBJECTS = 1024
+"""Of a request, beside its frame."""
+
+
+class Asked:
+    """The requests that have come, each with the id of its node: the newest of them, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[int, Request]] = deque()
+        self._size = 0
+
+    def add(self, node_id: int, request: Request) -> None:
+        """Keep a request."""
+        self._kept.append((node_id, request))
+        self._size += len(request.raw) + _BYTES_OF_OBJECTS
+        while self._size > MOST_KEPT:
+            self._size -= len(self._kept.popleft()[1].raw) + _BYTES_OF_OBJECTS
+
+    def found(self, api: int | None, node_id: int | None) -> list[Request]:
+        """The requests of an API, that came to a node; None is any."""
+        return [one for at, one in self._kept if api in (None, one.api_key) and node_id in (None, at)]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+        self._size = 0
+
+
+class Server:
+    """Listens at each node, until it is closed."""
+
+    def __init__(self, first: Node, interceptors: Interceptors, asked: Asked, security: Security, host: str) -> None:
         """Wait for `open`.
 
         Args:
-            node: what requests act on.
-            faults: what happens to them.
-            requests: where all that come are kept.
+            first: the node with the id 1.
+            interceptors: what tests do to requests.
+            asked: where the requests that come are kept.
+            security: of all connections.
+            host: where all nodes listen.
         """
-        self._node, self._faults, self._requests = node, faults, requests
+        self._nodes = {one: first.beside(one) for one in first.nodes.by_id}
+        self._interceptors, self._asked, self._security, self._host = interceptors, asked, security, host
+        self._servers: dict[int, aio.Server] = {}
+        self._turns = {one: asyncio.Lock() for one in self._nodes}
         self.failure: Exception | None = None
         """The first error of the fake broker itself."""
 
     async def open(self) -> None:
-        """Listen at the node's address; with port 0, at a free port, which is the node's from then on."""
-        self._server = await aio.serve(self._handle, self._node.host, self._node.port, logger=_log, failed=self._fail)
-        self._node.port = self._server.address[1]
+        """Listen at the address of each node that runs; with port 0, at a free port, which is its own from then on."""
+        try:
+            for node_id in self._nodes:
+                await self.update(node_id)
+        except OSError:
+            await self.close()
+            raise
+
+    async def update(self, node_id: int) -> None:
+        """Listen, or no more, as the state of a node says."""
+        node = self._nodes[node_id]
+        async with self._turns[node_id]:
+            if node.place.is_running and node_id not in self._servers:
+                node.fetch_sessions.clear()
+                self._servers[node_id] = server = await aio.serve_each(
+                    partial(self._session, node),
+                    self._host,
+                    node.place.port,
+                    ssl=self._security.ssl,
+                    logger=_log,
+                    failed=self._fail,
+                )
+                node.place.port = server.address[1]
+            elif not node.place.is_running and node_id in self._servers:
+                await self._servers.pop(node_id).close()
 
     async def close(self) -> None:
         """Close all connections and listen no more, whatever clients do."""
-        await self._server.close()
+        await asyncio.gather(*(one.close() for one in self._servers.values()))
+        self._servers.clear()
 
-    async def _handle(self, request: Request) -> Message:
-        self._requests.append(request)
-        return await answer(self._node, request, self._faults.take(request))
+    @asynccontextmanager
+    async def _session(self, node: Node, client: aio.Client) -> AsyncIterator[aio.Handler]:
+        users = self._security.users
+        authentication = None if users is None else Authentication(users)
+
+        async def handle(request: Request) -> Message:
+            self._asked.add(node.node_id, request)
+            if _log.isEnabledFor(logging.DEBUG):
+                api, size = ApiKey.text(request.api_key), len(request.raw)
+                _log.debug("node %d: %s v%d, %d bytes", node.node_id, api, request.api_version, size)
+            while node.place.is_paused:
+                await node.changes.wait(math.inf)
+            if not node.place.is_running:
+                raise NoAnswer
+            is_served = request.api_version in node.served.get(request.api_key, ())
+            if authentication is not None and is_served and (response := authentication.answer(request)) is not None:
+                return response
+            return await answer(Call(node, request, client), self._interceptors)
+
+        yield handle
 
     def _fail(self, error: Exception) -> None:
         """Keep the first error of the fake broker itself, and report it: clients try again, many times."""
@@ -70,36 +158,27 @@ class Server:
 _REGISTRY = kafka_messages.REGISTRY
 
 
-async def answer(node: Node, request: Request, fault: Effect | None) -> Message:
+async def answer(call: Call, interceptors: Interceptors) -> Message:
     """The response to a request.
 
     Args:
-        node: what the request acts on.
-        request: of any API, known or not.
-        fault: what happens to it.
+        call: a request of any API, known or not.
+        interceptors: what tests do to it.
 
     Raises:
-        NoAnswer: the connection is closed instead.
+        ClosedByHandler: the connection is closed instead.
         DecodeError: the request is broken.
     """
-    key, version = request.api_key, request.api_version
-    if version not in node.served.get(key, ()):
+    node, request = call.node, call.request
+    if request.api_version not in node.served.get(request.api_key, ()):
         return _unserved(node, request)
-    if isinstance(fault, Delay):
-        await sleep(fault.seconds)
-    elif isinstance(fault, Disconnect) and not fault.is_handled:
-        raise NoAnswer
-    api = APIS[key]
-    if isinstance(fault, Fail):
-        if not request.is_answered:
-            raise NoAnswer
-        values = api.refuse(request.body, fault.error)
-    else:
-        values = await _handled(node, request, api)
+
+    async def handle() -> Message:
+        values = await _handled(node, request, APIS[request.api_key])
         node.changes.notify()
-    if isinstance(fault, Disconnect):
-        raise NoAnswer
-    return build(_REGISTRY.response(key, version), values)
+        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+
+    return await interceptors.answer(call, handle)
 
 
 async def _handled(node: Node, request: Request, api: Api) -> Values:
@@ -161,6 +240,13 @@ class Running:
 
         self.loop.call_soon_threadsafe(run)
         return result.result()
+
+    def update(self, node_id: int) -> None:
+        """Let a node listen, or no more, as its state says; in the thread of the event loop that happens soon."""
+        if self.is_here:
+            self._updating = self.loop.create_task(self.server.update(node_id))
+        else:
+            asyncio.run_coroutine_threadsafe(self.server.update(node_id), self.loop).result()
 
     async def work(self) -> None:
         """Serve until `stop`."""

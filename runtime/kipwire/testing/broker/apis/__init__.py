@@ -8,7 +8,7 @@ test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules 
 Unlike Kafka:
 
 * Share groups and Streams groups are not served.
-* SASL, TLS, ACLs and quotas are not served.
+* ACLs, quotas and delegation tokens are not served.
 * Records are never removed by retention or compaction.
 * `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
   settings of topics have no effect. Their values are checked by their types alone.

@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Hints, refusal
@@ -48,6 +48,16 @@ def api_of(module: ModuleType) -> Api:
     return Api(answer, refuse, getattr(module, "VERSIONS", None))
 
 
+# Answers of nodes that do not lead.
+
+
+def with_endpoints(node: Node, values: Values) -> Values:
+    """A response with the addresses of the leaders that its rows name (KIP-951)."""
+    rows = [row for topic in values["responses"] for row in topic.get("partition_responses", topic.get("partitions"))]
+    leaders = {row["current_leader"]["leader_id"] for row in rows if "current_leader" in row}
+    return {**values, "node_endpoints": [node.nodes[one].address for one in sorted(leaders)]} if leaders else values
+
+
 # Requests of producers with a transactional id.
 
 _FIRST_WITH_FENCED = 2
@@ -63,8 +73,9 @@ def current(node: Node, request: Request, transactional_id: str, numbers: Number
     """The transaction of a producer.
 
     Raises:
-        Refused: another producer has its transactional id now.
+        Refused: another producer has its transactional id now, or another node coordinates it.
     """
+    node.expect_coordinator(CoordinatorType.TRANSACTION, transactional_id)
     try:
         return node.producers.current(transactional_id, numbers)
     except Refused as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.apis.api import NoAnswer, with_endpoints
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.batches import sent_batch
@@ -34,7 +34,7 @@ def answer(node: Node, request: Request) -> Values:
 
     def append(topic: Any, partition: Any) -> Values:
         found = node.topic_of(topic)
-        log = found.partition(partition.index)
+        log = node.led(found, partition.index)
         data = bytes(partition.records or b"")
         batch = sent_batch(data, request.api_version)
         node.verify((found.name, partition.index), batch, transactional_id, request.api_version)
@@ -53,7 +53,7 @@ def answer(node: Node, request: Request) -> Values:
         "error_code" in one for topic in appended["responses"] for one in topic["partition_responses"]
     ):
         raise NoAnswer
-    return appended
+    return with_endpoints(node, appended)
 
 
 def _is_transactional(topic: Any) -> bool:

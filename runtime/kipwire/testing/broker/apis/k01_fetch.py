@@ -2,6 +2,7 @@
 
 Unlike Kafka:
 
+* Followers do not answer Fetch: there are no reads from the nearest replica (KIP-392).
 * When there are 1,000 fetch sessions, one gives way only if it was not used for two minutes, whatever its size.
 """
 
@@ -11,6 +12,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode, IsolationLevel
 from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import with_endpoints
 from kipwire.testing.broker.apis.rows import Values, refusal
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
@@ -24,6 +26,8 @@ _SESSION_ERRORS = {
 }
 """Those of Fetch that are not about a partition."""
 _FIRST_WITH_IDS = 13
+_FIRST_WITH_LEADERS = 16
+"""The first version in which Kafka says who leads instead (KIP-951); those before it have a place for it already."""
 
 
 async def answer(node: Node, request: Request) -> Values:
@@ -41,13 +45,14 @@ async def answer(node: Node, request: Request) -> Values:
         await node.changes.wait(min(until, node.next_expiry) - node.now())
         node.expire_transactions()
     if session is not None:
-        return {"session_id": body.session_id, "responses": _responses(session.changes(read.found), asked)}
+        changed = _responses(session.changes(read.found), asked)
+        return with_endpoints(node, {"session_id": body.session_id, "responses": changed})
     session_id = 0
     if epoch == BEGINNING:
         begun = FetchSession(request.api_version >= _FIRST_WITH_IDS, node.now(), dict(asked))
         begun.changes(read.found)
         session_id = node.fetch_sessions.begin(begun)
-    return {"session_id": session_id, "responses": _responses(read.found, asked)}
+    return with_endpoints(node, {"session_id": session_id, "responses": _responses(read.found, asked)})
 
 
 def _session(node: Node, body: Any, epoch: int) -> FetchSession | None:
@@ -72,6 +77,7 @@ class _Read:
     """One look at what a Fetch asks for."""
 
     def __init__(self, node: Node, body: Any, asked: dict[tuple[Any, int], Asked]) -> None:
+        self.has_leaders = body.VERSION >= _FIRST_WITH_LEADERS
         self.is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
         self.left = body.max_bytes
         """Bytes that may still be added."""
@@ -83,14 +89,14 @@ class _Read:
         """The batches of one partition."""
         asked = one.partition
         try:
-            log = node.topic_of(one.topic).partition(asked.partition)
-            log.expect_epoch(asked)
+            log = node.led(node.topic_of(one.topic), asked.partition, asked)
             end_offset = log.last_stable_offset if self.is_committed else log.end_offset
             if not log.start_offset <= asked.fetch_offset <= log.end_offset:
                 raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         except Refused as error:
             self.has_error = True
-            return {"partition_index": asked.partition, "error_code": error.error, **REFUSED}
+            leader = error.values if self.has_leaders else {}
+            return {"partition_index": asked.partition, "error_code": error.error, **REFUSED, **leader}
         found = b""
         if self.left > 0 or not self.size:
             # The first batch of a response is sent whole even if it is larger than what is asked for.

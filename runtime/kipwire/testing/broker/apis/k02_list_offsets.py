@@ -8,7 +8,7 @@ from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
+from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.refusals import Refused
 
 REFUSED = {"timestamp": -1, "offset": -1}
@@ -31,14 +31,12 @@ def answer(node: Node, request: Request) -> Values:
     def find(topic: Any, asked: Any) -> Values:
         if asked.timestamp < 0 and request.api_version < _FIRST_WITH.get(asked.timestamp, request.api_version + 1):
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-        log = node.topic_of(topic).partition(asked.partition_index)
-        log.expect_epoch(asked)
+        log = node.led(node.topic_of(topic), asked.partition_index, asked)
         timestamp, offset = _offset_at(log, asked.timestamp, is_committed)
         found = {"timestamp": timestamp, "offset": offset}
         # Versions before 4 have no epoch, and it is not ignorable.
-        return (
-            {**found, "leader_epoch": LEADER_EPOCH} if offset >= 0 and hasattr(asked, "current_leader_epoch") else found
-        )
+        has_epoch = offset >= 0 and hasattr(asked, "current_leader_epoch")
+        return {**found, "leader_epoch": log.epoch_at(offset)} if has_epoch else found
 
     return answered(body, find, refused=REFUSED, is_distinct=True)
 

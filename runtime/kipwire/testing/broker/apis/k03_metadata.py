@@ -1,8 +1,8 @@
-"""Metadata, versions 0 to 13: the broker and its topics.
+"""Metadata, versions 0 to 13: the nodes that run, and topics with their leaders.
 
 Unlike Kafka:
 
-* There is one broker, which leads all partitions in epoch 0.
+* Every node has a replica of every partition, which is in sync whenever the node runs.
 * Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, and not with UNKNOWN_SERVER_ERROR.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, refusal
-from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
-from kipwire.testing.broker.state.logs import LEADER_EPOCH
+from kipwire.testing.broker.node import CLUSTER_ID, Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic
 
@@ -23,13 +22,13 @@ _FIRST_WITH_IDS = 12
 
 
 def answer(node: Node, request: Request) -> Values:
-    """The broker and its topics; those that do not exist are created, if the client and the settings allow it."""
+    """The nodes and topics; those that do not exist are created, if the client and the settings allow it."""
     body: Any = request.body
     asked = body.topics
     if request.api_version < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
         raise Refused(ErrorCode.INVALID_REQUEST)
     if asked is None or (request.api_version == 0 and not asked):
-        topics = [_described(topic) for _, topic in sorted(node.topics.by_name.items())]
+        topics = [_described(node, topic) for _, topic in sorted(node.topics.by_name.items())]
     else:
         may_create = node.settings.auto_create_topics and getattr(body, "allow_auto_topic_creation", True)
         topics = [_found(node, one, may_create) for one in asked]
@@ -41,7 +40,8 @@ def _has_id(asked: Any) -> bool:
 
 
 def _cluster(node: Node) -> Values:
-    return {"brokers": [node.address], "cluster_id": CLUSTER_ID, "controller_id": NODE_ID}
+    brokers = [one.address for one in node.nodes.running]
+    return {"brokers": brokers, "cluster_id": CLUSTER_ID, "controller_id": node.nodes.controller}
 
 
 def _found(node: Node, asked: Any, may_create: bool) -> Values:
@@ -51,21 +51,22 @@ def _found(node: Node, asked: Any, may_create: bool) -> Values:
             node.topics.check_name(asked.name)
         if may_create and asked.name is not None and not has_id and asked.name not in node.topics.by_name:
             node.topics.create(asked.name, node.settings.default_partitions)
-        return _described(node.topic_of(asked))
+        return _described(node, node.topic_of(asked))
     except Refused as error:
         return {"error_code": error.error, "name": asked.name, "topic_id": getattr(asked, "topic_id", NO_ID)}
 
 
-def _described(topic: Topic) -> Values:
+def _described(node: Node, topic: Topic) -> Values:
+    running = [one.node_id for one in node.nodes.running]
     partitions = [
         {
             "partition_index": index,
-            "leader_id": NODE_ID,
-            "leader_epoch": LEADER_EPOCH,
-            "replica_nodes": [NODE_ID],
-            "isr_nodes": [NODE_ID],
+            **log.current_leader,
+            "replica_nodes": list(node.nodes.by_id),
+            "isr_nodes": running,
+            "offline_replicas": [one for one in node.nodes.by_id if one not in running],
         }
-        for index in range(len(topic.partitions))
+        for index, log in enumerate(topic.partitions)
     ]
     return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import AnyGroup, Node
@@ -41,6 +41,7 @@ def committing_group(node: Node, request: Request, *, is_transactional: bool = F
     body: Any = request.body
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
+    node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
     is_newer = request.api_version >= _FIRST_OF_CONSUMER_GROUPS
     if generation >= 0 and body.group_id not in node.groups:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if is_newer else ErrorCode.ILLEGAL_GENERATION)

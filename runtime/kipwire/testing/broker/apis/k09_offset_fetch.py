@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
@@ -37,13 +37,14 @@ def _group_fetched(node: Node, asked: Any, is_stable: bool) -> Values:
             if member_id is None:
                 raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka fails
             group.expect_valid_epoch(member_id, epoch)
+        return {"group_id": asked.group_id, "topics": _fetched(node, asked, is_stable)}
     except Refused as error:
         return {"group_id": asked.group_id, "error_code": error.error}
-    return {"group_id": asked.group_id, "topics": _fetched(node, asked, is_stable)}
 
 
 def _fetched(node: Node, asked: Any, is_stable: bool) -> list[Values]:
     """The topics of one group; those that it has offsets of where the request names none."""
+    node.expect_coordinator(CoordinatorType.GROUP, asked.group_id)
     group = node.groups.get(asked.group_id)
     offsets = Offsets() if group is None else group.offsets
     if asked.topics is not None:

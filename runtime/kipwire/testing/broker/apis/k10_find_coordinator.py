@@ -1,4 +1,4 @@
-"""FindCoordinator, versions 0 to 6: the broker itself, for groups and transactions."""
+"""FindCoordinator, versions 0 to 6: the nodes that coordinate groups and transactions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ _COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
 def answer(node: Node, request: Request) -> Values:
     """Name a coordinator for each key."""
     body: Any = request.body
-    if getattr(body, "key_type", CoordinatorType.GROUP) not in _COORDINATED:
+    kind = getattr(body, "key_type", CoordinatorType.GROUP)
+    if kind not in _COORDINATED:
         raise Refused(ErrorCode.INVALID_REQUEST)
+
+    def address(key: str) -> Values:
+        return node.nodes[node.nodes.coordinator(CoordinatorType(kind), key)].address
+
     if not hasattr(body, "coordinator_keys"):
-        return node.address
-    return {"coordinators": [{"key": key, **node.address} for key in body.coordinator_keys]}
+        return address(body.key)
+    return {"coordinators": [{"key": key, **address(key)} for key in body.coordinator_keys]}

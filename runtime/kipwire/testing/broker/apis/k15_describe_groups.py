@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
@@ -19,6 +19,7 @@ def answer(node: Node, request: Request) -> Values:
     present = {group.name: group for group in node.present_groups() if isinstance(group, Group)}
 
     def describe(name: str) -> Values:
+        node.expect_coordinator(CoordinatorType.GROUP, name)
         if name in present:
             return _described(present[name])
         if request.api_version >= _FIRST_WITH_NOT_FOUND:

@@ -11,7 +11,7 @@ from kipwire.testing.broker.state.groups import Group
 
 
 def answer(node: Node, request: Request) -> Values:
-    """All groups, or those of some states and types."""
+    """The groups of this node, or those of some states and types."""
     body: Any = request.body
     states = {one.lower() for one in getattr(body, "states_filter", ())}
     types = {one.lower() for one in getattr(body, "types_filter", ())}

@@ -3,7 +3,8 @@
 Unlike Kafka:
 
 * There are no internal topics: `__consumer_offsets` is a name like others.
-* Any replication factor above 0 is accepted, though there is one replica of everything.
+* Any replication factor above 0 is accepted, and any replicas, though every node has everything.
+* Nodes that are not the controller answer NOT_CONTROLLER, as Kafka did before KRaft; now they pass the request on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kipwire.testing.broker.state.topics import MOST_PARTITIONS
 
 def answer(node: Node, request: Request) -> Values:
     """Create topics."""
+    node.expect_controller()
     body: Any = request.body
     counts = [len(one.assignments) or node.partitions_of(one.num_partitions) for one in body.topics]
     if sum(1 + max(count, 0) for count in counts) > MOST_PARTITIONS:
@@ -33,7 +35,7 @@ def answer(node: Node, request: Request) -> Values:
         count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
         _expect_assignment(asked)
         node.topics.check_new(asked.name, count)
-        made = {"num_partitions": count, "replication_factor": 1, "configs": shown_configs(configs)}
+        made = {"num_partitions": count, "replication_factor": len(node.nodes.by_id), "configs": shown_configs(configs)}
         if not body.validate_only:
             made["topic_id"] = node.topics.create(asked.name, count, configs).topic_id
         return made

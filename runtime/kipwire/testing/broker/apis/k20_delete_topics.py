@@ -14,6 +14,7 @@ from kipwire.testing.broker.state.topics import NO_ID
 
 def answer(node: Node, request: Request) -> Values:
     """Delete topics."""
+    node.expect_controller()
 
     def delete(asked: Any) -> Values:
         if not isinstance(asked, str) and (asked.name is None) == (asked.topic_id == NO_ID):

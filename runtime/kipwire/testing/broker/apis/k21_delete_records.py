@@ -20,7 +20,7 @@ def answer(node: Node, request: Request) -> Values:
     """Move the first offset of partitions."""
 
     def delete(topic: Any, asked: Any) -> Values:
-        log = node.topic_of(topic).partition(asked.partition_index)
+        log = node.led(node.topic_of(topic), asked.partition_index)
         log.delete_before(asked.offset)
         return {"low_watermark": log.start_offset}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import in_version
 from kipwire.testing.broker.apis.rows import Values
@@ -29,6 +29,7 @@ def answer(node: Node, request: Request) -> Values:
         return {"producer_id": node.producers.new_id(), "producer_epoch": 0}
     if not body.transactional_id:
         raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+    node.expect_coordinator(CoordinatorType.TRANSACTION, body.transactional_id)
     expect_timeout(body.transaction_timeout_ms)
     try:
         transaction = node.begin_producer(

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch, versions 2 to 4: the end of the only leader epoch that there is."""
+"""OffsetForLeaderEpoch, versions 2 to 4: the ends of leader epochs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import Any
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.logs import LEADER_EPOCH
 
 
 def answer(node: Node, request: Request) -> Values:
     """Find the end of an epoch in each partition."""
 
     def find(topic: Any, asked: Any) -> Values:
-        log = node.topic_of(topic).partition(asked.partition)
-        log.expect_epoch(asked)
-        if asked.leader_epoch != LEADER_EPOCH:
-            return {}
-        return {"leader_epoch": LEADER_EPOCH, "end_offset": log.end_offset}
+        found = node.led(node.topic_of(topic), asked.partition, asked).end_of_epoch(asked.leader_epoch)
+        return {} if found is None else {"leader_epoch": found[0], "end_offset": found[1]}
 
     return answered(request.body, find)

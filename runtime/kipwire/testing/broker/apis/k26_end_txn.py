@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import current, numbers_of
 from kipwire.testing.broker.apis.rows import Values
@@ -24,6 +24,7 @@ def answer(node: Node, request: Request) -> Values:
     body: Any = request.body
     has_epochs = request.api_version >= _FIRST_WITH_EPOCHS
     if has_epochs:
+        node.expect_coordinator(CoordinatorType.TRANSACTION, body.transactional_id)
         transaction, is_again = node.producers.to_end(body.transactional_id, numbers_of(body))
     else:
         transaction = current(node, request, body.transactional_id, numbers_of(body))

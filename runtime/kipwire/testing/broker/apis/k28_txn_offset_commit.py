@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import numbers_of
 from kipwire.testing.broker.apis.k08_offset_commit import committed_in, committing_group
@@ -19,6 +19,7 @@ def answer(node: Node, request: Request) -> Values:
     try:
         if not body.group_id:
             raise Refused(ErrorCode.INVALID_GROUP_ID)
+        node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
         node.verify_group(body.group_id, body.transactional_id, numbers_of(body), request.api_version)
         group = committing_group(node, request, is_transactional=True)
     except Refused as error:

@@ -12,7 +12,7 @@ from typing import Any
 from kafka_messages.enums import ConfigResourceType
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import NODE_ID, Node
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.configs import shown_configs, type_of
 
 _FIRST_WITH_TYPES = 3
@@ -22,7 +22,7 @@ def answer(node: Node, request: Request) -> Values:
     """Describe settings."""
 
     def describe(asked: Any) -> Values:
-        if asked.resource_type == ConfigResourceType.BROKER and asked.resource_name in ("", str(NODE_ID)):
+        if asked.resource_type == ConfigResourceType.BROKER and asked.resource_name in ("", str(node.node_id)):
             return {}
         configs, keys = node.configs_of(asked), asked.configuration_keys
         shown = [one for one in shown_configs(configs) if keys is None or one["name"] in keys]

@@ -15,6 +15,7 @@ from kipwire.testing.broker.state.topics import MOST_PARTITIONS
 
 def answer(node: Node, request: Request) -> Values:
     """Extend topics."""
+    node.expect_controller()
     body: Any = request.body
     counts = {one.name: one.count for one in body.topics if one.name in node.topics.by_name}
     if sum(max(counts[one] - len(node.topics.named(one).partitions), 0) for one in counts) > MOST_PARTITIONS:

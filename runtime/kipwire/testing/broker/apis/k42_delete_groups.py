@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
@@ -14,6 +14,7 @@ def answer(node: Node, request: Request) -> Values:
     present = {group.name: group for group in node.present_groups()}
 
     def delete(name: str) -> Values:
+        node.expect_coordinator(CoordinatorType.GROUP, name)
         if name not in present:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
         if present[name].members:

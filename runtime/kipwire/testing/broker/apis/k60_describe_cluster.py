@@ -1,11 +1,11 @@
-"""DescribeCluster, versions 0 to 2: the broker, if it is asked for brokers."""
+"""DescribeCluster, versions 0 to 2: the nodes, if it is asked for brokers."""
 
 from __future__ import annotations
 
 from kafka_messages.enums import EndpointType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
+from kipwire.testing.broker.node import CLUSTER_ID, Node
 from kipwire.testing.broker.state.refusals import Refused
 
 
@@ -15,5 +15,5 @@ def answer(node: Node, request: Request) -> Values:
     if asked != EndpointType.BROKER:
         is_known = asked == EndpointType.CONTROLLER
         raise Refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)
-    broker = {"broker_id": NODE_ID, "host": node.host, "port": node.port}
-    return {"cluster_id": CLUSTER_ID, "controller_id": NODE_ID, "brokers": [broker]}
+    brokers = [{"broker_id": one.node_id, "host": one.host, "port": one.port} for one in node.nodes.running]
+    return {"cluster_id": CLUSTER_ID, "controller_id": node.nodes.controller, "brokers": brokers}

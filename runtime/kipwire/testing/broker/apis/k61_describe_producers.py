@@ -15,7 +15,7 @@ def answer(node: Node, request: Request) -> Values:
 
     def describe(topic: Any, index: int) -> Values:
         node.topics.check_name(topic.name)
-        return {"active_producers": _described(node.topics.named(topic.name).partition(index))}
+        return {"active_producers": _described(node.led(node.topics.named(topic.name), index))}
 
     return answered(request.body, describe)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
@@ -15,6 +15,7 @@ def answer(node: Node, request: Request) -> Values:
     def describe(transactional_id: str) -> Values:
         if not transactional_id:
             raise Refused(ErrorCode.INVALID_REQUEST)
+        node.expect_coordinator(CoordinatorType.TRANSACTION, transactional_id)
         found = node.producers.transactions.get(transactional_id)
         if found is None:
             raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)

@@ -1,11 +1,11 @@
-"""ListTransactions, versions 0 to 2: all transactions, or those of some states, producers, ages and names."""
+"""ListTransactions, versions 0 to 2: the transactions of a node, or those of some states, producers, ages and names."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
@@ -24,7 +24,8 @@ def answer(node: Node, request: Request) -> Values:
     found = [
         {"transactional_id": name, "producer_id": one.producer_id, "transaction_state": one.state}
         for name, one in sorted(node.producers.transactions.items())
-        if (not body.state_filters or one.state in body.state_filters)
+        if node.nodes.coordinator(CoordinatorType.TRANSACTION, name) == node.node_id
+        and (not body.state_filters or one.state in body.state_filters)
         and (not producers or one.producer_id in producers)
         and (duration < 0 or node.milliseconds() - one.started > duration)
         and pattern.fullmatch(name)

@@ -1,1 +1,1 @@
-"""What a fake broker knows: topics, groups and transactions. Plain data and functions, without I/O or a clock."""
+"""What a fake broker knows: nodes, topics, groups, transactions. Plain data and functions, without I/O or a clock."""

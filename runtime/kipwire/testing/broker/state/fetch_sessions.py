@@ -86,6 +86,10 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._by_id)
 
+    def clear(self) -> None:
+        """Forget all sessions."""
+        self._by_id.clear()
+
     def end(self, session_id: int) -> None:
         """Forget a session, if there is one of this id."""
         self._by_id.pop(session_id, None)

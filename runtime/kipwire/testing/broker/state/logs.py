@@ -11,9 +11,6 @@ from kipwire.testing.broker.state.batches import NO_LIMITS, Limits, expect_appen
 from kipwire.testing.broker.state.producer_states import ProducerStates
 from kipwire.testing.broker.state.refusals import Refused
 
-LEADER_EPOCH = 0
-"""Of all partitions: their leader never changes."""
-
 
 class Stored(NamedTuple):
     """A batch of the log."""
@@ -34,7 +31,13 @@ class AbortedTransaction(NamedTuple):
 class Log:
     """All batches of a partition, in the order of their offsets."""
 
-    def __init__(self) -> None:
+    def __init__(self, leader: int = 1) -> None:
+        self.leader = leader
+        """The id of the node that leads the partition."""
+        self.leader_epoch = 0
+        """How often that has changed."""
+        self._epochs = [(0, 0)]
+        """The epochs with records, and the last one; the first offset of each."""
         self.stored: list[Stored] = []
         self.aborted: list[AbortedTransaction] = []
         self.producers = ProducerStates()
@@ -56,20 +59,47 @@ class Log:
         """The offset that open transactions begin at."""
         return max(self.start_offset, min(self.producers.open_offsets, default=self.end_offset))
 
-    def expect_epoch(self, asked: Any) -> None:
-        """Check that a client has the leader's epoch, or none.
+    @property
+    def current_leader(self) -> dict[str, int]:
+        """The leader and its epoch, as responses have them."""
+        return {"leader_id": self.leader, "leader_epoch": self.leader_epoch}
+
+    def expect_leader(self, node_id: int, asked: Any) -> None:
+        """Check that a node may answer a client for this partition.
 
         Args:
-            asked: the partition of its request.
+            node_id: of the node that the client asks.
+            asked: the partition of its request, which may have the leader's epoch.
 
         Raises:
-            Refused: it has another one.
+            Refused: the client has another epoch, or another node leads.
         """
         epoch = getattr(asked, "current_leader_epoch", -1)
-        if epoch > LEADER_EPOCH:
+        if epoch > self.leader_epoch:
             raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if -1 < epoch < LEADER_EPOCH:
-            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
+        if -1 < epoch < self.leader_epoch:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH, current_leader=self.current_leader)
+        if node_id != self.leader:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=self.current_leader)
+
+    def move(self, leader: int) -> None:
+        """Let another node lead, in the next epoch, which begins at the end of the log."""
+        self.leader, self.leader_epoch = leader, self.leader_epoch + 1
+        self._epochs = [one for one in self._epochs if one[1] < self.end_offset]
+        self._epochs.append((self.leader_epoch, self.end_offset))
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of an offset."""
+        return next((epoch for epoch, first in reversed(self._epochs) if first <= offset), self._epochs[0][0])
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """The last epoch up to one, and its end; None for an epoch that has not been yet."""
+        if epoch == self.leader_epoch:
+            return epoch, self.end_offset
+        end = next((first for one, first in self._epochs if one > epoch), None)
+        if epoch < 0 or end is None:
+            return None
+        return max((one for one, _ in self._epochs if one <= epoch), default=epoch), end
 
     def delete_before(self, offset: int) -> None:
         """Delete the records before an offset; -1 is the end. Their batches stay, as Kafka's do in their segment.
@@ -105,7 +135,7 @@ class Log:
                 return known.base_offset
             self.producers.expect_next(batch)
         base_offset = self.end_offset
-        self._store(with_offsets(data, base_offset, LEADER_EPOCH))
+        self._store(with_offsets(data, base_offset, self.leader_epoch))
         if batch.producer_id >= 0:
             self.producers.append(batch, base_offset)
         return base_offset
@@ -113,7 +143,7 @@ class Log:
     def append_marker(self, data: bytes, producer_id: int, epoch: int, *, is_commit: bool) -> None:
         """Append the control batch that ends a transaction."""
         marker_offset = self.end_offset
-        self._store(with_offsets(data, marker_offset, LEADER_EPOCH))
+        self._store(with_offsets(data, marker_offset, self.leader_epoch))
         first_offset = self.producers.end_transaction(producer_id, epoch, self.stored[-1].batch.max_timestamp)
         if first_offset is not None and not is_commit:
             self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
@@ -29,6 +30,8 @@ class Topic:
     partitions: list[Log]
     configs: dict[str, str | None] = field(default_factory=dict)
     topic_id: UUID = field(default_factory=uuid4)
+    leader_of_new: Callable[[int], int] = lambda _: 1
+    """The node that leads a new partition."""
 
     def partition(self, index: int) -> Log:
         """The log of a partition.
@@ -42,13 +45,14 @@ class Topic:
 
     def extend(self, count: int) -> None:
         """Add empty partitions until the topic has `count`."""
-        self.partitions += [Log() for _ in range(count - len(self.partitions))]
+        self.partitions += [Log(self.leader_of_new(at)) for at in range(len(self.partitions), count)]
 
 
 class Topics:
     """All topics."""
 
-    def __init__(self) -> None:
+    def __init__(self, leader_of_new: Callable[[int], int]) -> None:
+        self._leader_of_new = leader_of_new
         self.by_name: dict[str, Topic] = {}
         self._by_metric: dict[str, str] = {}
 
@@ -123,7 +127,8 @@ class Topics:
         """
         self.check_new(name, partitions)
         self._by_metric[_metric(name)] = name
-        topic = self.by_name[name] = Topic(name, [Log() for _ in range(partitions)], configs or {})
+        topic = self.by_name[name] = Topic(name, [], configs or {}, leader_of_new=self._leader_of_new)
+        topic.extend(partitions)
         return topic
 
     def check_more_partitions(self, name: str, count: int) -> Topic:

@@ -91,6 +91,8 @@ class Producers:
     def __init__(self) -> None:
         self.transactions: dict[str, Transaction] = {}
         """By transactional id."""
+        self.next_expiry = math.inf
+        """The time before which no transaction has to be aborted."""
         self._next_id = _FIRST_PRODUCER_ID
 
     def new_id(self) -> int:

@@ -1,0 +1,197 @@
+"""The command `kipwire broker`: the fake broker of `kipwire.testing`, for programs in any language."""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+import sys
+from enum import Enum
+from pathlib import Path
+from threading import Event
+from typing import Any, TypeVar
+
+import click
+
+from kafka_messages.enums import ApiKey, ErrorCode
+from kipwire import testing
+from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.model.errors import MissingExtraError
+from kipwire.records.compression import compress
+from kipwire.tools.text import did_you_mean, print_err, print_out, printable_line
+
+E = TypeVar("E", bound=Enum)
+
+_EVERYWHERE = ("0.0.0.0", "::")
+
+
+class _Format(click.ParamType[Any]):
+    """Text in a form of its own, such as `orders:3`."""
+
+    name = "text"
+
+    def __init__(self, *parts: type[Enum] | type[int] | type[float] | type[str], optional: bool = False) -> None:
+        """Take what stands between colons; the last part may be left out if it is optional."""
+        self._parts, self._optional = parts, optional
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Enum | int | float | str, ...]:
+        """The parts.
+
+        Raises:
+            click.BadParameter: there are more or fewer, or one is of another kind.
+        """
+        given = value.split(":")
+        if len(given) not in {len(self._parts), len(self._parts) - self._optional}:
+            self.fail(f"{value!r} is not of the form {param.metavar if param else ''}", param, ctx)
+        found: list[Enum | int | float | str] = []
+        for kind, text in zip(self._parts, given, strict=False):
+            try:
+                found.append(_member(kind, text) if issubclass(kind, Enum) else kind(text))
+            except ValueError as error:
+                self.fail(f"{value!r}: {error}", param, ctx)
+        return tuple(found)
+
+
+def _member(names: type[E], name: str) -> E:
+    """The member of an enum.
+
+    Raises:
+        ValueError: it has none of that name.
+    """
+    known = names.__members__
+    if name not in known:
+        raise ValueError(f"{names.__name__} has no {name}{did_you_mean(name, known)}")
+    return known[name]
+
+
+@click.command
+@click.option("--host", default="127.0.0.1", help="Where it listens; 0.0.0.0 is everywhere.")
+@click.option("--port", type=click.IntRange(0, 65535), default=9092, help="Of the first node; others have the next.")
+@click.option("--advertise", metavar="HOST", help="The host that clients are told.  [default: --host, or localhost]")
+@click.option("--nodes", type=click.IntRange(1, 100), default=1, help="How many brokers the cluster has.")
+@click.option(
+    "--topic",
+    "topics",
+    type=_Format(str, int, optional=True),
+    multiple=True,
+    metavar="NAME[:PARTITIONS]",
+    help="A topic that is there; clients create others by using them.",
+)
+@click.option("--no-auto-create", is_flag=True, help="Clients do not create topics by using them.")
+@click.option("--tls-cert", type=PATH, metavar="FILE", help="For TLS: the certificate, in PEM.")
+@click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key, if it is in another file.")
+@click.option("--user", metavar="NAME", help="For SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512): the user.")
+@click.option("--password-file", type=PATH, metavar="FILE", help="The password of the user; its first line.")
+@click.option(
+    "--fail",
+    "failures",
+    type=_Format(ApiKey, ErrorCode, int, optional=True),
+    multiple=True,
+    metavar="API:ERROR[:TIMES]",
+    help="Answer requests with an error, such as PRODUCE:NOT_LEADER_OR_FOLLOWER:2.",
+)
+@click.option(
+    "--delay",
+    "delays",
+    type=_Format(ApiKey, float),
+    multiple=True,
+    metavar="API:SECONDS",
+    help="Answer requests late, such as FETCH:0.5.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Print a line for each request.")
+def broker(
+    host: str,
+    port: int,
+    advertise: str | None,
+    nodes: int,
+    topics: tuple[tuple[str, int], ...],
+    no_auto_create: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    user: str | None,
+    password_file: Path | None,
+    failures: tuple[tuple[ApiKey, ErrorCode, int], ...],
+    delays: tuple[tuple[ApiKey, float], ...],
+    verbose: bool,
+) -> None:
+    """Run a Kafka broker in memory, for tests, until Ctrl-C: without a JVM, a configuration or a disk."""
+    if port and port + nodes - 1 > 65535:
+        fail(f"{nodes} nodes from port {port} on need ports above 65535")
+    counts = {name: rest[0] if rest else 1 for name, *rest in topics}
+    context, users = _context(tls_cert, tls_key), _users(user, password_file)
+    _log(verbose)
+    try:
+        compress("zstd", b"")  # so that what is missing is said now, and not to the first producer that compresses
+        made = testing.FakeBroker(
+            counts,
+            nodes=nodes,
+            host=host,
+            port=port,
+            advertised_host=advertise or ("localhost" if host in _EVERYWHERE else None),
+            auto_create_topics=not no_auto_create,
+            ssl=context,
+            users=users,
+        )
+        for api, error, *times in failures:
+            made.fail(api, error, times=times[0] if times else None)
+        for api, seconds in delays:
+            made.delay(api, seconds, times=None)
+    except (MissingExtraError, ValueError) as error:
+        fail(str(error))
+    try:
+        made.start()
+    except OSError as error:
+        fail(f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}")
+    try:
+        print_out(f"listening at {made.bootstrap_servers}; Ctrl-C ends it")
+        sys.stdout.flush()
+        Event().wait()
+    finally:
+        made.stop()
+
+
+def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    if cert is None:
+        if key is not None:
+            fail("--tls-key needs --tls-cert")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(cert, key)
+    except (ssl.SSLError, OSError) as error:
+        fail(f"{one_line(cert)}: is no certificate with its key, in PEM: {error.strerror or error}")
+    return context
+
+
+def _users(user: str | None, password_file: Path | None) -> dict[str, str] | None:
+    if (user is None) != (password_file is None):
+        fail("--user and --password-file need each other")
+    if user is None or password_file is None:
+        return None
+    lines = password_file.read_text(encoding="utf-8").splitlines()
+    if not lines or not lines[0]:
+        fail(f"{one_line(password_file)}: has no password in its first line")
+    return {user: lines[0]}
+
+
+class _Lines(logging.Handler):
+    """Prints requests on standard output, and why connections are closed on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record in one line."""
+        line = printable_line(record.getMessage())
+        if record.levelno > logging.DEBUG:
+            print_err(line)
+        else:
+            print_out(line)
+            sys.stdout.flush()
+
+
+def _log(verbose: bool) -> None:
+    """Print what the fake broker logs."""
+    log = logging.getLogger("kipwire.testing")
+    log.addHandler(_Lines())
+    log.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    log.propagate = False

@@ -1,0 +1,22 @@
+"""SaslHandshake, version 1: refused where it comes too late; listeners with users answer it before.
+
+Unlike Kafka:
+
+* SaslHandshake has no version 0, after which tokens come without headers.
+* Nobody has to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
+"""
+
+from __future__ import annotations
+
+from kafka_messages.enums import ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.rows import Values
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+
+VERSIONS = range(1, 2)
+
+
+def answer(node: Node, request: Request) -> Values:
+    """Refuse it: the connection has no SASL, or is authenticated."""
+    raise Refused(ErrorCode.ILLEGAL_SASL_STATE)

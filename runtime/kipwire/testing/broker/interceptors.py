@@ -1,0 +1,175 @@
+"""Functions that a test puts before the handlers of APIs: they answer, change, delay, drop or count requests."""
+
+from __future__ import annotations
+
+import inspect
+from asyncio import sleep
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import kafka_messages
+from kafka_messages.enums import ApiKey
+from kipwire import Message, build, convert
+from kipwire.aio import Client
+from kipwire.connection import Request
+from kipwire.connection.framing import sized
+from kipwire.testing.broker.apis import APIS
+from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.node import Node
+
+A = TypeVar("A")
+Q = TypeVar("Q")
+
+Handle = Callable[[], Awaitable[A]]
+"""Gives the answer that there would be otherwise: it goes on with the next function, or with the handler."""
+Interceptor = Callable[[Q, Handle[Any]], Any]
+"""Is given a request and its `Handle`. Gives a response, or None for the one that there would be otherwise; or an
+awaitable of either."""
+Condition = Callable[[Request], bool]
+
+_REGISTRY = kafka_messages.REGISTRY
+
+
+class Call(NamedTuple):
+    """A request that has come."""
+
+    node: Node
+    """That it came to."""
+    request: Request
+    client: Client | None = None
+    """Who has sent it."""
+
+
+Step = Callable[[Call, Handle[Message]], Awaitable[Message]]
+"""What an entry does with a call."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    api_key: int
+    step: Step
+    times: int | None
+    """How often it still happens; None means always."""
+    condition: Condition | None
+    node_id: int | None
+    """Of the node whose requests it is for; None means all."""
+
+    def takes(self, call: Call) -> bool:
+        return (
+            call.request.api_key == self.api_key
+            and self.times != 0
+            and self.node_id in (None, call.node.node_id)
+            and (self.condition is None or self.condition(call.request))
+        )
+
+
+class Interceptors:
+    """All functions, in the order in which they were added; each goes around those after it."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+
+    def add(
+        self, api_key: int, step: Step, times: int | None, condition: Condition | None, node_id: int | None
+    ) -> None:
+        """Let a function have requests that come."""
+        self._entries.append(_Entry(api_key, step, times, condition, node_id))
+
+    def clear(self) -> None:
+        """Remove all functions."""
+        self._entries.clear()
+
+    async def answer(self, call: Call, handle: Handle[Message]) -> Message:
+        """The response to a request.
+
+        Args:
+            call: the request.
+            handle: what gives it without a function.
+
+        Raises:
+            ClosedByHandler: the connection is closed instead.
+        """
+        return await self._from(0, self._entries.copy(), call, handle) if self._entries else await handle()
+
+    async def _from(self, at: int, entries: list[_Entry], call: Call, handle: Handle[Message]) -> Message:
+        for next_at, entry in enumerate(entries[at:], at + 1):
+            if entry.takes(call):
+                if entry.times is not None:
+                    entry.times -= 1
+                    if not entry.times and entry in self._entries:
+                        self._entries.remove(entry)
+                return await entry.step(call, partial(self._from, next_at, entries, call, handle))
+        return await handle()
+
+
+def calling(cls: type[Any] | None, function: Interceptor[Any]) -> Step:
+    """A step that calls a function of a test.
+
+    Args:
+        cls: the class in which the function gets the request, and in whose version it gets the response; None for the
+            `Request` itself, and the response in its version.
+        function: of the test.
+    """
+
+    async def step(call: Call, handle: Handle[Message]) -> Message:
+        response: Message | None = None
+
+        async def handled() -> Message:
+            nonlocal response
+            response = await handle()
+            return response if cls is None else convert(response, cls.VERSION)
+
+        answer = function(call.request if cls is None else call.request.body_as(cls), handled)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        return answer if answer is not None else response or await handle()
+
+    return step
+
+
+def failing(error: int) -> Step:
+    """A step that answers with an error code, without doing what the request asks for."""
+
+    async def step(call: Call, handle: Handle[Message]) -> Message:
+        request = call.request
+        if not request.is_answered:
+            raise NoAnswer
+        values = APIS[request.api_key].refuse(request.body, error)
+        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+
+    return step
+
+
+def delaying(seconds: float) -> Step:
+    """A step that goes on later."""
+
+    async def step(call: Call, handle: Handle[Message]) -> Message:
+        await sleep(seconds)
+        return await handle()
+
+    return step
+
+
+def disconnecting(*, is_handled: bool, after: int) -> Step:
+    """A step that closes the connection instead of answering.
+
+    Args:
+        is_handled: whether the request takes effect before.
+        after: how many bytes of the response are sent before; then the request takes effect in any case.
+    """
+
+    async def step(call: Call, handle: Handle[Message]) -> Message:
+        if is_handled or after:
+            response = await handle()
+            if after and call.client is not None and call.request.is_answered:
+                call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+        raise NoAnswer
+
+    return step
+
+
+def api_key_of(api: ApiKey | int | type[Any]) -> int:
+    """The key of an API that is given by its key or by a class of its requests."""
+    return api if isinstance(api, int) else api.API_KEY

@@ -1,0 +1,163 @@
+"""Functions of tests before the handlers: they answer, change, delay, drop and count requests, and go together."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.metadata_request.v12 import MetadataRequest
+from kafka_messages.metadata_response.v12 import MetadataResponse
+from kipwire import aio
+from kipwire.aio import ClosedByHandler
+from kipwire.testing import FakeBroker
+from kipwire.testing.broker.interceptors import Handle
+from tests.support.subjects.fake_cluster import asked
+
+
+def names(broker: FakeBroker, node: int = 1, version: int = 9) -> list[str | None]:
+    return [one.name for one in asked(broker, node, "Metadata", version, topics=None).topics]
+
+
+def test_a_function_gets_the_class_of_request_that_it_is_for_whichever_version_came() -> None:
+    seen: list[MetadataRequest] = []
+
+    def count(request: MetadataRequest, handle: Handle[MetadataResponse]) -> None:
+        seen.append(request)
+
+    with FakeBroker(["orders"]) as broker:
+        broker.intercept(MetadataRequest, count)
+        assert names(broker, version=9) == names(broker, version=1) == ["orders"]
+        broker.clear_faults()
+        names(broker)
+        assert len(broker.requests(MetadataRequest)) == 3
+    assert [type(one) for one in seen] == [MetadataRequest] * 2
+
+
+def test_a_function_answers_in_the_version_that_it_is_written_for() -> None:
+    def answer(request: MetadataRequest, handle: Handle[MetadataResponse]) -> MetadataResponse:
+        return MetadataResponse(brokers=[], cluster_id="mine", controller_id=7, topics=[])
+
+    with FakeBroker(["orders"]) as broker:
+        broker.intercept(MetadataRequest, answer, times=1)
+        found = asked(broker, 1, "Metadata", 4, topics=None)
+        assert (found.cluster_id, found.controller_id, found.topics) == ("mine", 7, [])
+        assert names(broker) == ["orders"]
+
+
+def test_a_function_changes_what_the_broker_would_answer() -> None:
+    async def rename(request: MetadataRequest, handle: Handle[MetadataResponse]) -> MetadataResponse:
+        response = await handle()
+        response.topics[0].name = "renamed"
+        return response
+
+    with FakeBroker(["orders"]) as broker:
+        broker.intercept(MetadataRequest, rename)
+        assert names(broker) == names(broker, version=1) == ["renamed"]
+
+
+def test_a_function_delays_and_drops() -> None:
+    began = asyncio.Event()
+
+    async def wait(request: MetadataRequest, handle: Handle[MetadataResponse]) -> None:
+        await handle()
+        await began.wait()
+
+    def drop(request: Any, handle: Handle[Any]) -> None:
+        raise ClosedByHandler
+
+    async def run() -> None:
+        async with FakeBroker(["orders"]) as broker:
+            broker.intercept(MetadataRequest, wait, times=1)
+            broker.intercept(ApiKey.METADATA, drop, when=lambda request: request.api_version == 3)
+            async with aio.connect(broker.bootstrap_servers, timeout=20) as connection:
+                waiting = asyncio.ensure_future(connection.request(MetadataRequest(topics=None)))
+                while not broker.requests(ApiKey.METADATA):
+                    await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
+                assert not waiting.done()
+                began.set()
+                assert len((await waiting).topics) == 1
+                with pytest.raises(aio.Failure):
+                    await connection.request(MetadataRequest(topics=None), 3)
+
+    asyncio.run(run())
+
+
+def test_functions_and_faults_go_around_each_other_in_their_order() -> None:
+    order: list[str] = []
+
+    def function(name: str) -> Any:
+        async def call(request: Any, handle: Handle[Any]) -> Any:
+            order.append(f"{name} before")
+            response = await handle()
+            order.append(f"{name} after")
+            return response
+
+        return call
+
+    with FakeBroker(["orders"]) as broker:
+        broker.intercept(ApiKey.METADATA, function("outer"))
+        broker.delay(ApiKey.METADATA, 0.001)
+        broker.intercept(ApiKey.METADATA, function("inner"))
+        broker.fail(MetadataRequest, ErrorCode.LEADER_NOT_AVAILABLE)
+        found = asked(broker, 1, "Metadata", 9, topics=[{"name": "orders"}])
+        assert found.topics[0].error_code == ErrorCode.LEADER_NOT_AVAILABLE
+        assert order == ["outer before", "inner before", "inner after", "outer after"]
+        assert names(broker) == ["orders"]
+
+
+def test_faults_and_functions_are_of_one_node_where_they_say_so() -> None:
+    with FakeBroker(["orders"], nodes=2) as broker:
+        broker.fail(MetadataRequest, ErrorCode.LEADER_NOT_AVAILABLE, node=2, times=None)
+        broker.disconnect(ApiKey.LIST_GROUPS, node=2)
+        values = {"topics": [{"name": "orders"}]}
+        codes = [asked(broker, node, "Metadata", 9, **values).topics[0].error_code for node in (1, 2, 1)]
+        assert codes == [0, ErrorCode.LEADER_NOT_AVAILABLE, 0]
+        assert asked(broker, 1, "ListGroups", 4).groups == []
+        with pytest.raises(aio.Failure):
+            asked(broker, 2, "ListGroups", 4)
+        assert [len(broker.requests(MetadataRequest, node)) for node in (1, 2)] == [2, 1]
+
+
+@pytest.mark.parametrize("after", [1, 4, 5, 40, 10_000])
+def test_a_connection_breaks_after_any_number_of_bytes(after: int) -> None:
+    def received(broker: FakeBroker) -> bytes:
+        with socket.create_connection((broker.host, broker.port), timeout=20) as client:
+            client.sendall(bytes.fromhex("0000000e 0003 0001 00000007 ffff ffffffff"))
+            client.shutdown(socket.SHUT_WR)
+            data = b""
+            while more := client.recv(65536):
+                data += more
+            return data
+
+    with FakeBroker(["orders"]) as broker:
+        whole = received(broker)
+        broker.disconnect(MetadataRequest, after=after)
+        assert received(broker) == whole[:after]
+        assert received(broker) == whole
+
+
+def test_an_error_of_a_function_is_raised_when_the_broker_stops() -> None:
+    def wrong(request: MetadataRequest, handle: Handle[MetadataResponse]) -> None:
+        raise ZeroDivisionError("of the test")
+
+    with pytest.raises(ZeroDivisionError, match="of the test"), FakeBroker() as broker:
+        broker.intercept(MetadataRequest, wrong)
+        with pytest.raises(aio.Failure):
+            names(broker)
+
+
+def test_requests_are_kept_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kipwire.testing.broker import server
+
+    with FakeBroker() as broker:
+        for _ in range(4):
+            names(broker)
+        assert len(broker.requests(MetadataRequest)) == 4
+        monkeypatch.setattr(server, "MOST_KEPT", 2500)
+        names(broker)
+        assert len(broker.requests()) == 2
