@@ -88,9 +88,9 @@ def run_once(seed: int) -> None:
         copied(address, run, RECORDS, seed, [*events, partial(heal, broker)], SECONDS)
         for partition, values in enumerate(expected):
             kept = [one.value for one in broker.records(target, partition, committed=True)]
-            assert kept == values, f"seed {seed}"
-            assert read(address, run, partition, SECONDS) == values, f"seed {seed}"
-            assert broker.committed_offsets(f"{run}-{partition}") == {(source, partition): RECORDS}, f"seed {seed}"
+            found = read(address, run, partition, SECONDS)
+            offsets = broker.committed_offsets(f"{run}-{partition}")
+            assert (kept, found, offsets) == (values, values, {(source, partition): RECORDS}), (seed, kept, found, offsets)
 
 
 def run_all(seeds: range) -> None:
