@@ -18,14 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CODE, _TEXT = "error_code", "error_message"
-_SAME = (
-    ("partition_index", "partition", "index", "partition_id", "partitions"),
-    ("name", "topic", "topic_name"),
-    ("name", "user"),
-    ("group_id", "group"),
-    ("key", "coordinator_keys"),
+_PARTITION = ("partition_index", "partition", "index", "partition_id")
+_TOPIC = ("name", "topic", "topic_name")
+_GROUP = ("group_id", "group")
+_ALWAYS_THE_SAME = (
+    *("topic_id", "transactional_id", "resource_type", "resource_name", "key", "member_id", "group_instance_id"),
+    *("user", "entity_type", "entity_name", "id", "producer_id", "broker_id", "path", "log_dir"),
 )
-"""Names of one thing, in which requests and responses differ."""
+REPEATED = {
+    **{name: (name,) for name in _ALWAYS_THE_SAME},
+    **{name: (name, *same) for same in (_PARTITION, _TOPIC, _GROUP) for name in same},
+    "user": ("user", "name"),
+}
+"""What a row repeats to name the element that it answers, by its name in the response: its names in the request.
+
+Nothing else may be repeated: other fields of these names are facts that a refusal does not have, such as timestamps, or
+secrets, such as the bytes of SaslAuthenticate.
+"""
 
 
 def refusal(request: Message, error: int, text: str | None = None) -> Message:
@@ -55,7 +64,7 @@ class _Candidate(NamedTuple):
 
 def _values(struct: Any, asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
     """The values of a struct that answers what was asked."""
-    values = _repeated(struct, asked)
+    values = {} if issubclass(struct, Message) else repeated(struct, asked)
     is_named = bool(values)
     has_code = any(field.name.endswith(_CODE) for field in struct.ATTRIBUTES)
     for field in struct.ATTRIBUTES:
@@ -70,7 +79,7 @@ def _values(struct: Any, asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
                 rows = _rows(cls, field, has_code)
                 values[field.name] = [_values(row, one, refused) for way in rows for one in _elements(asked, way)]
             elif not is_named and field.name in _names(asked):  # such as the entity of a quota, which has several parts
-                values[field.name] = [_repeated(row, one) for one in getattr(asked, field.name) or ()]
+                values[field.name] = [repeated(row, one) for one in getattr(asked, field.name) or ()]
     return values
 
 
@@ -128,23 +137,30 @@ def _likeness(row: type[Struct], asked: Field) -> int:
     return copied + any(names[one].struct is not None for one in arrays if one in names)
 
 
-def _repeated(row: type[Struct], asked: Any) -> dict[str, Any]:
-    """What a row repeats of the element that it answers."""
+def repeated(row: type[Struct], asked: Any) -> dict[str, Any]:
+    """What a row repeats of the element that it answers, which may be a struct, or a name, a number or an id."""
     if not isinstance(asked, Struct):
         kind = {str: "string", int: "int32"}.get(type(asked), "uuid")
         name = _plain_name(row, kind)
         return {} if name is None else {name: asked}
+    classes: Any = row, type(asked)  # classes can be hashed; mypy asks their instances
+    found = ((field, getattr(asked, name)) for field, name in _sources(*classes))
+    return {field.name: value for field, value in found if value is not None or field.nullable}
+
+
+@cache
+def _sources(row: Any, asked: Any) -> tuple[tuple[Field, str], ...]:
+    """The fields of a row that repeat something, each with the name of what it repeats."""
     names = {field.name: field for field in asked.ATTRIBUTES}
-    sources = {field: _source(field, names) for field in row.ATTRIBUTES}
-    found = {field: getattr(asked, source) for field, source in sources.items() if source is not None}
-    return {field.name: value for field, value in found.items() if value is not None or field.nullable}
+    sources = ((field, _source(field, names)) for field in row.ATTRIBUTES)
+    return tuple((field, name) for field, name in sources if name is not None)
 
 
 def _source(field: Field, names: dict[str, Field]) -> str | None:
     """The name of the field of an element that a field of a row repeats."""
     if field.array or field.struct is not None or field.name.endswith(_CODE) or field.name == _TEXT:
         return None
-    same = [field.name, *(name for group in _SAME if field.name in group for name in group)]
+    same = REPEATED.get(field.name, ())
     return next((name for name in same if name in names and names[name].type == field.type), None)
 
 

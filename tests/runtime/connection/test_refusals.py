@@ -72,6 +72,16 @@ def test_rows_repeat_what_names_the_elements_of_the_request() -> None:
     ]
 
 
+def test_refusals_repeat_names_alone() -> None:
+    assert values_of(made("SaslAuthenticate", 2, auth_bytes=b"secret"))["auth_bytes"] == b""
+    partitions = [{"partition_index": 4, "timestamp": 5, "current_leader_epoch": 6}]
+    (topic,) = values_of(made("ListOffsets", 5, topics=[{"name": "a", "partitions": partitions}]))["topics"]
+    (partition,) = topic["partitions"]
+    assert (partition["timestamp"], partition["offset"], partition["leader_epoch"]) == (-1, -1, -1)
+    assert values_of(made("InitProducerId", 4, producer_id=7, producer_epoch=8))["producer_id"] == -1
+    assert values_of(made("Fetch", 12, session_id=9))["session_id"] == 0
+
+
 def test_partitions_have_another_name_in_the_response() -> None:
     topics = [{"topic": "a", "partitions": [{"partition": 4}]}]
     forgotten = [{"topic": "gone", "partitions": [5]}]

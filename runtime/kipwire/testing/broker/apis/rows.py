@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import kafka_messages
 from kafka_messages.enums import ErrorCode
+from kipwire.connection.refusals import repeated
 from kipwire.model.structs import Field, Struct
 from kipwire.testing.broker.state.refusals import Refused
 
@@ -23,15 +23,6 @@ Values = dict[str, Any]
 Hints = Mapping[str, Any]
 
 _CODES = ("error_code", "partition_error_code")
-_PARTITION = ("partition_index", "partition", "index")
-_NAMES = ("name", "topic", "topic_id", "group_id", "transactional_id", "resource_type", "resource_name", "key")
-_REPEATED = {
-    **{name: (name,) for name in (*_NAMES, "member_id", "group_instance_id")},
-    **dict.fromkeys(_PARTITION, _PARTITION),
-}
-"""What rows repeat, by its name in the response: its names in the request."""
-_PLAIN = {"string": str, "int32": int, "uuid": UUID}
-"""Types of a request's elements that are no structs."""
 
 
 def answered(
@@ -96,7 +87,7 @@ class _Rows(NamedTuple):
         }
 
     def _array(self, field: Field, row: type[Struct], asked: Any, path: tuple[Any, ...]) -> list[Values]:
-        elements = [(one, _repeated(row, one)) for one in _elements(asked, field, self.rows)]
+        elements = [(one, repeated(row, one)) for one in _elements(asked, field, self.rows)]
         if not any(one.name in _CODES for one in row.ATTRIBUTES):
             return [{**named, **self.arrays(row, one, (*path, one))} for one, named in elements]
         times = Counter(tuple(named.values()) for _, named in elements) if self.is_distinct else Counter()
@@ -133,16 +124,3 @@ def _elements(asked: Any, field: Field, rows: Hints) -> Any:
     arrays = [one.name for one in asked.ATTRIBUTES if one.array]
     name = rows.get(field.name, field.name if field.name in arrays else arrays[0] if arrays else "")
     return getattr(asked, name) or () if name else [asked]
-
-
-def _repeated(row: type[Struct], asked: Any) -> Values:
-    """What a row repeats of the element that it is of."""
-    if isinstance(asked, Struct):
-        return {
-            field.name: getattr(asked, name)
-            for field in row.ATTRIBUTES
-            for name in _REPEATED.get(field.name, ())
-            if hasattr(asked, name) and (field.nullable or getattr(asked, name) is not None)
-        }
-    fields = (one for one in row.ATTRIBUTES if one.name in _REPEATED)
-    return {next(one.name for one in fields if isinstance(asked, _PLAIN.get(one.element, ()))): asked}
