@@ -25,7 +25,7 @@ _ALWAYS_THE_SAME = (
     *("topic_id", "transactional_id", "resource_type", "resource_name", "key", "member_id", "group_instance_id"),
     *("user", "entity_type", "entity_name", "id", "producer_id", "broker_id", "path", "log_dir"),
 )
-REPEATED = {
+_REPEATED = {
     **{name: (name,) for name in _ALWAYS_THE_SAME},
     **{name: (name, *same) for same in (_PARTITION, _TOPIC, _GROUP) for name in same},
     "user": ("user", "name"),
@@ -160,7 +160,7 @@ def _source(field: Field, names: dict[str, Field]) -> str | None:
     """The name of the field of an element that a field of a row repeats."""
     if field.array or field.struct is not None or field.name.endswith(_CODE) or field.name == _TEXT:
         return None
-    same = REPEATED.get(field.name, ())
+    same = _REPEATED.get(field.name, ())
     return next((name for name in same if name in names and names[name].type == field.type), None)
 
 
