@@ -158,6 +158,6 @@ def test_requests_are_kept_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) ->
         for _ in range(4):
             names(broker)
         assert len(broker.requests(MetadataRequest)) == 4
-        monkeypatch.setattr(server, "_MOST_KEPT", 2500)
+        monkeypatch.setattr(server, "MOST_KEPT", 2500)
         names(broker)
         assert len(broker.requests()) == 2

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_messages import message, versions
 from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
-from kipwire import aio
+from kipwire import aio, build
 from kipwire.testing import FakeBroker
 from kipwire.testing.broker.state.nodes import Nodes
 from tests.support.defaults import of_defaults
@@ -161,7 +161,7 @@ def test_a_node_returns_at_its_port_whatever_was_connected_to_it() -> None:
     async def run() -> None:
         async with FakeBroker(nodes=2) as broker:
             async with aio.connect(address(broker, 2), timeout=20) as connection:
-                request: Any = message("MetadataRequest", 12)(topics=None)
+                request: Any = build(message("MetadataRequest", 12), {"topics": None})
                 await connection.request(request)
                 broker.stop_node(2)
                 with pytest.raises(aio.Failure):

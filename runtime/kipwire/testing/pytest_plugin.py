@@ -1,6 +1,4 @@
-"""The pytest fixtures `fake_broker` and `fake_cluster`. A conftest.py asks for them:
-`pytest_plugins = ["kipwire.testing.pytest_plugin"]`.
-"""
+"""Fixtures: `fake_broker`, `fake_cluster`. A conftest.py asks: `pytest_plugins = ["kipwire.testing.pytest_plugin"]`."""
 
 from __future__ import annotations
 

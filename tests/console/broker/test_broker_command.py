@@ -116,7 +116,7 @@ def test_a_port_that_is_taken_is_one_line() -> None:
 def steps() -> dict[str, str]:
     """The steps of the Dockerfile, by their first words."""
     lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
-    return dict(line.split(" ", 1) for line in lines)  # type: ignore[misc]
+    return dict(line.split(" ", 1) for line in lines)
 
 
 def test_the_entry_point_of_the_dockerfile_serves_clients_of_the_host(start: Start) -> None:

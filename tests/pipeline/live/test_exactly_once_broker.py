@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from tests.support.live.real_broker import ADDRESS
 from tests.support.subjects.exactly_once import COPIES, SOURCE, TARGET, copied, fence, read

@@ -25,7 +25,7 @@ E = TypeVar("E", bound=Enum)
 _EVERYWHERE = ("0.0.0.0", "::")
 
 
-class _Format(click.ParamType):
+class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
     """Text in a form of its own, such as `orders:3`."""
 
     name = "text"

@@ -41,7 +41,8 @@ class Security(NamedTuple):
     """Passwords by user; None is a connection without SASL."""
 
 
-_MOST_KEPT = 64 * 1024 * 1024
+MOST_KEPT = 64 * 1024 * 1024
+"""Bytes of requests that are kept for tests to look at."""
 _BYTES_OF_OBJECTS = 1024
 """Of a request, beside its frame."""
 
@@ -57,7 +58,7 @@ class Asked:
         """Keep a request."""
         self._kept.append((node_id, request))
         self._size += len(request.raw) + _BYTES_OF_OBJECTS
-        while self._size > _MOST_KEPT:
+        while self._size > MOST_KEPT:
             self._size -= len(self._kept.popleft()[1].raw) + _BYTES_OF_OBJECTS
 
     def found(self, api: int | None, node_id: int | None) -> list[Request]:
