@@ -14,9 +14,9 @@ from aiokafka.admin.config_resource import ConfigResource as AioConfigResource
 from aiokafka.admin.config_resource import ConfigResourceType as AioConfigResourceType
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer
-from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import ConfigResource as KafkaConfigResource
 from kafka.admin import ConfigResourceType
+from kafka.structs import TopicPartition as KafkaTopicPartition
 
 from kafka_messages.enums import ApiKey
 from kipwire.testing import FakeBroker
@@ -47,7 +47,7 @@ def asked(broker: FakeBroker, *apis: ApiKey) -> None:
 
 
 def test_kafka_python(broker: FakeBroker) -> None:
-    admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
+    admin: Any = KafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
     try:
         place = KafkaTopicPartition(TOPIC, 0)
         assert admin.delete_records({place: 3})

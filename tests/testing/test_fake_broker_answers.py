@@ -235,6 +235,16 @@ def test_topics_are_created_extended_described_and_deleted() -> None:
     assert list(made.topics.by_name) == ["new"] and made.groups[GROUP].offsets.committed == {}
 
 
+def test_settings_are_shown_without_spaces_and_those_of_others_stay() -> None:
+    made = node()
+    configs = [{"name": "retention.ms", "value": " 5 "}]
+    new = {"name": "new", "num_partitions": 1, "replication_factor": 1, "configs": configs}
+    created = ask_newest(made, ApiKey.CREATE_TOPICS, {"topics": [new]}).topics[0]
+    assert ("retention.ms", "5", 1) in [(one.name, one.value, one.config_source) for one in created.configs]
+    assert ("flush.ms", 5) in [(one.name, one.config_source) for one in created.configs]
+    assert made.topics.named(TOPIC).configs == {"retention.ms": "1000"}
+
+
 def test_a_topic_that_is_created_again_has_another_id() -> None:
     made = node()
     before = made.topics.named(TOPIC)

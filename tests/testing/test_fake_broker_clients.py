@@ -136,6 +136,21 @@ def test_a_consumer_gets_over_an_error(broker: FakeBroker, client: Client, api: 
     assert len(broker.requests(api)) >= 2
 
 
+@pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FETCH_SESSION_ID_NOT_FOUND])
+def test_a_consumer_in_a_session_gets_over_an_error(broker: FakeBroker, client: Client, error: ErrorCode) -> None:
+    broker.append(TOPIC, b"first")
+    got: list[bytes] = []
+
+    def is_enough() -> bool:
+        if len(got) == 1 and len(broker.records(TOPIC)) == 1:
+            broker.fail(ApiKey.FETCH, error)
+            broker.append(TOPIC, b"second")
+        return len(got) >= 2
+
+    client.consume(broker.bootstrap_servers, TOPIC, "g", got, is_enough)
+    assert got == [b"first", b"second"]
+
+
 def test_a_fenced_producer_cannot_add_to_what_its_successor_commits(broker: FakeBroker) -> None:
     from confluent_kafka import KafkaException, Producer
 

@@ -167,3 +167,24 @@ def test_open_and_aborted_transactions_are_left_out_of_what_is_committed() -> No
     ]
     assert [tuple(one) for one in log.aborted_between(0, 6)] == [(7, 1, 3)]
     assert log.aborted_between(4, 6) == []
+
+
+def test_deleted_records_are_gone_and_their_offsets_stay() -> None:
+    log = Log()
+    for values in ((b"a", b"b"), (b"c", b"d")):
+        log.append(batch(*values, timestamp=log.end_offset))
+    size = log.size
+    log.delete_before(3)
+    log.delete_before(1)  # which is deleted already
+    assert (log.start_offset, log.end_offset, log.last_stable_offset) == (3, 4, 4)
+    assert [record.value for record in log.records(is_committed=False)] == [b"d"]
+    assert [one.base_offset for one in log.batches] == [2]
+    first, newest = log.first_since(0), log.newest()
+    assert first is not None and newest is not None and (first.offset, newest.offset) == (3, 3)
+    for wrong in (-2, 5):
+        with pytest.raises(Refused, match="OFFSET_OUT_OF_RANGE"):
+            log.delete_before(wrong)
+    log.append(sent(b"open", sequence=0, is_transactional=True))
+    log.delete_before(-1)
+    assert (log.start_offset, log.last_stable_offset, log.batches, log.newest()) == (5, 5, [], None)
+    assert log.append(batch(b"e")) == 5 and log.size > size

@@ -253,7 +253,7 @@ class FakeBroker:
         Raises:
             ValueError: there is no such topic or partition.
         """
-        return self._call(lambda: [one.batch for one in self._node.topics.named(topic).partition(partition).stored])
+        return self._call(lambda: self._node.topics.named(topic).partition(partition).batches)
 
     def requests(
         self, api: ApiKey | int | type[AnsweredBy[Any]] | None = None, node: int | None = None

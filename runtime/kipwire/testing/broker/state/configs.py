@@ -94,7 +94,7 @@ def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "value": configs.get(name, setting.default),
+            "value": str(configs.get(name, setting.default)).strip(),
             "config_source": ConfigSource.TOPIC_CONFIG if name in configs else ConfigSource.DEFAULT_CONFIG,
         }
         for name, setting in _SETTINGS.items()
@@ -164,4 +164,4 @@ def replace(configs: Configs, others: Configs, *, is_tried: bool) -> None:
     expect_valid_configs(others)
     if not is_tried:
         configs.clear()
-        configs.update({name: value and value.strip() for name, value in others.items()})
+        configs.update(others)

@@ -50,9 +50,14 @@ class Log:
         return self.stored[-1].batch.last_offset + 1 if self.stored else 0
 
     @property
+    def batches(self) -> list[RecordBatch]:
+        """The batches with records that are not deleted, and those of control records."""
+        return [one.batch for one in self.stored if one.batch.last_offset >= self.start_offset]
+
+    @property
     def last_stable_offset(self) -> int:
         """The offset that open transactions begin at."""
-        return min(self.producers.open_offsets, default=self.end_offset)
+        return max(self.start_offset, min(self.producers.open_offsets, default=self.end_offset))
 
     @property
     def current_leader(self) -> dict[str, int]:
@@ -177,9 +182,7 @@ class Log:
 
     def newest(self) -> Record | None:
         """The first record with the highest timestamp; None if there are no records."""
-        batches = [
-            one.batch for one in self.stored if not one.batch.is_control and one.batch.last_offset >= self.start_offset
-        ]
+        batches = [one for one in self.batches if not one.is_control]
         return self.first_since(max(one.max_timestamp for one in batches)) if batches else None
 
     def records(self, *, is_committed: bool) -> list[Record]:
@@ -189,7 +192,7 @@ class Log:
             is_committed: leave out those of aborted and of open transactions.
         """
         end_offset = self.last_stable_offset if is_committed else self.end_offset
-        batches = [one.batch for one in self.stored if not one.batch.is_control and one.batch.base_offset < end_offset]
+        batches = [one for one in self.batches if not one.is_control and one.base_offset < end_offset]
         if is_committed:
             batches = [one for one in batches if not self._is_aborted(one)]
         return [record for batch in batches for record in self._kept(batch)]

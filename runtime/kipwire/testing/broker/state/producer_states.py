@@ -116,6 +116,7 @@ class ProducerStates:
     def append(self, batch: RecordBatch, base_offset: int) -> None:
         """Take in a batch that was appended."""
         known = self.by_id.get(batch.producer_id)
+        self._beginning.discard(batch.producer_id)
         if known is None:
             known = self.by_id[batch.producer_id] = ProducerState(batch.producer_epoch)
         elif known.epoch != batch.producer_epoch:
