@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from random import Random
 
 import pytest
@@ -90,22 +93,42 @@ def run_once(seed: int) -> None:
             kept = [one.value for one in broker.records(target, partition, committed=True)]
             found = read(address, run, partition, SECONDS)
             offsets = broker.committed_offsets(f"{run}-{partition}")
-            assert (kept, found, offsets) == (values, values, {(source, partition): RECORDS}), (seed, kept, found, offsets)
+            state = (seed, kept, found, offsets)
+            assert state == (seed, values, values, {(source, partition): RECORDS})
 
 
 def run_all(seeds: range) -> None:
     """Several runs at a time, since librdkafka waits twice for half a second in each."""
+    logging.disable(logging.CRITICAL)  # clients say much about what happens to them
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         for future in [pool.submit(run_once, seed) for seed in seeds]:
             future.result()
 
 
-@pytest.mark.parametrize("part", range(4))
+def run_in_a_child(seeds: range) -> None:
+    """As `run_all`, in a process of its own, since librdkafka 2.16.0 ends the process about once in 300 runs.
+
+    That is its assertion `rk->rk_eos.txn_req_cnt > 0` on an answer to AddPartitionsToTxn. The runs are made again then.
+    """
+    exit_code: int | None = None
+    for _ in range(5):
+        child = get_context("spawn").Process(target=run_all, args=(seeds,))
+        child.start()
+        child.join(300)
+        child.kill()
+        child.join()
+        exit_code = child.exitcode
+        if exit_code != -signal.SIGABRT:
+            break
+    assert exit_code == 0
+
+
+@pytest.mark.parametrize("part", range(2))
 def test_read_committed_returns_every_committed_record_once(part: int) -> None:
-    run_all(range(part * 5, part * 5 + 5))
+    run_in_a_child(range(part * 10, part * 10 + 10))
 
 
 @pytest.mark.night
 @pytest.mark.parametrize("part", range(20))
 def test_read_committed_returns_every_committed_record_once_in_many_runs(part: int) -> None:
-    run_all(range(1000 + part * 25, 1000 + part * 25 + 25))
+    run_in_a_child(range(1000 + part * 25, 1000 + part * 25 + 25))

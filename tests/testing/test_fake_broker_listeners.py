@@ -35,7 +35,7 @@ def broker() -> Iterator[FakeBroker]:
         yield broker
 
 
-def of_kafka_python(address: str, mechanism: str, ca: str, value: bytes) -> None:
+def of_kafka_python(address: str, mechanism: Any, ca: str, value: bytes) -> None:
     producer = KafkaProducer(
         bootstrap_servers=address,
         security_protocol="SASL_SSL",

@@ -124,10 +124,9 @@ async def _committed(address: str, group: str, place: TopicPartition) -> int:
         found = await broker.request(FindCoordinatorRequest(key=group, key_type=CoordinatorType.GROUP))
     async with connect((found.host, found.port)) as coordinator:
         answer = await coordinator.request(OffsetFetchRequest(group_id=group, topics=topics, require_stable=True))
-    (partition,) = answer.topics[0].partitions if not answer.error_code else [answer]
-    if partition.error_code:
-        raise RuntimeError(f"the offset of {group} is not known: error {partition.error_code}")
-    return max(partition.committed_offset, 0)
+    if answer.error_code or answer.topics[0].partitions[0].error_code:
+        raise RuntimeError(f"the offset of {group} is not known")
+    return max(answer.topics[0].partitions[0].committed_offset, 0)
 
 
 async def _copied_by_aiokafka(address: str, run: str, partition: int, count: int, chance: Random) -> bool:

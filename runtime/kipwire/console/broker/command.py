@@ -9,7 +9,7 @@ import sys
 from enum import Enum
 from pathlib import Path
 from threading import Event
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -25,7 +25,7 @@ E = TypeVar("E", bound=Enum)
 _EVERYWHERE = ("0.0.0.0", "::")
 
 
-class _Format(click.ParamType[Any]):
+class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
     """Text in a form of its own, such as `orders:3`."""
 
     name = "text"

@@ -42,6 +42,7 @@ class Security(NamedTuple):
 
 
 MOST_KEPT = 64 * 1024 * 1024
+"""Bytes of requests that are kept for tests to look at."""
 _BYTES_OF_OBJECTS = 1024
 """Of a request, beside its frame."""
 
