@@ -68,7 +68,7 @@ def test_it_serves_a_client_and_prints_its_requests(start: Start) -> None:
 def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text(f"{PASSWORD}\n")
-    security = ["--tls-cert", str(TLS / "broker.pem"), "--user", USER, "--password-file", str(password)]
+    security = ["--listen-cert", str(TLS / "broker.pem"), "--user", USER, "--password-file", str(password)]
     process, address = start("--port", "0", *security)
     of_confluent(address, "SCRAM-SHA-256", str(TLS / "ca.pem"), b"v")
     host, _, port = address.rpartition(":")
@@ -91,11 +91,11 @@ def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
         (["--fail", "VOTE:NONE"], "the fake broker does not serve 52 VOTE"),
         (["--topic", "a/b"], "'a/b' is not a valid name of a topic"),
         (["--topic", "a:0"], "a topic needs at least one partition"),
-        (["--tls-key", "x"], "--tls-key needs --tls-cert"),
-        (["--tls-cert", __file__], "is no certificate with its key, in PEM"),
-        (["--tls-cert", "/nowhere"], "/nowhere: is no certificate with its key, in PEM: No such file"),
+        (["--listen-key", "x"], "give the certificate, too, as --listen-cert"),
+        (["--listen-cert", __file__], "of no use for TLS"),
+        (["--listen-cert", "/nowhere"], "/nowhere"),
         (["--user", "a"], "--user and --password-file need each other"),
-        (["--user", "a", "--password-file", "/dev/null"], "/dev/null: has no password in its first line"),
+        (["--user", "a", "--password-file", "/dev/null"], "/dev/null: is a pipe, a socket or a device, not a file"),
         (["--port", "65535", "--nodes", "2"], "2 nodes from port 65535 on need ports above 65535"),
         (["--host", "192.0.2.1"], "cannot listen at 192.0.2.1:9092: "),
     ],

@@ -12,6 +12,7 @@ import pytest
 import kafka_messages
 import kipwire.connection
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kafka_messages.list_offsets_request.v5 import ListOffsetsRequest
 from kafka_messages.sasl_authenticate_response.v2 import SaslAuthenticateResponse
 from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
 from kipwire import Message
@@ -23,6 +24,7 @@ from kipwire.connection import (
     Scram,
     ServerConnection,
     authenticate,
+    refusal,
     saslprep,
 )
 from kipwire.connection.framing import sized
@@ -169,6 +171,12 @@ def preparing(count: int) -> Action:
     return lambda: saslprep(text)
 
 
+def refusing(count: int) -> Action:
+    partitions = [{"partition_index": index} for index in range(count)]
+    asked = kipwire.build(ListOffsetsRequest, {"topics": [{"name": "orders", "partitions": partitions}]})
+    return lambda: refusal(asked, 6, "because")
+
+
 SCRAM, BEARER = Scram("me", "pencil", "SCRAM-SHA-256"), OAuthBearer(lambda: "token")
 AUTHENTICATIONS: dict[str, Callable[[int], Action]] = {
     "mechanisms": refused(SCRAM, lambda count: SaslHandshakeResponse(error_code=33, mechanisms=["PLAIN"] * count)),
@@ -185,6 +193,7 @@ ROWS = {
     "ClientConnection": CLIENT,
     "authenticate": AUTHENTICATIONS,
     "saslprep": {"text": preparing},
+    "refusal": {"partitions": refusing},
 }
 OF_ONE_FRAME = {
     **dict.fromkeys(("Mechanism", "OAuthBearer", "Plain", "Scram"), "one user"),
@@ -216,6 +225,10 @@ def test_a_client_takes_the_same_for_each_request(way: str) -> None:
 @pytest.mark.parametrize("way", AUTHENTICATIONS)
 def test_what_a_broker_says_costs_no_more_than_its_length(way: str) -> None:
     assert slow(AUTHENTICATIONS[way], 400, 800, 1600) is None
+
+
+def test_a_refusal_takes_the_same_for_each_row() -> None:
+    assert slow(refusing, 200, 400) is None
 
 
 def test_a_text_is_prepared_in_steps_as_many_as_its_characters() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import ssl
 import sys
 from enum import Enum
 from pathlib import Path
@@ -15,7 +14,10 @@ import click
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
-from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.console.brokers.listening import listener_context
+from kipwire.console.brokers.properties import SettingsError
+from kipwire.console.brokers.tls import secret_of
+from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import compress
 from kipwire.tools.text import did_you_mean, print_err, print_out, printable_line
@@ -80,8 +82,11 @@ def _member(names: type[E], name: str) -> E:
     help="A topic that is there; clients create others by using them.",
 )
 @click.option("--no-auto-create", is_flag=True, help="Clients do not create topics by using them.")
-@click.option("--tls-cert", type=PATH, metavar="FILE", help="For TLS: the certificate, in PEM.")
-@click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key, if it is in another file.")
+@click.option("--listen-cert", type=PATH, metavar="FILE", help="For TLS: the certificate, in PEM.")
+@click.option("--listen-key", type=PATH, metavar="FILE", help="Its private key, if it is in another file.")
+@click.option(
+    "--listen-ca", type=PATH, metavar="FILE", help="Only clients with a certificate that one of these signed."
+)
 @click.option("--user", metavar="NAME", help="For SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512): the user.")
 @click.option("--password-file", type=PATH, metavar="FILE", help="The password of the user; its first line.")
 @click.option(
@@ -108,8 +113,9 @@ def broker(
     nodes: int,
     topics: tuple[tuple[str, int], ...],
     no_auto_create: bool,
-    tls_cert: Path | None,
-    tls_key: Path | None,
+    listen_cert: Path | None,
+    listen_key: Path | None,
+    listen_ca: Path | None,
     user: str | None,
     password_file: Path | None,
     failures: tuple[tuple[ApiKey, ErrorCode, int], ...],
@@ -120,7 +126,7 @@ def broker(
     if port and port + nodes - 1 > 65535:
         fail(f"{nodes} nodes from port {port} on need ports above 65535")
     counts = {name: rest[0] if rest else 1 for name, *rest in topics}
-    context, users = _context(tls_cert, tls_key), _users(user, password_file)
+    context, users = listener_context(listen_cert, listen_key, listen_ca), _users(user, password_file)
     _log(verbose)
     try:
         compress("zstd", b"")  # so that what is missing is said now, and not to the first producer that compresses
@@ -152,28 +158,15 @@ def broker(
         made.stop()
 
 
-def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    if cert is None:
-        if key is not None:
-            fail("--tls-key needs --tls-cert")
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(cert, key)
-    except (ssl.SSLError, OSError) as error:
-        fail(f"{one_line(cert)}: is no certificate with its key, in PEM: {error.strerror or error}")
-    return context
-
-
 def _users(user: str | None, password_file: Path | None) -> dict[str, str] | None:
     if (user is None) != (password_file is None):
         fail("--user and --password-file need each other")
     if user is None or password_file is None:
         return None
-    lines = password_file.read_text(encoding="utf-8").splitlines()
-    if not lines or not lines[0]:
-        fail(f"{one_line(password_file)}: has no password in its first line")
-    return {user: lines[0]}
+    try:
+        return {user: secret_of(password_file)}
+    except SettingsError as error:
+        fail(str(error))
 
 
 class _Lines(logging.Handler):
