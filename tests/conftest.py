@@ -57,6 +57,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Collect what clients of others leave open with the test that ignores it, and not with one that comes later."""
+    if any("ResourceWarning" in argument for mark in item.iter_markers("filterwarnings") for argument in mark.args):
+        gc.collect()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByUnit | None:
     """What gives the tests to worker processes."""
