@@ -16,11 +16,6 @@ cdef struct Head:
     bint by_position
 
 
-# The offset of a record that is not in a partition yet, as `kipwire.records.model.NO_OFFSET`.
-cdef enum:
-    NO_OFFSET = -1
-
-
 def write_batch(
     records, *, compression="none", base_offset=None, last_offset_delta=None, base_timestamp=None, max_timestamp=None,
     timestamp_type="CreateTime", delete_horizon=None, partition_leader_epoch=-1, producer_id=-1, producer_epoch=-1,
@@ -133,7 +128,7 @@ cdef bint scan_records(PyObject* records, Head* head) noexcept:
             if offset != NO_OFFSET:
                 return False
             offset = i
-        elif i and offset <= before:
+        elif offset == NO_OFFSET or (i and offset <= before):
             return False
         if i == 0:
             head.base_offset, head.base_timestamp = offset, timestamp

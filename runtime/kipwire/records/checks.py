@@ -125,8 +125,7 @@ def ordered_records(records: Iterable[Record], magic: int, base_offset: int | No
             another type.
     """
     records = list(records)
-    is_checked = native.kernel is not None and native.kernel.are_in_order(records)
-    if is_checked and not (records and records[0].offset == NO_OFFSET):
+    if native.kernel is not None and native.kernel.are_in_order(records):
         return records
     for index, record in enumerate(records):
         if not isinstance(record, Record):
