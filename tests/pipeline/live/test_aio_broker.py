@@ -52,7 +52,12 @@ def test_each_listener_answers_many_requests(way: str) -> None:
     [
         (ProtocolFailure, "is it a listener for TLS", listeners.TLS, dict),
         (TlsFailure, "a listener without TLS", listeners.CLEAR, lambda: {"ssl": listeners.context()}),
-        (TlsFailure, "give the authority that has signed it", listeners.TLS, lambda: {"ssl": listeners.context(listeners.OTHER_CA)}),
+        (
+            TlsFailure,
+            "give the authority that has",
+            listeners.TLS,
+            lambda: {"ssl": listeners.context(listeners.OTHER_CA)},
+        ),
         (TlsFailure, "give the authority that has signed it", listeners.TLS, lambda: {"ssl": True}),
         ((TlsFailure, Closed), "certificate of the client", listeners.MUTUAL_TLS, lambda: {"ssl": listeners.context()}),
         (
