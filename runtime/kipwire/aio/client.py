@@ -105,11 +105,7 @@ class Connection:
             DecodeError: the response is broken; the connection can be used further.
             LocalProtocolError: no response comes to it: it is Produce with `acks` of 0. `send` sends it.
         """
-        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
-        if version is None:
-            version = self._best_version(request)
-        if self._link.failure is not None or self._link.is_full:
-            await self._turn(deadline)
+        deadline = await self._turn(timeout)
         frame = self._encoded(request, version, lost)
         if not self._is_answered(frame):
             raise LocalProtocolError(f"no response comes to {described(request)} with acks of 0; use send")
@@ -141,11 +137,7 @@ class Connection:
             ConversionError: the version cannot carry what the request has.
             EncodeError: a value does not fit its field.
         """
-        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
-        if version is None:
-            version = self._best_version(request)
-        if self._link.failure is not None or self._link.is_full:
-            await self._turn(deadline)
+        deadline = await self._turn(timeout)
         frame = self._encoded(request, version, lost)
         if self._is_answered(frame):
             raise LocalProtocolError(f"a response comes to {described(request)}; use request")
@@ -165,9 +157,7 @@ class Connection:
         """
         if len(frame) < HEAD.size:
             raise LocalProtocolError(f"{len(frame)} bytes cannot be a request, whose header has at least {HEAD.size}")
-        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
-        if self._link.failure is not None or self._link.is_full:
-            await self._turn(deadline)
+        deadline = await self._turn(timeout)
         (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
         if not self._link.is_taken(number):
             answer = await self._answer(frame, deadline, None)
@@ -202,22 +192,28 @@ class Connection:
             self._best[cls] = version = best_version(request, self._versions)
         return version
 
-    async def _turn(self, deadline: float) -> None:
-        """Wait until a request can be sent.
+    async def _turn(self, timeout: float | None) -> float:
+        """Wait until a request can be sent, and give its deadline in the time of the event loop.
 
         Raises:
             Failure: it cannot, or not in time.
         """
         if self._link.failure is not None:
             raise self._link.reason()
+        deadline = self._loop.time() + (self._timeout if timeout is None else timeout)
+        if not self._link.is_full:
+            return deadline
         try:
             async with asyncio.timeout_at(None if deadline == inf else deadline):
                 await self._link.turn()
         except TimeoutError:
             why = "the broker reads too slowly, or too many requests wait for their responses"
             raise TimedOut(self._address, f"the request could not be sent in time: {why}") from None
+        return deadline
 
-    def _encoded(self, request: Message | AnsweredBy[Any], version: int, lost: list[Loss] | None) -> bytes:
+    def _encoded(self, request: Message | AnsweredBy[Any], version: int | None, lost: list[Loss] | None) -> bytes:
+        if version is None:
+            version = self._best_version(request)
         number = self._link.next_id()
         return self._registry.encode_request(request, number, self._client_id, version=version, lost=lost)
 

@@ -25,7 +25,7 @@ from kipwire.console.dump import fetching, topics
 from kipwire.console.dump.fetching import Part, Partition
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.logs import LogDump, Wanted
-from kipwire.console.dump.output import Output
+from kipwire.console.output import Output
 from kipwire.records import Record, write_batch
 from kipwire.records.compression import Compression
 from kipwire.testing import FakeBroker

@@ -5,25 +5,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import click
 
 from kipwire.console.apis import complete
 from kipwire.console.brokers import BROKER, TARGET, broker_options
 from kipwire.console.command_line import OneOf, fail
+from kipwire.console.options import Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
     from kipwire.console.brokers import Settings, Target
-
-
-class Format(StrEnum):
-    """How a response is written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 @click.command

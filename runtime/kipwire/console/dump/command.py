@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKER, broker_options
 from kipwire.console.command_line import OneOf, discard_output, fail
 from kipwire.console.dump.following import follow as follow_logs
@@ -21,11 +22,12 @@ from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import within
 from kipwire.console.dump.logs import LogDump, Wanted
-from kipwire.console.dump.output import Output, milliseconds
 from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.dump.values import Decoders, decoder
+from kipwire.console.options import Format, format_option, ports_option
+from kipwire.console.output import Output, milliseconds
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.io import no_garbage_collection
@@ -34,13 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
     from kipwire.console.brokers import Settings
-
-
-class Format(StrEnum):
-    """How a dump is written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class DecodeAs(StrEnum):
@@ -66,14 +61,7 @@ class DecodeAs(StrEnum):
 )
 @click.option("--records", "-r", is_flag=True, help="Show the records under each batch.")
 @click.option("--summary", "-s", is_flag=True, help="Show one line for each log file or partition.")
-@click.option(
-    "--format",
-    "-f",
-    "format_",
-    type=OneOf(Format),
-    default="text",
-    help="Lines for people, or a JSON object on each line.",
-)
+@format_option
 @click.option("--follow", "-F", is_flag=True, help="Go on with what is added to logs, until Ctrl-C.")
 @click.option(
     "--from-offset", type=click.IntRange(min=0), metavar="N", help="Only batches and records from this offset on."
@@ -93,14 +81,7 @@ class DecodeAs(StrEnum):
     "--value", metavar="MODULE:FUNCTION", help="A function that decodes values: from bytes to what is shown of them."
 )
 @click.option("--record-key", metavar="MODULE:FUNCTION", help="The same for keys.")
-@click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=click.IntRange(1, 65535),
-    metavar="PORT",
-    help="Of packets: a port of the brokers.",
-)
+@ports_option
 @click.option(
     "--brokers",
     type=BROKER,
@@ -174,7 +155,7 @@ def dump(
                 errors = _captures_and_others(inputs, format_, out, bounds, ports)
                 _logs(inputs, logs, type_, is_followed=follow)
         out.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputClosedError):
         discard_output()
     except KipwireError as error:  # an extra is missing, or a broker cannot be reached
         out.flush()

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from kipwire.console.dump.contents import Contents, JsonText
+from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import Log
 from kipwire.console.dump.reading import Damage, Summary
 from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
+from kipwire.console.json_text import JsonText
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.record_batches import created_timestamps

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kipwire.console.command_line import one_line
-from kipwire.console.dump.output import Output, moment_text
+from kipwire.console.output import Output, moment_text
 from kipwire.model.errors import DecodeError
 from kipwire.model.structs import Struct
 from kipwire.records.names import SEGMENT, base_offset_of, partition_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
+from kipwire.console.arriving import AT_ONCE, Arriving
 from kipwire.console.dump.log_files import HEAD_BYTES, RAW, STANDARD_INPUT, LogFile, begins_as_a_log
 from kipwire.model.errors import KipwireError
 from kipwire.records import read_batches
@@ -18,10 +19,6 @@ from kipwire.records.stream import Ahead
 from kipwire.traffic.any_capture import Capture
 from kipwire.traffic.captures import INDEX
 from kipwire.traffic.packet_files import is_packets
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _LARGEST_FIRST = 1 << 16
 """Bytes of the first batch of a snapshot at most; it has a few dozen."""
@@ -51,12 +48,12 @@ def open_standard_input(before_waiting: Callable[[], None], decode_as: str | Non
     """
     if sys.stdin is None or sys.stdin.isatty():
         raise ValueError(f"standard input is a terminal; {_TAKES}, such as cat FILE | kipwire dump -")
-    stream = _Stream(sys.stdin.buffer, before_waiting)
+    stream = Arriving(sys.stdin.buffer, before_waiting)
     head = stream.peek(HEAD_BYTES)
     if not head:
         raise ValueError(f"standard input is empty; {_TAKES}")
     if is_packets(head):
-        return Capture(STANDARD_INPUT, (), io.BufferedReader(stream))
+        return Capture(STANDARD_INPUT, (), io.BufferedReader(stream, AT_ONCE))
     if not begins_as_a_log(head):
         raise ValueError(_unknown(head))
     is_snapshot = _begins_as_a_snapshot(stream)
@@ -74,7 +71,7 @@ def _unknown(head: bytes) -> str:
     return f"standard input is neither a log nor a capture: it begins with {head.hex(' ')}; {_TAKES}"
 
 
-def _begins_as_a_snapshot(stream: _Stream) -> bool:
+def _begins_as_a_snapshot(stream: Arriving) -> bool:
     head = head_of(stream.peek(RECORDS), 0)
     if head is None or head.magic != _MAGIC or head.size > _LARGEST_FIRST:
         return False
@@ -83,35 +80,3 @@ def _begins_as_a_snapshot(stream: _Stream) -> bool:
         return batch is not None and batch.is_control and control_type(batch.records[0]) == "SNAPSHOT_HEADER"
     except (KipwireError, IndexError):
         return False
-
-
-class _Stream(io.RawIOBase):
-    """A stream that has been looked at: what was read of it comes again."""
-
-    def __init__(self, source: Any, before_waiting: Callable[[], None]) -> None:
-        self._source = source
-        self._before_waiting = before_waiting
-        self._seen = b""
-
-    def peek(self, size: int) -> bytes:
-        """The first bytes that were not read yet, fewer only at the end."""
-        while len(self._seen) < size and (more := self._source.read1(size - len(self._seen))):
-            self._seen += more
-        return self._seen[:size]
-
-    def read_some(self, size: int) -> bytes:
-        """As many bytes as there are, at most so many; none at the end."""
-        if self._seen:
-            some, self._seen = self._seen[:size], self._seen[size:]
-            return some
-        self._before_waiting()
-        return cast("bytes", self._source.read1(size))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer).cast("B")
-        some = self.read_some(len(view))
-        view[: len(some)] = some
-        return len(some)

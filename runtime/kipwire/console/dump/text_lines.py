@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import Log
-from kipwire.console.dump.output import NONE, moment_text
 from kipwire.console.dump.reading import Damage, Summary
 from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
+from kipwire.console.output import NONE, moment_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header

@@ -18,6 +18,7 @@ from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import json_form
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
+from kipwire.console.options import ports_option
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.files import need_file
@@ -50,14 +51,7 @@ _SIZE_BYTES = 4
     metavar="N",
     help="The frame of this number in a capture, as kipwire tap and dump show it: kipwire inspect x.pcap --frame 17.",
 )
-@click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=click.IntRange(1, 65535),
-    metavar="PORT",
-    help="Of a capture of packets: a port of the brokers, as it was given to tap or dump.",
-)
+@ports_option
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from kipwire.console.command_line import PATH, OneOf, discard_output, fail, one_line
-from kipwire.console.dump.output import Output
+from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
+from kipwire.console.command_line import PATH, discard_output, fail, one_line
+from kipwire.console.options import Format, format_option, ports_option
+from kipwire.console.output import Output
 from kipwire.console.tap.filters import Filter, Wanted, api_keys_of, needed
 from kipwire.console.tap.lines import JsonLines, TextLines
 from kipwire.console.tap.tables import summary_json, summary_text, unserved_uses, upgrade_json, upgrade_text
@@ -29,14 +30,7 @@ from kipwire.traffic.upgrades import line_of
 _STDIN = Path("-")
 _NAME_OF_STDIN = "standard input"
 _FIRST_BYTES = 4
-"""Those that say what the bytes are: they are waited for together."""
-
-
-class Format(StrEnum):
-    """How it is shown."""
-
-    TEXT = "text"
-    JSON = "json"
+"""Those that say what the bytes are: a pipe that gives one byte first is no pipe of something else."""
 
 
 @click.command
@@ -61,28 +55,14 @@ class Format(StrEnum):
 )
 @click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what is about this topic, or its id.")
 @click.option("--errors", "-e", is_flag=True, help="Only what has an error code, or cannot be decoded.")
-@click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=click.IntRange(1, 65535),
-    metavar="PORT",
-    help="Of packets: a port of the brokers.",
-)
+@ports_option
 @click.option("--summary", "-s", is_flag=True, help="Count instead: clients, APIs, versions, bytes, latencies, errors.")
 @click.option(
     "--upgrade-to",
     metavar="RELEASE",
     help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any.",
 )
-@click.option(
-    "--format",
-    "-f",
-    "format_",
-    type=OneOf(Format),
-    default="text",
-    help="Lines for people, or a JSON object on each line.",
-)
+@format_option
 def tap(
     paths: Sequence[Path],
     bodies: bool,
@@ -117,7 +97,7 @@ def tap(
             for path in paths:
                 problems += _tapped(path, ports, wanted, out, lines, counts)
         problems += _conclude(out, counts, summary, release, format_)
-    except (BrokenPipeError, _OutputClosedError):
+    except (BrokenPipeError, OutputClosedError):
         discard_output()
     except KeyboardInterrupt:
         _conclude(out, counts, summary, release, format_)
@@ -185,8 +165,9 @@ def _tapped(
 def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbered]:
     if path == _STDIN or _is_pipe(path):
         stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
-        arriving = io.BufferedReader(_Arriving(stream, out.flush), _Arriving.MOST)
-        return frames_of(Capture(path, (), arriving), ports)
+        arriving = Arriving(stream, out.flush)
+        arriving.peek(_FIRST_BYTES)
+        return frames_of(Capture(path, (), io.BufferedReader(arriving, AT_ONCE)), ports)
     capture = capture_at(path)
     if capture is None:  # it was one when the command began
         raise CaptureError(f"{path}: is no capture any more")
@@ -205,37 +186,3 @@ def _conclude(out: Output, counts: TrafficSummary | None, summary: bool, release
         out.write(upgrade_json(uses, release) if as_json else upgrade_text(uses, release))
     out.flush()
     return len(uses)
-
-
-class _OutputClosedError(Exception):
-    """The reader of the output, such as head, has seen enough; found out while input was waited for.
-
-    It is no `OSError`, which would be taken for an error of the input.
-    """
-
-
-class _Arriving(io.RawIOBase):
-    """The bytes of a pipe; before more of them are waited for, what has been found in the others is shown."""
-
-    MOST = 1 << 18
-    """Bytes that are read at once: as many as a pipe may have, and less than take a moment to look at."""
-
-    def __init__(self, source: io.BufferedReader[Any], before: Callable[[], None]) -> None:
-        self._source = source
-        self._before = before
-        self._is_begun = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
-        try:
-            self._before()
-        except BrokenPipeError:
-            raise _OutputClosedError from None
-        data = self._source.read1(len(buffer))
-        while not self._is_begun and 0 < len(data) < _FIRST_BYTES and (more := self._source.read1(len(buffer))):
-            data += more
-        self._is_begun = True
-        buffer[: len(data)] = data
-        return len(data)

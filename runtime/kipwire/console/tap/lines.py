@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Any
 
-from kipwire.console.dump.contents import JsonText
-from kipwire.console.dump.output import moment_text_of_ns
+from kipwire.console.json_text import JsonText
+from kipwire.console.output import moment_text_of_ns
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, styled_line

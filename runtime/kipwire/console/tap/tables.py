@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kipwire.console.dump.output import moment_text_of_ns
+from kipwire.console.output import moment_text_of_ns
 from kipwire.tools.text import counted, has_colour, is_terminal, printable_line, styled_line
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
 from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, unserved
