@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any, cast
 
 import pytest
 
@@ -65,7 +66,14 @@ def test_a_consumer_goes_on_where_its_group_has_committed(broker: FakeBroker, cl
 
 
 def test_two_members_share_a_topic_until_one_leaves(broker: FakeBroker, client: Client) -> None:
-    members = [Member(client, broker.bootstrap_servers, TOPIC, "g") for _ in range(2)]
+    def fetched() -> set[int]:
+        topics = [topic for asked in broker.requests(ApiKey.FETCH) for topic in cast("Any", asked.body).topics]
+        return {one.partition for topic in topics for one in topic.partitions}
+
+    members = [Member(client, broker.bootstrap_servers, TOPIC, "g")]
+    # librdkafka 2.16 goes back to the first offset, long after, of a partition that it loses while it asks for that.
+    broker.wait_until(lambda: fetched() == {0, 1}, TIMEOUT)
+    members.append(Member(client, broker.bootstrap_servers, TOPIC, "g"))
 
     def is_stable(count: int) -> bool:
         group = broker.group("g")
