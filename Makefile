@@ -13,7 +13,7 @@ SEED ?= 0
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
+.PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
@@ -54,6 +54,9 @@ test-night: setup  ## Run the tests that take longer, most of them with Spark
 test-pure: setup  ## Run what "make test" runs, without the compiled kernel
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
 
+test-thorough: setup  ## Run what "make test" runs, with all cases where it tries a part of them
+	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_TESTS=thorough $(BIN)/pytest
+
 smoke: setup  ## Try a little of what "make night" runs: plain Python, a broker, Maven, a cluster, each fuzz target for 5 s
 	KIPWIRE_NATIVE=0 $(BIN)/pytest tests/runtime/golden
 	@bash scripts/maven.sh
@@ -64,7 +67,7 @@ night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
 	@$(MAKE) --jobs=2 --keep-going --output-sync night-steps
 
 # What waits, for a broker, for clusters and for the network, runs beside what computes.
-night-steps: test-night test-broker test-pure test-cluster fuzz-native test-maven test-spark-releases
+night-steps: test-night test-broker test-thorough test-pure test-cluster fuzz-native test-maven test-spark-releases
 
 broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
 	@bash scripts/broker/broker.sh start

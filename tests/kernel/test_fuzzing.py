@@ -54,6 +54,7 @@ def test_fuzzer_fails_at_differences_and_at_unexpected_errors(fault: str) -> Non
     assert run("-c", program, str(KERNEL), "--target", "broken") == (1, "broken: 2 inputs, 0 reports, 1 differences")
 
 
+@pytest.mark.night
 @needs_kernel
 def test_threads_are_fuzzed_with_all_that_they_may_do(tmp_path: Path) -> None:
     for specs in ("forms", "layouts"):

@@ -73,7 +73,9 @@ def test_what_is_not_in_the_golden_file_is_utf8() -> None:
             assert header_key(raw).encode() == raw
 
 
-@pytest.mark.parametrize("engine", ["kernel", "plain", "classes"])
+@pytest.mark.parametrize(
+    "engine", ["kernel", *(pytest.param(one, marks=pytest.mark.night) for one in ("plain", "classes"))]
+)
 def test_every_engine_has_the_text_of_java_and_the_bytes(engine: str) -> None:
     data = write_plainly([with_keys(raw, offset=at) for at, raw in enumerate(of_java())], 0, -1)
     assert data is not None

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+
+Case = TypeVar("Case")
+Versioned = TypeVar("Versioned", bound=tuple[Any, ...])
+
+THOROUGH = os.environ.get("KIPWIRE_TESTS") == "thorough"
+"""Whether everything is tried that the default suite tries a part of, as `make test-thorough` does each night."""
+_STEP = 8
 
 _checked = 0
 
@@ -18,6 +26,22 @@ _checked = 0
 def checked() -> int:
     """How many cases this process has checked so far."""
     return _checked
+
+
+def some(cases: Sequence[Case]) -> list[Case]:
+    """A part of many like cases: the first, the last, and every eighth between; all of them by `make test-thorough`."""
+    return list(cases) if THOROUGH else [*cases[:-1:_STEP], *cases[-1:]]
+
+
+def some_versions(cases: Iterable[Versioned]) -> list[Versioned]:
+    """Classes to try, each given by a tuple that ends with its version: some versions of each message.
+
+    Those of one message differ in a few fields, and golden bytes are there for each of them.
+    """
+    messages: dict[tuple[Any, ...], list[Versioned]] = {}
+    for case in cases:
+        messages.setdefault(tuple(case[:-1]), []).append(case)
+    return [case for versions in messages.values() for case in some(versions)]
 
 
 def of_each(

@@ -19,8 +19,8 @@ import pytest
 from kipwire.console.dump import following
 from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import LogDump, Wanted
-from kipwire.console.output import Output
 from kipwire.console.dump.text_lines import TextLines
+from kipwire.console.output import Output
 from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA
 

@@ -19,6 +19,7 @@ from kipgen.python.render import HeaderVersions, format_code, registry_entry, re
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
+from tests.support.cases import some
 from tests.support.places import DATA, FORMS, LAYOUTS
 from tests.support.subjects.random_specs import TEXTS, random_layouts, random_messages
 
@@ -48,7 +49,7 @@ def assert_formatted(text: str) -> None:
     assert black.format_str(text, mode=MODE) == text
 
 
-@pytest.mark.parametrize("name", [*CASES, *EXAMPLES])
+@pytest.mark.parametrize("name", some([*CASES, *EXAMPLES]))
 def test_code_of_a_spec_is_as_black_formats_it(name: str) -> None:
     spec = CASES.get(name) or EXAMPLES[name]
     assert checked(spec) is not None

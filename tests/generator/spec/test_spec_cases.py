@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from kipgen.reading.check import read_file, read_folder
 from kipgen.resources import schema_path
+from tests.support.cases import some
 from tests.support.places import DATA
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def test_any_value_anywhere_is_judged_without_a_crash(
     spec: dict[str, Any], path: tuple[str | int, ...], tmp_path: Path
 ) -> None:
     file = tmp_path / "Probe.json"
-    for odd in ODD_VALUES:
+    for odd in some(ODD_VALUES):
         file.write_text(json.dumps(_replaced(spec, path, odd)), encoding="utf-8")
         for kafka in (False, True):
             checked = read_file(file, kafka=kafka)

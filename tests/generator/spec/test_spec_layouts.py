@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from kipgen.reading.check import Checked, read_file, read_folder
 from kipgen.reading.rules.examples import ALPHA, layout
+from tests.support.cases import THOROUGH
 from tests.support.defaults import of_defaults
 from tests.support.places import ROOT
 from tests.support.spec_package import modules_of
@@ -177,7 +178,7 @@ def test_example_of_the_documentation_has_the_bytes_that_are_there(tmp_path: Pat
     assert module.Entry.decode(data) == entry
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 if THOROUGH else 30, deadline=None)
 @given(random_layouts())
 def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory, spec: dict[str, Any]) -> None:
     folder = tmp_path_factory.mktemp("layout")

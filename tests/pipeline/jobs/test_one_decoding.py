@@ -102,6 +102,7 @@ QUERIES: dict[str, Query] = {
 """What people do with the fields of messages."""
 
 
+@pytest.mark.night
 @pytest.mark.every_spark
 def test_a_message_is_decoded_once_whatever_a_query_does_with_its_fields(table: DataFrame) -> None:
     mode: Any
@@ -116,6 +117,7 @@ def test_a_message_is_decoded_once_whatever_a_query_does_with_its_fields(table: 
         kept.unpersist()
 
 
+@pytest.mark.night
 @pytest.mark.every_spark
 def test_every_function_is_called_once_below_a_filter(table: DataFrame, log: DataFrame) -> None:
     kipspark.register(table.sparkSession)
@@ -145,6 +147,7 @@ def test_every_function_is_called_once_below_a_filter(table: DataFrame, log: Dat
     message.unpersist()
 
 
+@pytest.mark.night
 @pytest.mark.every_spark
 def test_where_spark_wants_what_is_deterministic_a_column_of_its_own_is_it(table: DataFrame) -> None:
     message = kipspark.from_message("data", MESSAGE)
@@ -186,6 +189,7 @@ WRONG = {
 }
 
 
+@pytest.mark.night
 @pytest.mark.every_spark
 def test_a_column_of_another_type_is_refused_before_the_query_runs(spark: SparkSession) -> None:
     frame = spark.sql("select 'abc' text, 1 number, array('a') many, struct(1 `odd.name`) st, X'00' data")
@@ -211,6 +215,7 @@ def test_a_column_of_another_type_is_refused_before_the_query_runs(spark: SparkS
     assert rows(frame.select(kipspark.from_message(sf.lit(None), MESSAGE).alias("m"))) == [{"m": None}]
 
 
+@pytest.mark.night
 @pytest.mark.every_spark
 def test_columns_are_named_after_the_call(table: DataFrame) -> None:
     kipspark.register(table.sparkSession)
