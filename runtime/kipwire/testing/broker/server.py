@@ -22,6 +22,7 @@ import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
+from kipwire.model.errors import MissingExtraError
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
 from kipwire.testing.broker.authentication import Authentication
@@ -149,7 +150,8 @@ class Server:
         if isinstance(error, OSError):
             error = OSError(error.errno, f"the fake broker {error.strerror}")
         if self.failure is None:
-            _log.error("The fake broker failed: %s", error, exc_info=error)
+            is_explained = isinstance(error, MissingExtraError)
+            _log.error("The fake broker failed: %s", error, exc_info=None if is_explained else error)
             self.failure = error
 
 
