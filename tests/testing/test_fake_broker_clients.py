@@ -110,6 +110,14 @@ def test_a_lost_answer_does_not_make_records_twice(broker: FakeBroker, client: C
     assert len(broker.requests(ApiKey.PRODUCE)) >= 2
 
 
+def test_a_connection_that_breaks_within_a_request_makes_no_difference(broker: FakeBroker, client: Client) -> None:
+    sent = [bytes([number]) * 400_000 for number in range(2)]  # more than is received at a time
+    broker.disconnect(ApiKey.PRODUCE, received=6)
+    client.send(broker.bootstrap_servers, TOPIC, sent)
+    assert in_broker(broker) == sent
+    assert sum(len(request.raw) for request in broker.requests(ApiKey.PRODUCE)) < 900_000  # none came twice
+
+
 def test_an_error_that_is_not_retriable_reaches_the_program(broker: FakeBroker, client: Client) -> None:
     broker.fail(ApiKey.PRODUCE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
     with pytest.raises(Exception, match=r"(?i)authoriz|TopicAuthorizationFailed"):

@@ -379,6 +379,7 @@ class FakeBroker:
         *,
         handled: bool = False,
         after: int = 0,
+        received: int | None = None,
         times: int | None = 1,
         when: Condition | None = None,
         node: int | None = None,
@@ -389,14 +390,18 @@ class FakeBroker:
             api: as in `fail`.
             handled: do what they ask for before, so that only the answer is lost.
             after: the number of bytes of the answer that are sent before, its size among them; implies `handled`.
+            received: the number of bytes of the request that come before, its size among them: the rest is not read.
+                What says the API are the first six.
             times: as in `fail`.
             when: as in `intercept`.
             node: as in `intercept`.
 
         Raises:
-            ValueError: as `intercept`.
+            ValueError: as `intercept`; or `received` stands beside what needs the whole request.
         """
-        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node)
+        if received is not None and (received < 1 or handled or after or when is not None):
+            raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
+        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node, received)
 
     def clear_faults(self) -> None:
         """Let no fault happen any more, and remove all functions."""
@@ -549,7 +554,13 @@ class FakeBroker:
         asyncio.run_coroutine_threadsafe(wait(), running.loop).result()
 
     def _add(
-        self, api: Any, step: interceptors.Step, times: int | None, when: Condition | None, node: int | None
+        self,
+        api: Any,
+        step: interceptors.Step,
+        times: int | None,
+        when: Condition | None,
+        node: int | None,
+        received: int | None = None,
     ) -> None:
         key = interceptors.api_key_of(api)
         if key not in self._node.served:
@@ -558,7 +569,7 @@ class FakeBroker:
             raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
         if node is not None:
             self._call(lambda: self._node.nodes[node])
-        self._call(lambda: self._interceptors.add(key, step, times, when, node))
+        self._call(lambda: self._interceptors.add(key, step, times, when, node, received))
 
     def _call(self, action: Callable[[], T]) -> T:
         """What an action gives, in the thread of the event loop, which alone touches the state while it runs.

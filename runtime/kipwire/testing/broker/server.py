@@ -128,6 +128,7 @@ class Server:
     async def _session(self, node: Node, client: aio.Client) -> AsyncIterator[aio.Handler]:
         users = self._security.users
         authentication = None if users is None else Authentication(users)
+        client.on_part = partial(self._interceptors.expect_more, node.node_id)
 
         async def handle(request: Request) -> Message:
             self._asked.add(node.node_id, request)
