@@ -311,7 +311,7 @@ def test_bytes_that_are_no_request_close_their_connection_alone(data: bytes, cap
 def test_an_error_of_the_fake_broker_itself_is_raised_at_the_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(*_: object) -> dict[str, Any]:
+    def broken(*_: object) -> Any:
         raise LookupError("a mistake")
 
     monkeypatch.setitem(APIS, ApiKey.HEARTBEAT, Api(broken, broken))

@@ -133,6 +133,11 @@ def beside(struct: Any, api_key: int) -> dict[str, Any]:
     return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
 
 
+def answered_by(asked: Any, field: Field) -> list[Any]:
+    """The elements of a request, or of a struct of it, that the rows of an array of its response answer."""
+    return [one for way in _rows(type(asked), field, False) for one in _elements(asked, way)]
+
+
 def _elements(struct: Any, way: tuple[str, ...]) -> Iterator[Any]:
     name, *rest = way
     for one in getattr(struct, name) or ():

@@ -29,8 +29,8 @@ How a request goes through:
 4. The functions of the test that take the request go around each other, in the order in which they were added. Each
    may answer, or go on to the next, and from the last to the handler.
 5. The `answer` of the API acts on the node. It returns the fields of the response, or raises `Refused` with an error
-   code, which `refuse` then puts where a response of this API has codes. That follows from the fields of the response:
-   `apis/rows` makes refusals, and the rows of topics, partitions and groups, so that one that raises `Refused` has its
+   code, which `kipwire.connection.refusal` then puts where Kafka does. That follows from the fields of the response;
+   from them `apis/rows` makes the rows of topics, partitions and groups, too, so that one that raises `Refused` has its
    code there (`test_every_code_of_a_refusal_is_the_one_that_was_given`).
 6. `build` makes the response of the asked version, and drops what the version does not have. So handlers know no
    versions, but for what Kafka itself does otherwise in some; these are constants in their modules.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
-from kipwire import Message, build, convert
+from kipwire import Message, convert
 from kipwire.aio import Client
 from kipwire.connection import Request
 from kipwire.connection.framing import sized
@@ -156,8 +156,7 @@ def failing(error: int) -> Step:
         request = call.request
         if not request.is_answered:
             raise NoAnswer
-        values = APIS[request.api_key].refuse(request.body, error)
-        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+        return APIS[request.api_key].refuse(request.body, error)
 
     return step
 

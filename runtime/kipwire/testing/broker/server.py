@@ -24,7 +24,7 @@ from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
 from kipwire.model.errors import MissingExtraError
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
+from kipwire.testing.broker.apis.api import Api, NoAnswer
 from kipwire.testing.broker.authentication import Authentication
 from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
@@ -178,19 +178,20 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
         return _unserved(node, request)
 
     async def handle() -> Message:
-        values = await _handled(node, request, APIS[request.api_key])
+        response = await _handled(node, request, APIS[request.api_key])
         node.changes.notify()
-        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+        return response
 
     return await interceptors.answer(call, handle)
 
 
-async def _handled(node: Node, request: Request, api: Api) -> Values:
+async def _handled(node: Node, request: Request, api: Api) -> Message:
     try:
         values = api.answer(node, request)
-        return await values if inspect.isawaitable(values) else values
+        values = await values if inspect.isawaitable(values) else values
     except Refused as error:
         return api.refuse(request.body, error.error)
+    return build(_REGISTRY.response(request.api_key, request.api_version), values)
 
 
 def _unserved(node: Node, request: Request) -> Message:
