@@ -6,8 +6,9 @@ compares.
 
 Rooms, each knows those below it:
 
-* `fake`: what tests hold. It starts, stops, looks inside, takes functions for requests, and moves what nodes do.
-* `server`: a server of `kipwire.aio` for each node, their thread, and the way from a request to its answer.
+* `fake`: what tests hold. It looks inside, and takes functions for requests. Two chapters of it stand by themselves:
+  `cluster` moves what nodes do, and `lifecycle` starts and stops, with the thread of the event loop.
+* `server`: a server of `kipwire.aio` for each node, and the way from a request to its answer.
 * `interceptors`: functions of tests before the handlers. `fail`, `delay` and `disconnect` are such functions.
 * `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
   a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
