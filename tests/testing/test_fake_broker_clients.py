@@ -9,7 +9,7 @@ import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing import FakeBroker
-from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, Client, Member
+from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, Client, Member, with_slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
@@ -54,6 +54,7 @@ def test_producers_choose_their_acknowledgements(broker: FakeBroker, client: Cli
     assert {request.is_answered for request in broker.requests(ApiKey.PRODUCE)} == {acks != 0}
 
 
+@pytest.mark.parametrize("client", with_slow("confluent-kafka"), indirect=True)
 def test_a_consumer_goes_on_where_its_group_has_committed(broker: FakeBroker, client: Client) -> None:
     client.send(broker.bootstrap_servers, TOPIC, values("first"))
     assert client.read(broker.bootstrap_servers, TOPIC, 5, "g") == values("first")
@@ -129,7 +130,6 @@ def test_an_error_that_is_not_retriable_reaches_the_program(broker: FakeBroker, 
     ("api", "error"),
     [
         (ApiKey.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        (ApiKey.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID),
         (ApiKey.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS),
         (ApiKey.OFFSET_FETCH, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         (ApiKey.LIST_OFFSETS, ErrorCode.NOT_LEADER_OR_FOLLOWER),
@@ -142,6 +142,14 @@ def test_a_consumer_gets_over_an_error(broker: FakeBroker, client: Client, api: 
     broker.fail(api, error)
     assert client.read(broker.bootstrap_servers, TOPIC, 1, "g") == [b"v"]
     assert len(broker.requests(api)) >= 2
+
+
+@pytest.mark.parametrize("client", with_slow("confluent-kafka"), indirect=True)
+def test_a_consumer_that_its_group_does_not_know_any_more_joins_anew(broker: FakeBroker, client: Client) -> None:
+    broker.append(TOPIC, b"v")
+    broker.fail(ApiKey.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID)
+    assert client.read(broker.bootstrap_servers, TOPIC, 1, "g") == [b"v"]
+    assert len(broker.requests(ApiKey.JOIN_GROUP)) >= 2
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FETCH_SESSION_ID_NOT_FOUND])

@@ -285,7 +285,7 @@ def run_schedule(seed: int, steps: int) -> None:
 
 
 def test_no_partition_has_two_owners_and_all_have_one_in_the_end() -> None:
-    for seed in range(60):
+    for seed in range(30):
         run_schedule(seed, 80)
 
 

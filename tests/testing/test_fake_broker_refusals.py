@@ -32,7 +32,7 @@ def rows(struct: Any) -> int:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_code_of_a_refusal_is_the_one_that_was_given(data: st.DataObject) -> None:
     key, version = data.draw(st.sampled_from(PAIRS))

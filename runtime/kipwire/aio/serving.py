@@ -149,9 +149,8 @@ class Server:
 
     async def _connected(self, client: socket.socket) -> None:
         served = self._new_connection()
-        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
+            await self._shake_hands(served, client)
             await served.run()
         except tls.SSLError as error:
             self._warn(f"the client does not speak TLS as this server does: {openssl_says(error)}")
@@ -167,6 +166,19 @@ class Server:
             await (served.abort() if self._closing.is_set() else served.close(_SECONDS_TO_CLOSE))
         except asyncio.CancelledError:
             await served.abort()
+
+    async def _shake_hands(self, served: Served, client: socket.socket) -> None:
+        """Give a connection its transport.
+
+        Raises:
+            ClosedByHandler: the client leaves within the handshake of TLS, or is too slow, which the text says.
+            ssl.SSLError: it does not speak TLS.
+        """
+        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
+        except ConnectionError as error:
+            raise ClosedByHandler(str(error)) from None
 
     def _warn(self, reason: str) -> None:
         self._log.warning("A connection is closed: %s", printable_line(reason))
