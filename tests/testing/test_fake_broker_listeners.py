@@ -161,11 +161,11 @@ def test_sasl_comes_too_late_after_authentication_and_without_users() -> None:
 def test_a_client_that_leaves_within_the_handshake_is_no_failure_of_the_broker(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with FakeBroker(ssl=server_context()) as broker:
-        with socket.create_connection((broker.host, broker.port), timeout=20) as client:
-            client.sendall(sent)
-            client.shutdown(socket.SHUT_WR)
-            assert client.recv(1) == b""
+    with FakeBroker(ssl=server_context()) as broker, socket.create_connection((broker.host, broker.port)) as client:
+        client.settimeout(20)
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
     assert caplog.records == []
 
 
