@@ -73,8 +73,8 @@ def refusal(request: Message, error: int, text: str | None = None) -> Message:
     """
     response: type[Message] = type(request).RESPONSE  # type: ignore[attr-defined]
     values = _values(response, request, _Refused(response.API_KEY, error, text))
-    if hasattr(request, "session_id") and any(field.name == "session_id" for field in response.ATTRIBUTES):
-        values["session_id"] = request.session_id
+    if any(field.name == "session_id" for field in response.ATTRIBUTES):
+        values["session_id"] = getattr(request, "session_id", 0)
     return build(response, values)
 
 
@@ -135,7 +135,8 @@ def beside(struct: Any, api_key: int) -> dict[str, Any]:
 
 def answered_by(asked: Any, field: Field) -> list[Any]:
     """The elements of a request, or of a struct of it, that the rows of an array of its response answer."""
-    return [one for way in _rows(type(asked), field, False) for one in _elements(asked, way)]
+    cls: Any = type(asked)
+    return [one for way in _rows(cls, field, False) for one in _elements(asked, way)]
 
 
 def _elements(struct: Any, way: tuple[str, ...]) -> Iterator[Any]:
