@@ -6,6 +6,7 @@ google-re2 is imported when there is an expression, since few tests have one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from kafka_messages.enums import ErrorCode
 from kipwire.model.extras import missing_extra
@@ -15,6 +16,7 @@ _MOST_SHOWN = 100
 """Characters of an expression."""
 
 
+@lru_cache(128)  # each heartbeat of a group asks for those of all members
 def matching(regex: str) -> Callable[[str], bool]:
     """A function that tells whether an expression matches a whole name.
 
