@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 import kafka_messages
+import kipwire
 from kafka_messages.api_versions_request.v4 import ApiVersionsRequest
 from kafka_messages.enums import ErrorCode
 from kafka_messages.fetch_request.v12 import FetchRequest
@@ -29,7 +30,7 @@ from kipwire import Message
 from kipwire.aio import Closed, Connection, connect
 from kipwire.connection import Request, Response
 from kipwire.projection import VersionedProjection
-from kipwire.proxy import Exchange, Filter, Proxy, on
+from kipwire.proxy import Exchange, Filter, Proxy, filters, on
 from tests.support.subjects.peers import Broker, run
 
 REGISTRY = kafka_messages.REGISTRY
@@ -145,6 +146,27 @@ def test_a_filter_that_changes_nothing_passes_on_what_its_version_lacks() -> Non
 
     run(work())
     assert broker.requests[0].raw[8:] == frame[8:]
+
+
+def test_a_change_in_another_version_that_loses_nothing_needs_no_list_of_losses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def convert(message: Any, version: Any) -> Any:
+        """As the real one, which the kernel has; with `lost=` it is plain Python."""
+        return kipwire.convert(message, version)
+
+    @on(HeartbeatRequest)
+    def change(request: HeartbeatRequest, exchange: Exchange) -> None:
+        request.member_id = "m"
+
+    async def work() -> None:
+        broker = Broker()
+        async with through(broker, change) as client:
+            await client.request(beat(0), version=0)
+        assert broker.requests[0].body_as(HeartbeatRequest).member_id == "m"
+
+    monkeypatch.setattr(filters, "convert", convert)
+    run(work())
 
 
 def test_a_change_that_would_lose_a_value_closes_the_connection_with_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing import FakeBroker
-from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, Client, Member
+from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, Client, Member, with_slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
@@ -55,6 +55,7 @@ def test_producers_choose_their_acknowledgements(broker: FakeBroker, client: Cli
     assert {request.is_answered for request in broker.requests(ApiKey.PRODUCE)} == {acks != 0}
 
 
+@pytest.mark.parametrize("client", with_slow("confluent-kafka"), indirect=True)
 def test_a_consumer_goes_on_where_its_group_has_committed(broker: FakeBroker, client: Client) -> None:
     client.send(broker.bootstrap_servers, TOPIC, values("first"))
     assert client.read(broker.bootstrap_servers, TOPIC, 5, "g") == values("first")
@@ -118,6 +119,14 @@ def test_a_lost_answer_does_not_make_records_twice(broker: FakeBroker, client: C
     assert len(broker.requests(ApiKey.PRODUCE)) >= 2
 
 
+def test_a_connection_that_breaks_within_a_request_makes_no_difference(broker: FakeBroker, client: Client) -> None:
+    sent = [bytes([number]) * 400_000 for number in range(2)]  # more than is received at a time
+    broker.disconnect(ApiKey.PRODUCE, received=6)
+    client.send(broker.bootstrap_servers, TOPIC, sent)
+    assert in_broker(broker) == sent
+    assert sum(len(request.raw) for request in broker.requests(ApiKey.PRODUCE)) < 900_000  # none came twice
+
+
 def test_an_error_that_is_not_retriable_reaches_the_program(broker: FakeBroker, client: Client) -> None:
     broker.fail(ApiKey.PRODUCE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
     with pytest.raises(Exception, match=r"(?i)authoriz|TopicAuthorizationFailed"):
@@ -129,7 +138,6 @@ def test_an_error_that_is_not_retriable_reaches_the_program(broker: FakeBroker, 
     ("api", "error"),
     [
         (ApiKey.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        (ApiKey.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID),
         (ApiKey.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS),
         (ApiKey.OFFSET_FETCH, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         (ApiKey.LIST_OFFSETS, ErrorCode.NOT_LEADER_OR_FOLLOWER),
@@ -142,6 +150,14 @@ def test_a_consumer_gets_over_an_error(broker: FakeBroker, client: Client, api: 
     broker.fail(api, error)
     assert client.read(broker.bootstrap_servers, TOPIC, 1, "g") == [b"v"]
     assert len(broker.requests(api)) >= 2
+
+
+@pytest.mark.parametrize("client", with_slow("confluent-kafka"), indirect=True)
+def test_a_consumer_that_its_group_does_not_know_any_more_joins_anew(broker: FakeBroker, client: Client) -> None:
+    broker.append(TOPIC, b"v")
+    broker.fail(ApiKey.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID)
+    assert client.read(broker.bootstrap_servers, TOPIC, 1, "g") == [b"v"]
+    assert len(broker.requests(ApiKey.JOIN_GROUP)) >= 2
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FETCH_SESSION_ID_NOT_FOUND])

@@ -271,7 +271,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(STEPS)
 def test_all_tickets_are_decided_in_the_end_and_generations_only_grow(
     steps: list[tuple[str, int, bool]],

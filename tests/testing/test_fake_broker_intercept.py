@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -139,6 +140,44 @@ def test_a_connection_breaks_after_any_number_of_bytes(after: int) -> None:
         broker.disconnect(MetadataRequest, after=after)
         assert received(broker) == whole[:after]
         assert received(broker) == whole
+
+
+METADATA = bytes.fromhex("0000000e 0003 0001 00000007 ffff ffffffff")
+
+
+@pytest.mark.parametrize("received", [1, 6, 7, 17, 18, 10_000])
+def test_a_connection_breaks_within_a_request_after_any_number_of_bytes(received: int) -> None:
+    def answered(port: int, count: int) -> bool:
+        """Whether the first bytes of a request are answered; without an answer the connection is closed."""
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(METADATA[:count])
+            with suppress(ConnectionResetError):
+                return client.recv(1) != b""
+            return False
+
+    with FakeBroker(["orders"], nodes=2) as broker:
+        broker.disconnect(MetadataRequest, received=received, node=2)
+        first, second = (int(one.rpartition(":")[2]) for one in broker.bootstrap_servers.split(","))
+        assert answered(first, 18)
+        assert not answered(second, min(max(received, 6), 18))
+        assert answered(second, 18)
+        assert len(broker.requests(MetadataRequest, 2)) == (2 if received >= 18 else 1)
+
+
+def test_other_requests_go_on_where_a_connection_is_to_break_within_one() -> None:
+    with FakeBroker(["orders"]) as broker, socket.create_connection((broker.host, broker.port), timeout=20) as client:
+        broker.disconnect(ApiKey.PRODUCE, received=6)
+        for byte in METADATA:
+            client.sendall(bytes([byte]))
+        assert client.recv(1) != b""
+
+
+@pytest.mark.parametrize(
+    "values", [{"received": 0}, {"received": 7, "handled": True}, {"received": 7, "when": lambda request: True}]
+)
+def test_a_break_within_a_request_does_not_wait_for_the_whole_of_it(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="which need the whole request"):
+        FakeBroker().disconnect(ApiKey.PRODUCE, **values)
 
 
 def test_an_error_of_a_function_is_raised_when_the_broker_stops() -> None:

@@ -311,7 +311,7 @@ def test_bytes_that_are_no_request_close_their_connection_alone(data: bytes, cap
 def test_an_error_of_the_fake_broker_itself_is_raised_at_the_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(*_: object) -> dict[str, Any]:
+    def broken(*_: object) -> Any:
         raise LookupError("a mistake")
 
     monkeypatch.setitem(APIS, ApiKey.HEARTBEAT, Api(broken, broken))
@@ -329,12 +329,15 @@ def test_an_error_of_the_fake_broker_itself_is_raised_at_the_end(
 
 
 def test_it_stops_while_a_client_does_not_read() -> None:
-    with FakeBroker([f"topic-{number}" for number in range(300)], default_partitions=20) as broker:
+    partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 10**7}
+    asked = {"max_bytes": 10**7, "topics": [{"topic": "orders", "partitions": [partition]}]}
+    with FakeBroker(["orders"]) as broker:
+        broker.append("orders", bytes(300_000))
         client = Connection(broker)
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         for _ in range(200):
-            client.send(ApiKey.METADATA, 12, topics=None)
-        broker.wait_until(lambda: len(broker.requests(ApiKey.METADATA)) > 5)  # the answers fill what the sockets hold
+            client.send(ApiKey.FETCH, 12, **asked)
+        broker.wait_until(lambda: len(broker.requests(ApiKey.FETCH)) > 5)  # the answers fill what the sockets hold
     client.socket.close()
 
 

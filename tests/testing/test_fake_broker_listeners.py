@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -154,6 +155,18 @@ def test_sasl_comes_too_late_after_authentication_and_without_users() -> None:
         assert connection.ask(ApiKey.METADATA, 9, topics=None).brokers
         for key, values in ((ApiKey.SASL_HANDSHAKE, {"mechanism": "PLAIN"}), (ApiKey.SASL_AUTHENTICATE, {})):
             assert connection.ask(key, 1, **values).error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02"])
+def test_a_client_that_leaves_within_the_handshake_is_no_failure_of_the_broker(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeBroker(ssl=server_context()) as broker, socket.create_connection((broker.host, broker.port)) as client:
+        client.settimeout(20)
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
+    assert caplog.records == []
 
 
 def test_a_client_without_tls_is_refused_in_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -76,6 +76,7 @@ def test_two_members_share_the_partitions_and_one_gets_all_when_the_other_leaves
     assert broker.requests(ApiKey.JOIN_GROUP) == []
 
 
+@pytest.mark.night
 def test_a_regular_expression_finds_topics_that_are_made_later(broker: FakeBroker) -> None:
     with ExitStack() as stack:
         one = Member(broker, stack, "^(orders|bills.*)$")
@@ -97,6 +98,7 @@ def test_a_static_member_that_restarts_gets_what_it_had_without_a_rebalance(brok
         assert {one.instance_id for one in broker.group("g").members} == {"a", "b"}
 
 
+@pytest.mark.night
 def test_a_member_that_is_fenced_joins_again(broker: FakeBroker) -> None:
     def joins() -> int:
         bodies: list[Any] = [one.body for one in broker.requests(ApiKey.CONSUMER_GROUP_HEARTBEAT)]

@@ -17,7 +17,7 @@ from kipwire import aio
 from kipwire.testing import FakeBroker
 from kipwire.testing.broker.state.nodes import Nodes
 from tests.support.defaults import of_defaults
-from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT
+from tests.support.subjects.fake_broker_clients import CLIENTS, TIMEOUT, with_slow
 from tests.support.subjects.fake_broker_requests import batch
 from tests.support.subjects.fake_cluster import address, asked
 from tests.testing.test_fake_broker_lifecycle import Connection
@@ -269,7 +269,7 @@ def test_only_the_controller_creates_and_deletes_topics(broker: FakeBroker) -> N
     assert (metadata(broker).controller_id, created(1), created(2)) == (2, ErrorCode.NOT_CONTROLLER, 0)
 
 
-@pytest.mark.parametrize("client", list(CLIENTS))
+@pytest.mark.parametrize("client", with_slow("confluent-kafka"))
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_clients_find_their_way_while_nodes_come_and_go(broker: FakeBroker, client: str) -> None:
     CLIENTS[client].send(broker.bootstrap_servers, "orders", [b"a"])

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 from kipwire.aio.failures import Address
 from kipwire.connection import Request, SaslToken, ServerConnection
+from kipwire.connection.server import Part
 from kipwire.message.frames import UNSUPPORTED_VERSION
 from kipwire.message.messages import Message
 from kipwire.model.api_keys import API_VERSIONS_KEY
@@ -37,6 +38,8 @@ class Client:
         """Host and port of the client."""
         self.reached: Address = (transport.get_extra_info("sockname") or ("", 0))[:2]
         """Host and port of this server that the client has connected to."""
+        self.on_part: Callable[[Part], None] | None = None
+        """Called with a request that is not whole, whenever more of it has come; may raise `ClosedByHandler`."""
         self._transport = transport
 
     def write(self, data: bytes) -> None:
@@ -98,16 +101,17 @@ class Served(asyncio.Protocol):
         if self._transport is None:
             return  # the client has left already
         address = (self._transport.get_extra_info("peername") or ("a client", 0))[:2]
-        async with self._session(Client(address, self._transport)) as handler:
+        client = Client(address, self._transport)
+        async with self._session(client) as handler:
             try:
-                await self._answer_all(handler)
+                await self._answer_all(handler, client)
             finally:
                 for task in self._handling:
                     task.cancel()
                 if self._handling:
                     await asyncio.gather(*self._handling, return_exceptions=True)
 
-    async def _answer_all(self, handler: Handler) -> None:
+    async def _answer_all(self, handler: Handler, client: Client) -> None:
         while True:
             self._unseen = 0
             for event in self._wire.events():
@@ -123,6 +127,8 @@ class Served(asyncio.Protocol):
                     await self._changed()
                 self._raise_error()
             self._raise_error()
+            if client.on_part is not None and (part := self._wire.part) is not None:
+                client.on_part(part)
             if self._is_at_end and not self._handling:
                 return
             if not self._unseen:

@@ -9,7 +9,7 @@ import ssl as tls
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import kafka_messages
 from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
@@ -35,30 +35,32 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses at which one listens but to which not every system connects, and the ones to connect to."""
 
 
+class _Settings(NamedTuple):
+    """What a server has beside its handlers, as `serve` explains it."""
+
+    host: str
+    port: int
+    ssl: tls.SSLContext | None
+    registry: Registry
+    in_flight: int
+    largest_frame: int
+    logger: logging.Logger
+    failed: Callable[[Exception], None] | None
+
+
 class Server:
     """A server that listens until it is closed."""
 
-    def __init__(
-        self,
-        session: Session,
-        host: str,
-        port: int,
-        *,
-        ssl: tls.SSLContext | None,
-        registry: Registry,
-        in_flight: int,
-        largest_frame: int,
-        logger: logging.Logger,
-        failed: Callable[[Exception], None] | None,
-    ) -> None:
+    def __init__(self, session: Session, settings: _Settings) -> None:
         """Keep what `serve` was given."""
-        self._session, self._host, self._port, self._context = session, host, port, ssl
-        self._new_connection = partial(Served, registry, session, in_flight, largest_frame, ssl is not None)
-        self._log, self._on_failure = logger, failed
+        registry, in_flight, largest = settings.registry, settings.in_flight, settings.largest_frame
+        self._host, self._port, self._context = settings.host, settings.port, settings.ssl
+        self._new_connection = partial(Served, registry, session, in_flight, largest, settings.ssl is not None)
+        self._log, self._on_failure = settings.logger, settings.failed
         self._connections: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
-        self._address: Address = (host, port)
+        self._address: Address = (settings.host, settings.port)
 
     @property
     def address(self) -> Address:
@@ -147,9 +149,8 @@ class Server:
 
     async def _connected(self, client: socket.socket) -> None:
         served = self._new_connection()
-        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
+            await self._shake_hands(served, client)
             await served.run()
         except tls.SSLError as error:
             self._warn(f"the client does not speak TLS as this server does: {openssl_says(error)}")
@@ -165,6 +166,19 @@ class Server:
             await (served.abort() if self._closing.is_set() else served.close(_SECONDS_TO_CLOSE))
         except asyncio.CancelledError:
             await served.abort()
+
+    async def _shake_hands(self, served: Served, client: socket.socket) -> None:
+        """Give a connection its transport.
+
+        Raises:
+            ClosedByHandler: the client leaves within the handshake of TLS, or is too slow, which the text says.
+            ssl.SSLError: it does not speak TLS.
+        """
+        extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: served, client, ssl=self._context, **extra)
+        except ConnectionError as error:
+            raise ClosedByHandler(str(error)) from None
 
     def _warn(self, reason: str) -> None:
         self._log.warning("A connection is closed: %s", printable_line(reason))
@@ -239,19 +253,8 @@ def serve_each(
         ValueError: nothing may be in flight.
     """
     expect_some(in_flight)
-    return Serving(
-        lambda: Server(
-            session,
-            host,
-            port,
-            ssl=ssl,
-            registry=registry,
-            in_flight=in_flight,
-            largest_frame=largest_frame,
-            logger=logger,
-            failed=failed,
-        )
-    )
+    settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)
+    return Serving(lambda: Server(session, settings))
 
 
 def serve(
@@ -290,14 +293,6 @@ def serve(
         ValueError: nothing may be in flight.
         OSError: when it is opened: it cannot listen there.
     """
-    return serve_each(
-        lambda _: nullcontext(handler),
-        host,
-        port,
-        ssl=ssl,
-        registry=registry,
-        in_flight=in_flight,
-        largest_frame=largest_frame,
-        logger=logger,
-        failed=failed,
-    )
+    expect_some(in_flight)
+    settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)
+    return Serving(lambda: Server(lambda _: nullcontext(handler), settings))

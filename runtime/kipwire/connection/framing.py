@@ -86,6 +86,17 @@ class Splitter:
         pieces = _SIZE.size + sum(map(len, self._pieces)) if self._pieces else 0
         return pieces + len(self._bytes) - self._at
 
+    def begun(self, size: int) -> bytes:
+        """The first bytes of a frame that is not whole yet, without its size; fewer where fewer have come.
+
+        Args:
+            size: how many.
+        """
+        if self._pieces:
+            return b"".join(self._pieces[:2])[:size]
+        at = self._at + _SIZE.size
+        return bytes(self._bytes[at : at + size])
+
     def feed(self, data: bytes) -> None:
         """Add the bytes that came next.
 

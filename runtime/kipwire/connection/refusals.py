@@ -1,7 +1,8 @@
-"""Refusals of whole requests, made from the fields of the response: the error code wherever it has codes.
+"""Refusals of whole requests, made from the fields of the response: the error code where it is found first.
 
-Kafka's own classes have a function for each API. Here one rule serves all of them, also those of the next release: each
-array of the response whose rows have codes answers an array of the request, and repeats what names its elements.
+Kafka's own classes have a function for each API, `getErrorResponse`, whose bytes test_refusals_like_java.py compares.
+Here one rule serves all of them, also those of the next release: a response with a code of its own needs no rows; else
+each array whose rows have codes answers an array of the request, and repeats what names its elements.
 """
 
 from __future__ import annotations
@@ -17,7 +18,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CODE, _TEXT = "error_code", "error_message"
+CODES = ("error_code", "partition_error_code")
+_TEXT = "error_message"
+_WITH_ROWS = {1: range(13), 3: range(99), 43: range(99), 45: range(99), 50: range(99)}
+"""The APIs, by key, whose responses have a code and rows too, in these versions."""
+_NOT_YET = dict.fromkeys(("issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms"), -1)
+_BESIDE: dict[int, dict[str, Any]] = {
+    0: {"base_offset": -1},
+    1: {"high_watermark": -1, "records": b""},
+    9: {"committed_offset": -1},
+    10: {"node_id": -1, "port": -1},
+    11: {"protocol_name": None},
+    21: {"low_watermark": -1},
+    22: {"producer_epoch": -1},
+    38: {
+        **_NOT_YET,
+        **dict.fromkeys(("principal_type", "token_requester_principal_type"), "User"),
+        **dict.fromkeys(("principal_name", "token_requester_principal_name"), "ANONYMOUS"),
+    },
+    48: {"entries": None},
+    88: dict.fromkeys(("active_tasks", "standby_tasks", "warmup_tasks")),
+}
+"""By API key: values beside a code that are not the default, by their fields; None where those may be null."""
 _PARTITION = ("partition_index", "partition", "index", "partition_id")
 _TOPIC = ("name", "topic", "topic_name")
 _GROUP = ("group_id", "group")
@@ -40,8 +62,9 @@ secrets, such as the bytes of SaslAuthenticate.
 def refusal(request: Message, error: int, text: str | None = None) -> Message:
     """The response that refuses a request: an error code wherever the response has one.
 
-    It has a row for each topic, partition, group or whatever else the request names, as Kafka's broker gives them. A
-    response without a place for a code, such as that to Metadata v12 for all topics, has no rows.
+    If it has no code of its own, it has a row for each topic, partition, group or whatever else the request names, as
+    Kafka's classes make them. A response without a place for a code, such as that to Metadata v12 for all topics, has
+    no rows.
 
     Args:
         request: of any version.
@@ -49,7 +72,16 @@ def refusal(request: Message, error: int, text: str | None = None) -> Message:
         text: for people, beside each code that can have one.
     """
     response: type[Message] = type(request).RESPONSE  # type: ignore[attr-defined]
-    return build(response, _values(response, request, {_CODE: error, _TEXT: text}))
+    values = _values(response, request, _Refused(response.API_KEY, error, text))
+    if any(field.name == "session_id" for field in response.ATTRIBUTES):
+        values["session_id"] = getattr(request, "session_id", 0)
+    return build(response, values)
+
+
+class _Refused(NamedTuple):
+    api_key: int
+    error: int
+    text: str | None
 
 
 class _Candidate(NamedTuple):
@@ -62,33 +94,49 @@ class _Candidate(NamedTuple):
     """How many fields of a row can be copied from an element."""
 
 
-def _values(struct: Any, asked: Any, refused: dict[str, Any]) -> dict[str, Any]:
+def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
     """The values of a struct that answers what was asked."""
-    values = {} if issubclass(struct, Message) else repeated(struct, asked)
+    is_whole = issubclass(struct, Message)
+    values = {} if is_whole else repeated(struct, asked)
     is_named = bool(values)
-    has_code = any(field.name.endswith(_CODE) for field in struct.ATTRIBUTES)
+    has_code = any(field.name in CODES for field in struct.ATTRIBUTES)
+    needs_rows = not has_code or (is_whole and struct.VERSION in _WITH_ROWS.get(struct.API_KEY, ()))
     for field in struct.ATTRIBUTES:
-        if field.name.endswith(_CODE):
-            values[field.name] = refused[_CODE]
-        elif field.name == _TEXT and refused[_TEXT] is not None:
-            values[_TEXT] = refused[_TEXT]
+        if field.name in CODES:
+            values[field.name] = refused.error
+        elif field.name == _TEXT and (field.nullable or refused.text is not None):
+            values[_TEXT] = refused.text
         elif field.array and field.struct and isinstance(asked, Struct):
             row = field.struct
-            if _has_codes(row):
+            if has_codes(row):
                 cls: Any = type(asked)  # a class can be hashed, its instances cannot
-                rows = _rows(cls, field, has_code)
+                rows = _rows(cls, field, has_code) if needs_rows else ()
                 values[field.name] = [_values(row, one, refused) for way in rows for one in _elements(asked, way)]
             elif not is_named and field.name in _names(asked):  # such as the entity of a quota, which has several parts
                 values[field.name] = [repeated(row, one) for one in getattr(asked, field.name) or ()]
-    return values
+    return values | beside(struct, refused.api_key)
 
 
 @cache
-def _has_codes(struct: Any) -> bool:
+def has_codes(struct: Any) -> bool:
+    """Whether a struct of a response has a place for a code, or its rows have."""
     return any(
-        field.name.endswith(_CODE) or (field.array and field.struct is not None and _has_codes(field.struct))
-        for field in struct.ATTRIBUTES
+        field.name in CODES or (field.struct is not None and has_codes(field.struct)) for field in struct.ATTRIBUTES
     )
+
+
+@cache
+def beside(struct: Any, api_key: int) -> dict[str, Any]:
+    """What stands beside the code of a refusal in a struct of the response, where it is not the default."""
+    values = _BESIDE.get(api_key, {})
+    fields = (field for field in struct.ATTRIBUTES if field.name in values)
+    return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
+
+
+def answered_by(asked: Any, field: Field) -> list[Any]:
+    """The elements of a request, or of a struct of it, that the rows of an array of its response answer."""
+    cls: Any = type(asked)
+    return [one for way in _rows(cls, field, False) for one in _elements(asked, way)]
 
 
 def _elements(struct: Any, way: tuple[str, ...]) -> Iterator[Any]:
@@ -158,7 +206,7 @@ def _sources(row: Any, asked: Any) -> tuple[tuple[Field, str], ...]:
 
 def _source(field: Field, names: dict[str, Field]) -> str | None:
     """The name of the field of an element that a field of a row repeats."""
-    if field.array or field.struct is not None or field.name.endswith(_CODE) or field.name == _TEXT:
+    if field.array or field.struct is not None or field.name in CODES or field.name == _TEXT:
         return None
     same = _REPEATED.get(field.name, ())
     return next((name for name in same if name in names and names[name].type == field.type), None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from struct import Struct as Packer
+from typing import NamedTuple
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Splitter, sized
@@ -38,6 +40,17 @@ class _Open:
         self.frame: bytes | None = None
 
 
+_API_KEY = Packer(">h")
+
+
+class Part(NamedTuple):
+    """A request that is not whole yet."""
+
+    api_key: int
+    size: int
+    """Bytes of it that have come, with the four of its size."""
+
+
 class ServerConnection:
     """One client's connection to this broker. Responses go out in the order of their requests, as Kafka's do."""
 
@@ -68,6 +81,12 @@ class ServerConnection:
         Nothing limits them but who takes `events`.
         """
         return len(self._open)
+
+    @property
+    def part(self) -> Part | None:
+        """The request that is not whole yet, once all before it were taken; None where its API key has not come."""
+        begun = self._splitter.begun(_API_KEY.size)
+        return Part(_API_KEY.unpack(begun)[0], self._splitter.waiting) if len(begun) == _API_KEY.size else None
 
     @property
     def takes_tokens(self) -> bool:

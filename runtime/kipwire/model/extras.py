@@ -10,7 +10,7 @@ from kipwire.model.errors import MissingExtraError
 MODULES = {
     "generator": ("black", "click", "jinja2", "jsonschema", "rich", "watchfiles"),
     "console": ("click",),
-    "testing": ("hypothesis",),
+    "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
     "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, over
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request, Response
+from kipwire.message.conversion import convert
 from kipwire.message.frames import AnsweredBy
 from kipwire.message.messages import Message, described
-from kipwire.model.errors import KipwireError, UnsupportedVersionError
+from kipwire.model.errors import ConversionError, KipwireError, UnsupportedVersionError
 from kipwire.projection import VersionedProjection
 from kipwire.tools.text import printable_line
 
@@ -102,18 +103,23 @@ class Filter:
             raise FilterError(f"{self}: {error}") from None
 
     async def _converted(self, event: Request | Response, exchange: Exchange) -> Any:
-        version = event.body.VERSION
-        lost: list[Loss] = []
-        is_same = version == self.highest  # then nothing can be lost, and the kernel does it all
-        message = event.body_as(self.of, lost=None if is_same else lost)
-        before = None if is_same else message.encode()
+        own, version = event.body, event.body.VERSION
+        message = event.body_as(self.of)
+        is_same = message is own
+        is_whole, before = (True, b"") if is_same else (_is_kept(own, message), message.encode())
         result = await self._result(message, exchange, self.of)
         result = message if result is None else result
         if not isinstance(result, self.of):
             return result
-        if before is not None and result.encode() == before:
+        if not is_same and result.encode() == before:
             return event.raw
-        frame = event.with_body(result, lost=None if is_same else lost)
+        back = convert(result, version)
+        frame = event.with_body(back)
+        if is_same or (is_whole and _is_kept(result, back)):
+            return frame
+        lost: list[Loss] = []  # a list costs ten times as much, since the kernel reports nothing
+        event.body_as(self.of, lost=lost)
+        convert(result, version, lost=lost)
         if dropped := next((one for one in lost if one.is_dropped), None):
             raise FilterError(f"{self} cannot change version {version}: {dropped}; write it for a version that has it")
         return frame
@@ -133,6 +139,14 @@ class Filter:
         if result is None or isinstance(result, (kind, ErrorCode)) or (is_response and key == result.API_KEY):
             return result
         raise FilterError(f"{self} returned {described(result)}; its type says what it may return")
+
+
+def _is_kept(message: Message, other: Message) -> bool:
+    """Whether a message in another version has all that it had: the way back gives the same."""
+    try:
+        return convert(other, type(message)) == message
+    except ConversionError:
+        return False
 
 
 def reason_of(error: BaseException) -> str:

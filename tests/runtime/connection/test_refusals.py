@@ -35,7 +35,7 @@ def codes(struct: Struct) -> list[int]:
     found = []
     for field in struct.ATTRIBUTES:
         value = getattr(struct, field.name)
-        if field.name.endswith("error_code"):
+        if field.name in ("error_code", "partition_error_code"):
             found.append(value)
         elif field.struct is not None:
             for one in (value or ()) if field.array else [value]:
@@ -79,7 +79,7 @@ def test_refusals_repeat_names_alone() -> None:
     (partition,) = topic["partitions"]
     assert (partition["timestamp"], partition["offset"], partition["leader_epoch"]) == (-1, -1, -1)
     assert values_of(made("InitProducerId", 4, producer_id=7, producer_epoch=8))["producer_id"] == -1
-    assert values_of(made("Fetch", 12, session_id=9))["session_id"] == 0
+    assert values_of(made("Fetch", 12, session_id=9))["session_id"] == 9  # as in Kafka: the session goes on
 
 
 def test_partitions_have_another_name_in_the_response() -> None:

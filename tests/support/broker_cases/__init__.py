@@ -51,6 +51,7 @@ PARTS = (
     consumer_groups.alone,
     consumer_groups.together,
     consumer_groups.expressions,
+    consumer_groups.syntax,
     consumer_groups.static,
     group_migration.empty,
     group_migration.up,

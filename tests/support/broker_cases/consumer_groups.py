@@ -9,6 +9,77 @@ from uuid import uuid4
 from kafka_messages.enums import ApiKey
 from tests.support.broker_cases.talking import NOT_YET, STILL, Talk
 
+TAKEN_EXPRESSIONS = (
+    *(
+        "",
+        "a|b",
+        "()",
+        "(|a)*",
+        "(a+)+b",
+        "(?:a)",
+        "(?P<n>a)",
+        "(?<n>a)",
+        "(?i-s:A)",
+        "(?)a",
+        "(?s).",
+        "(?m)^a$",
+        "(?U)a+",
+    ),
+    *(
+        "a+?",
+        "a??",
+        "a{2}",
+        "a{,2}",
+        "a{",
+        "a]",
+        "[]a]",
+        "[a-]",
+        "[[:alpha:]]",
+        "[[=a=]]",
+        "[a&&b]",
+        r"[\d-z]",
+        r"^\b*$",
+    ),
+    *(
+        r"\(?=",
+        r"\07",
+        r"\x{10FFFF}",
+        r"\pL",
+        r"\p{Greek}",
+        r"\Qa.b\E+",
+        r"\A\z",
+        "\u00e9+",
+        "((a{10}){10}){10}",
+        "a{1000}",
+    ),
+)
+"""Regular expressions that Kafka takes."""
+REFUSED_EXPRESSIONS = (
+    *(
+        "(",
+        ")",
+        "[a",
+        "[b-a]",
+        "[]",
+        "[[:foo:]]",
+        "{1}",
+        "*",
+        "+a",
+        "a**",
+        "a++",
+        "a???",
+        "a?+",
+        "a{2}{3}",
+        "a{2,1}",
+        "a{1001}",
+    ),
+    *("a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b", "(?>a)", "(?#c)a", "(?x)a", "(?P=n)", "(?P<a-b>c)", "(?i"),
+    *(r"(a)\1", r"\8", r"\e", r"\h", r"\N", r"\Z", r"\G", r"\u0041", r"\xg", r"\x{110000}", r"\pX", r"\p{Alpha}", "\\"),
+)
+"""Regular expressions that Kafka refuses."""
+OTHER_EXPRESSIONS = ("(?:a{101}){10}", "(?P<n>a)(?P<n>b)")
+"""Regular expressions of which RE2 in C++ and in Java say different things."""
+
 EPOCHS = ("member_epoch",)
 ASSIGNED = ("member_epoch", "partitions")
 DESCRIBED = (
@@ -279,6 +350,16 @@ def expressions(talk: Talk) -> None:
     one.beat("cg regex is given up", ASSIGNED, subscribed_topic_regex="", topic_partitions=[])
     one.beat("cg names instead", ASSIGNED, subscribed_topic_names=[topic], topic_partitions=[])
     one.beat("cg regex leaves", member_epoch=-1)
+
+
+def syntax(talk: Talk) -> None:
+    """Regular expressions that are taken, and those that are refused."""
+    topic = f"{talk.name}-cg"
+    one = Member(talk, f"{talk.name}-c5", topic)
+    one.join("cg syntax joins")
+    for regex in (*TAKEN_EXPRESSIONS, *REFUSED_EXPRESSIONS, *OTHER_EXPRESSIONS):
+        one.beat(f"cg syntax {regex}", also=(), subscribed_topic_regex=regex)
+    one.beat("cg syntax leaves", member_epoch=-1)
 
 
 def static(talk: Talk) -> None:

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from kipwire.testing import FakeBroker
 from tests.support.broker_cases import answers_of
+from tests.support.broker_cases.consumer_groups import OTHER_EXPRESSIONS
 from tests.support.live import real_broker
 from tests.support.places import ROOT
 
@@ -33,6 +34,7 @@ ACCEPTED = {
     "Metadata of a topic without name and id is refused": ("metadata neither in v12",),
     "any session timeout above 0 is accepted": ("join session 1", "join session 10^8"),
     "A partition that DeleteRecords names twice is answered twice": ("delete records a partition twice",),
+    "Regular expressions are those of RE2 in C++": tuple(f"cg syntax {regex}" for regex in OTHER_EXPRESSIONS),
     "AlterConfigs of a topic that is named twice, which Kafka never answers": ("alter configs twice",),
 }
 """The cases that the fake broker answers otherwise, by the words of docs/testing.md that give the reason."""

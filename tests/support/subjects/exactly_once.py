@@ -90,11 +90,34 @@ def _copied_by_confluent(address: str, run: str, partition: int, count: int, cha
             if chance.random() < 0.05:
                 return False
             end = [Place(SOURCE.format(run), partition, at)]
-            producer.send_offsets_to_transaction(end, consumer.consumer_group_metadata(), 10)
+            _within(10, producer.send_offsets_to_transaction, end, consumer.consumer_group_metadata(), 10)
             producer.commit_transaction(10)
         return True
     finally:
         consumer.close()
+
+
+def _within(seconds: float, function: Callable[..., object], *arguments: Any) -> None:
+    """Call a function that may never end, in a thread that is then left behind.
+
+    librdkafka 2.16.0 waits for ever, whatever its timeout is, if metadata no longer names the node that coordinated the
+    group (its issues 5511 and 5456).
+    """
+    failures: list[KafkaException] = []
+
+    def call() -> None:
+        try:
+            function(*arguments)
+        except KafkaException as error:
+            failures.append(error)
+
+    thread = Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaException("the client does not return")
+    if failures:
+        raise failures[0]
 
 
 def copy_by_aiokafka(address: str, run: str, partition: int, count: int, chance: Random, given_up: Event) -> None:

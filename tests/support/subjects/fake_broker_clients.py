@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any
 
+import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaException, Producer
 from kafka import KafkaConsumer, KafkaProducer
@@ -195,6 +196,11 @@ CLIENTS: dict[str, Client] = {
     "aiokafka": AioKafka(),
     "confluent-kafka": Confluent(),
 }
+
+
+def with_slow(*slow: str) -> list[Any]:
+    """The names of all clients, as parameters of a test that is left to the night with those that take seconds."""
+    return [pytest.param(name, marks=pytest.mark.night) if name in slow else name for name in CLIENTS]
 
 
 class Member:

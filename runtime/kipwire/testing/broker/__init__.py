@@ -6,8 +6,9 @@ compares.
 
 Rooms, each knows those below it:
 
-* `fake`: what tests hold. It starts, stops, looks inside, takes functions for requests, and moves what nodes do.
-* `server`: a server of `kipwire.aio` for each node, their thread, and the way from a request to its answer.
+* `fake`: what tests hold. It looks inside, and takes functions for requests. Two chapters of it stand by themselves:
+  `cluster` moves what nodes do, and `lifecycle` starts and stops, with the thread of the event loop.
+* `server`: a server of `kipwire.aio` for each node, and the way from a request to its answer.
 * `interceptors`: functions of tests before the handlers. `fail`, `delay` and `disconnect` are such functions.
 * `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
   a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
@@ -29,8 +30,8 @@ How a request goes through:
 4. The functions of the test that take the request go around each other, in the order in which they were added. Each
    may answer, or go on to the next, and from the last to the handler.
 5. The `answer` of the API acts on the node. It returns the fields of the response, or raises `Refused` with an error
-   code, which `refuse` then puts where a response of this API has codes. That follows from the fields of the response:
-   `apis/rows` makes refusals, and the rows of topics, partitions and groups, so that one that raises `Refused` has its
+   code, which `kipwire.connection.refusal` then puts where Kafka does. That follows from the fields of the response;
+   from them `apis/rows` makes the rows of topics, partitions and groups, too, so that one that raises `Refused` has its
    code there (`test_every_code_of_a_refusal_is_the_one_that_was_given`).
 6. `build` makes the response of the asked version, and drops what the version does not have. So handlers know no
    versions, but for what Kafka itself does otherwise in some; these are constants in their modules.

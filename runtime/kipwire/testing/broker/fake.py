@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
+from kafka_messages.enums import ApiKey
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.cluster import Cluster
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.node import Node, Settings
-from kipwire.testing.broker.server import Asked, Running, Security, Server, start_thread
+from kipwire.testing.broker.server import Asked, Security, Server
 from kipwire.testing.broker.state.groups import Group, GroupState
 from kipwire.testing.broker.state.nodes import Nodes
 from kipwire.testing.broker.state.offsets import TopicPartition
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:
     from ssl import SSLContext
-    from typing import Self
 
     from kipwire.connection import Request
     from kipwire.message.frames import AnsweredBy
@@ -29,13 +27,9 @@ if TYPE_CHECKING:
     from kipwire.records.model import Header
 
 Q = TypeVar("Q")
-T = TypeVar("T")
-
-_SECONDS_BETWEEN_LOOKS = 0.05
-"""Of `wait_until`, since time passes without a request."""
 
 
-class FakeBroker:
+class FakeBroker(Cluster):
     """A Kafka broker in this process, or several, for tests: real clients produce and consume, and tests look inside.
 
     As a context manager it runs in a thread of its own; with `async with` in the event loop that runs. What it has
@@ -85,84 +79,13 @@ class FakeBroker:
         settings = Settings(auto_create_topics, default_partitions)
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
         versions = {key: some for key, some in served.items() if some}
-        self._node = Node(settings, versions, layout, Topics(layout.leader_of_new))
-        self._listening = host, Security(ssl, None if users is None else dict(users))
-        self._interceptors = Interceptors()
-        self._asked = Asked()
-        self._running: Running | None = None
+        node = Node(settings, versions, layout, Topics(layout.leader_of_new))
+        security = Security(ssl, None if users is None else dict(users))
+        self._interceptors, self._asked = Interceptors(), Asked()
+        super().__init__(node, lambda: Server(node, self._interceptors, self._asked, security, host))
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, default_partitions)
         for name, count in counts.items():
             self.create_topic(name, count)
-
-    @property
-    def host(self) -> str:
-        """Where the first node is reached."""
-        return self._node.place.host
-
-    @property
-    def port(self) -> int:
-        """The port of the first node; known once it has started."""
-        return self._node.place.port
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """Host and port of each node, as clients take them."""
-        return ",".join(f"{one.host}:{one.port}" for one in self._node.nodes.by_id.values())
-
-    @property
-    def node_ids(self) -> tuple[int, ...]:
-        """The ids of the nodes."""
-        return tuple(self._node.nodes.by_id)
-
-    def __repr__(self) -> str:
-        return f"<FakeBroker {'not running' if self._running is None else f'at {self.bootstrap_servers}'}>"
-
-    def start(self) -> None:
-        """Listen, in a thread of its own.
-
-        Raises:
-            RuntimeError: it has started already.
-            OSError: it cannot listen there.
-        """
-        self._expect_stopped()
-        self._running = start_thread(self._server())
-
-    def stop(self) -> None:
-        """Close all connections, listen no more, and end the thread.
-
-        Raises:
-            Exception: the first error of the fake broker itself, if there was one: its answers were then incomplete.
-        """
-        failure = self._stop()
-        if failure is not None:
-            raise failure
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
-        failure = self._stop()
-        if failure is not None and error is None:  # the test's own error says more
-            raise failure
-
-    async def __aenter__(self) -> Self:
-        self._expect_stopped()
-        server = self._server()
-        await server.open()
-        self._running = Running(server)
-        return self
-
-    async def __aexit__(self, kind: object, error: BaseException | None, at: object) -> None:
-        running, self._running = self._running, None
-        if running is not None:
-            await running.server.close()
-            if running.server.failure is not None and error is None:
-                raise running.server.failure
-
-    def _server(self) -> Server:
-        host, security = self._listening
-        return Server(self._node, self._interceptors, self._asked, security, host)
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         """Create a topic.
@@ -379,6 +302,7 @@ class FakeBroker:
         *,
         handled: bool = False,
         after: int = 0,
+        received: int | None = None,
         times: int | None = 1,
         when: Condition | None = None,
         node: int | None = None,
@@ -389,167 +313,31 @@ class FakeBroker:
             api: as in `fail`.
             handled: do what they ask for before, so that only the answer is lost.
             after: the number of bytes of the answer that are sent before, its size among them; implies `handled`.
+            received: the number of bytes of the request that come before, its size among them: the rest is not read.
+                What says the API are the first six.
             times: as in `fail`.
             when: as in `intercept`.
             node: as in `intercept`.
 
         Raises:
-            ValueError: as `intercept`.
+            ValueError: as `intercept`; or `received` stands beside what needs the whole request.
         """
-        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node)
+        if received is not None and (received < 1 or handled or after or when is not None):
+            raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
+        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node, received)
 
     def clear_faults(self) -> None:
         """Let no fault happen any more, and remove all functions."""
         self._call(self._interceptors.clear)
 
-    # The cluster.
-
-    def advance(self, seconds: float) -> None:
-        """Move the clock of sessions, rebalances and transactions; it goes on as usual, too.
-
-        Raises:
-            ValueError: time does not go back.
-        """
-        if seconds < 0:
-            raise ValueError(f"the clock cannot go back, by {seconds} s")
-        self._call(lambda: self._node.advance(seconds))
-
-    def leader(self, topic: str, partition: int = 0) -> int:
-        """The id of the node that leads a partition.
-
-        Raises:
-            ValueError: there is no such topic or partition.
-        """
-        return self._call(lambda: self._node.topics.named(topic).partition(partition).leader)
-
-    def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
-        """Let another node lead a partition, in its next epoch. A Fetch that waits is answered, with an error.
-
-        Raises:
-            ValueError: there is no such topic, partition or node, or the node is stopped.
-        """
-
-        def move() -> None:
-            self._node.nodes.expect_running(to)
-            self._node.topics.named(topic).partition(partition).move(to)
-            self._node.changes.notify()
-
-        self._call(move)
-
-    def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
-        """The id of the node that coordinates a group or a transactional id, one of which is given."""
-        kind, key = _coordinated(group, transactional_id)
-        return self._call(lambda: self._node.nodes.coordinator(kind, key))
-
-    def move_coordinator(self, *, group: str | None = None, transactional_id: str | None = None, to: int) -> None:
-        """Let another node coordinate a group or a transactional id, and those that Kafka keeps in one place with it.
-
-        Raises:
-            ValueError: there is no such node, or it is stopped.
-        """
-        kind, key = _coordinated(group, transactional_id)
-
-        def move() -> None:
-            self._node.nodes.move_coordinator(kind, key, to)
-            self._node.changes.notify()
-
-        self._call(move)
-
-    @property
-    def controller(self) -> int:
-        """The id of the node that creates and deletes topics."""
-        return self._call(lambda: self._node.nodes.controller)
-
-    def move_controller(self, *, to: int) -> None:
-        """Let another node be the controller.
-
-        Raises:
-            ValueError: there is no such node, or it is stopped.
-        """
-
-        def move() -> None:
-            self._node.nodes.expect_running(to)
-            self._node.nodes.controller = to
-
-        self._call(move)
-
-    def stop_node(self, node: int) -> None:
-        """Close the connections of a node, and listen there no more. What it did goes to the next node that runs.
-
-        With `async with`, connections are closed when the event loop goes on.
-
-        Raises:
-            ValueError: there is no such node.
-        """
-        self._call(lambda: self._node.stop(node))
-        self._update(node)
-
-    def is_running(self, node: int) -> bool:
-        """Whether a node has not been stopped.
-
-        Raises:
-            ValueError: there is no such node.
-        """
-        return self._call(lambda: self._node.nodes[node].is_running)
-
-    def start_node(self, node: int) -> None:
-        """Let a node that was stopped or paused go on. It leads nothing until it is given something.
-
-        Raises:
-            ValueError: there is no such node.
-            OSError: it cannot listen at its port any more.
-        """
-
-        def start() -> None:
-            place = self._node.nodes[node]
-            place.is_running, place.is_paused = True, False
-            self._node.changes.notify()
-
-        self._call(start)
-        self._update(node)
-
-    def pause_node(self, node: int) -> None:
-        """Let a node take connections and requests without answering, until `start_node`. It stays what it is.
-
-        Raises:
-            ValueError: there is no such node.
-        """
-
-        def pause() -> None:
-            self._node.nodes[node].is_paused = True
-
-        self._call(pause)
-
-    def _update(self, node: int) -> None:
-        if self._running is not None:
-            self._running.update(node)
-
-    def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Wait until something holds, such as `lambda: len(broker.records("orders")) == 5`.
-
-        Args:
-            condition: called in the broker's thread, after each request that was handled.
-            timeout: seconds.
-
-        Raises:
-            TimeoutError: it does not hold in time.
-            RuntimeError: the broker is not running, or this is the thread of its event loop.
-        """
-        running = self._running
-        if running is None:
-            raise RuntimeError("the fake broker is not running, so nothing changes")
-        if running.is_here:
-            raise RuntimeError("wait_until would block the event loop; call it in another thread: asyncio.to_thread")
-
-        async def wait() -> None:
-            async with asyncio.timeout(timeout):
-                while not condition():
-                    await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
-
-        asyncio.run_coroutine_threadsafe(wait(), running.loop).result()
-
     def _add(
-        self, api: Any, step: interceptors.Step, times: int | None, when: Condition | None, node: int | None
+        self,
+        api: Any,
+        step: interceptors.Step,
+        times: int | None,
+        when: Condition | None,
+        node: int | None,
+        received: int | None = None,
     ) -> None:
         key = interceptors.api_key_of(api)
         if key not in self._node.served:
@@ -558,33 +346,7 @@ class FakeBroker:
             raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
         if node is not None:
             self._call(lambda: self._node.nodes[node])
-        self._call(lambda: self._interceptors.add(key, step, times, when, node))
-
-    def _call(self, action: Callable[[], T]) -> T:
-        """What an action gives, in the thread of the event loop, which alone touches the state while it runs.
-
-        Raises:
-            ValueError: the broker refuses it.
-        """
-        running = self._running
-
-        def at_this_time() -> T:
-            self._node.expire_transactions()
-            return action()
-
-        try:
-            return at_this_time() if running is None else running.call(at_this_time)
-        except Refused as error:
-            raise ValueError(error.message or ErrorCode.text(error.error)) from None
-
-    def _stop(self) -> Exception | None:
-        """End the thread; the first error of the fake broker itself, if there was one."""
-        running, self._running = self._running, None
-        return None if running is None else running.stop()
-
-    def _expect_stopped(self) -> None:
-        if self._running is not None:
-            raise RuntimeError(f"the fake broker runs already, at {self.bootstrap_servers}")
+        self._call(lambda: self._interceptors.add(key, step, times, when, node, received))
 
 
 def _expect_served(key: int, versions: range) -> range:
@@ -594,12 +356,3 @@ def _expect_served(key: int, versions: range) -> range:
         has = f"{served[0]} to {served[-1]}" if served else "none"
         raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {versions}; the versions it has: {has}")
     return versions
-
-
-def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:
-    """What is coordinated, of two names one of which is given."""
-    if group is not None and transactional_id is None:
-        return CoordinatorType.GROUP, group
-    if transactional_id is not None and group is None:
-        return CoordinatorType.TRANSACTION, transactional_id
-    raise ValueError("give either a group or a transactional id")

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
-from kipwire import Message, build, convert
+from kipwire import Message, convert
 from kipwire.aio import Client
 from kipwire.connection import Request
 from kipwire.connection.framing import sized
+from kipwire.connection.server import Part
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.node import Node
@@ -55,14 +56,11 @@ class _Entry:
     condition: Condition | None
     node_id: int | None
     """Of the node whose requests it is for; None means all."""
+    received: int | None
+    """How many bytes of a request are enough to break off the connection; None waits for the request."""
 
-    def takes(self, call: Call) -> bool:
-        return (
-            call.request.api_key == self.api_key
-            and self.times != 0
-            and self.node_id in (None, call.node.node_id)
-            and (self.condition is None or self.condition(call.request))
-        )
+    def is_for(self, api_key: int, node_id: int) -> bool:
+        return api_key == self.api_key and self.times != 0 and self.node_id in (None, node_id)
 
 
 class Interceptors:
@@ -72,10 +70,16 @@ class Interceptors:
         self._entries: list[_Entry] = []
 
     def add(
-        self, api_key: int, step: Step, times: int | None, condition: Condition | None, node_id: int | None
+        self,
+        api_key: int,
+        step: Step,
+        times: int | None,
+        condition: Condition | None,
+        node_id: int | None,
+        received: int | None = None,
     ) -> None:
         """Let a function have requests that come."""
-        self._entries.append(_Entry(api_key, step, times, condition, node_id))
+        self._entries.append(_Entry(api_key, step, times, condition, node_id, received))
 
     def clear(self) -> None:
         """Remove all functions."""
@@ -95,13 +99,29 @@ class Interceptors:
 
     async def _from(self, at: int, entries: list[_Entry], call: Call, handle: Handle[Message]) -> Message:
         for next_at, entry in enumerate(entries[at:], at + 1):
-            if entry.takes(call):
-                if entry.times is not None:
-                    entry.times -= 1
-                    if not entry.times and entry in self._entries:
-                        self._entries.remove(entry)
+            request = call.request
+            is_taken = entry.is_for(request.api_key, call.node.node_id)
+            if is_taken and (entry.condition is None or entry.condition(request)):
+                self._use(entry)
                 return await entry.step(call, partial(self._from, next_at, entries, call, handle))
         return await handle()
+
+    def expect_more(self, node_id: int, part: Part) -> None:
+        """Check that a node may wait for the rest of a request.
+
+        Raises:
+            ClosedByHandler: the connection is to break within it.
+        """
+        for entry in self._entries:
+            if entry.received is not None and part.size >= entry.received and entry.is_for(part.api_key, node_id):
+                self._use(entry)
+                raise NoAnswer
+
+    def _use(self, entry: _Entry) -> None:
+        if entry.times is not None:
+            entry.times -= 1
+            if not entry.times and entry in self._entries:
+                self._entries.remove(entry)
 
 
 def calling(cls: type[Any] | None, function: Interceptor[Any]) -> Step:
@@ -136,8 +156,7 @@ def failing(error: int) -> Step:
         request = call.request
         if not request.is_answered:
             raise NoAnswer
-        values = APIS[request.api_key].refuse(request.body, error)
-        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+        return APIS[request.api_key].refuse(request.body, error)
 
     return step
 

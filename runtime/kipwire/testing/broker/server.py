@@ -1,7 +1,4 @@
-"""A fake cluster that listens: the answer to each request, and the thread of its event loop.
-
-Each connection has one request handled at a time, as in Kafka. The thread alone touches the state.
-"""
+"""A fake cluster that listens, and its answers: each connection has one request handled at a time, as in Kafka."""
 
 from __future__ import annotations
 
@@ -9,21 +6,20 @@ import asyncio
 import inspect
 import logging
 import math
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from ssl import SSLContext
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
+from kipwire.model.errors import MissingExtraError
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import Api, NoAnswer, Values
+from kipwire.testing.broker.apis.api import Api, NoAnswer
 from kipwire.testing.broker.authentication import Authentication
 from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
@@ -127,6 +123,7 @@ class Server:
     async def _session(self, node: Node, client: aio.Client) -> AsyncIterator[aio.Handler]:
         users = self._security.users
         authentication = None if users is None else Authentication(users)
+        client.on_part = partial(self._interceptors.expect_more, node.node_id)
 
         async def handle(request: Request) -> Message:
             self._asked.add(node.node_id, request)
@@ -149,7 +146,8 @@ class Server:
         if isinstance(error, OSError):
             error = OSError(error.errno, f"the fake broker {error.strerror}")
         if self.failure is None:
-            _log.error("The fake broker failed: %s", error, exc_info=error)
+            is_explained = isinstance(error, MissingExtraError)
+            _log.error("The fake broker failed: %s", error, exc_info=None if is_explained else error)
             self.failure = error
 
 
@@ -175,19 +173,20 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
         return _unserved(node, request)
 
     async def handle() -> Message:
-        values = await _handled(node, request, APIS[request.api_key])
+        response = await _handled(node, request, APIS[request.api_key])
         node.changes.notify()
-        return build(_REGISTRY.response(request.api_key, request.api_version), values)
+        return response
 
     return await interceptors.answer(call, handle)
 
 
-async def _handled(node: Node, request: Request, api: Api) -> Values:
+async def _handled(node: Node, request: Request, api: Api) -> Message:
     try:
         values = api.answer(node, request)
-        return await values if inspect.isawaitable(values) else values
+        values = await values if inspect.isawaitable(values) else values
     except Refused as error:
         return api.refuse(request.body, error.error)
+    return build(_REGISTRY.response(request.api_key, request.api_version), values)
 
 
 def _unserved(node: Node, request: Request) -> Message:
@@ -200,102 +199,3 @@ def _unserved(node: Node, request: Request) -> Message:
         return versions_answer(_REGISTRY, request.api_version, node.served)
     what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
     raise NoAnswer(f"the fake broker does not serve {what}; ApiVersions says what it serves")
-
-
-# A server between its start and its end.
-
-
-T = TypeVar("T")
-
-
-class Running:
-    """A server that listens, in the event loop of the thread that makes this."""
-
-    def __init__(self, server: Server, thread: threading.Thread | None = None) -> None:
-        """Take the event loop that runs.
-
-        Args:
-            server: one that is open.
-            thread: the one that ends with it; None where the event loop is that of the test.
-        """
-        self.server, self.loop = server, asyncio.get_running_loop()
-        self._thread, self._thread_id = thread, threading.get_ident()
-        self._stopping = asyncio.Event()
-
-    @property
-    def is_here(self) -> bool:
-        """Whether this is the thread of the event loop."""
-        return self._thread_id == threading.get_ident()
-
-    def call(self, action: Callable[[], T]) -> T:
-        """What an action gives in the thread of the event loop."""
-        if self.is_here:
-            return action()
-        result: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                result.set_result(action())
-            except Exception as error:
-                result.set_exception(error)
-
-        self.loop.call_soon_threadsafe(run)
-        return result.result()
-
-    def update(self, node_id: int) -> None:
-        """Let a node listen, or no more, as its state says; in the thread of the event loop that happens soon."""
-        if self.is_here:
-            self._updating = self.loop.create_task(self.server.update(node_id))
-        else:
-            asyncio.run_coroutine_threadsafe(self.server.update(node_id), self.loop).result()
-
-    async def work(self) -> None:
-        """Serve until `stop`."""
-        await self._stopping.wait()
-        await self.server.close()
-
-    def stop(self) -> Exception | None:
-        """End the server and its thread; the first error of the fake broker itself, if there was one."""
-        if self._thread is None:
-            return None
-        self.loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        return self.server.failure
-
-
-def start_thread(server: Server) -> Running:
-    """A server that listens, in a new thread.
-
-    Raises:
-        OSError: it cannot listen there.
-    """
-    started: Future[Running] = Future()
-
-    def run() -> None:
-        try:
-            with asyncio.Runner() as runner:
-                runner.get_loop()  # before there is something that nobody would await
-                runner.run(_serve(server, started))
-        except OSError as error:
-            if started.done():
-                raise
-            started.set_exception(error)  # there is no descriptor for an event loop
-
-    thread = threading.Thread(target=run, name="fake broker", daemon=True)
-    thread.start()
-    try:
-        return started.result()
-    except OSError:
-        thread.join()
-        raise
-
-
-async def _serve(server: Server, started: Future[Running]) -> None:
-    try:
-        await server.open()
-    except OSError as error:
-        started.set_exception(error)
-        return
-    running = Running(server, threading.current_thread())
-    started.set_result(running)
-    await running.work()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Hints, refusal
+from kipwire.connection import Request, refusal
+from kipwire.message.messages import Message
 from kipwire.testing.broker.apis.rows import Values as Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
@@ -29,23 +28,21 @@ class Api(NamedTuple):
 
     answer: Callable[[Node, Request], Values | Awaitable[Values]]
     """Handle a request."""
-    refuse: Callable[[Any, int], Values]
-    """Answer a request with an error code, wherever its response has codes; nothing else happens."""
+    refuse: Callable[[Any, int], Message]
+    """Answer a request with an error code; nothing else happens."""
     versions: range | None = None
     """Those that are served, where they are not all that Kafka has."""
 
 
 def api_of(module: ModuleType) -> Api:
     """The API that a module answers: its `answer`, and what it says of refusals and versions."""
-    hints: list[Hints] = [getattr(module, name, {}) for name in ("ROWS", "REFUSED")]
-    refuse = getattr(module, "refuse", partial(refusal, rows=hints[0], refused=hints[1]))
 
     def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
         node.expire_transactions()
         answered: Values | Awaitable[Values] = module.answer(node, request)
         return answered
 
-    return Api(answer, refuse, getattr(module, "VERSIONS", None))
+    return Api(answer, getattr(module, "refuse", refusal), getattr(module, "VERSIONS", None))
 
 
 # Answers of nodes that do not lead.

@@ -20,7 +20,6 @@ from kipwire.testing.broker.state.batches import sent_batch
 from kipwire.testing.broker.state.configs import limits_of
 from kipwire.testing.broker.state.refusals import Refused
 
-REFUSED = {"base_offset": -1}
 _BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
 """Refusals of the log without its first offset."""
 
@@ -48,7 +47,7 @@ def answer(node: Node, request: Request) -> Values:
             raise
         return {"base_offset": base_offset, "log_start_offset": log.start_offset}
 
-    appended = answered(body, append, refused=REFUSED)
+    appended = answered(body, append)
     if body.acks == 0 and any(
         "error_code" in one for topic in appended["responses"] for one in topic["partition_responses"]
     ):

@@ -11,14 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_messages.enums import ErrorCode, IsolationLevel
+from kipwire import Message, build
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import with_endpoints
-from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire.testing.broker.apis.rows import Values, refused_rows
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
 from kipwire.testing.broker.state.refusals import Refused
 
-REFUSED = {"high_watermark": -1, "records": b""}
+_NOTHING = {"high_watermark": -1, "records": b""}
 _SESSION_ERRORS = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -96,7 +97,7 @@ class _Read:
         except Refused as error:
             self.has_error = True
             leader = error.values if self.has_leaders else {}
-            return {"partition_index": asked.partition, "error_code": error.error, **REFUSED, **leader}
+            return {"partition_index": asked.partition, "error_code": error.error, **_NOTHING, **leader}
         found = b""
         if self.left > 0 or not self.size:
             # The first batch of a response is sent whole even if it is larger than what is asked for.
@@ -127,7 +128,8 @@ def _responses(found: dict[tuple[Any, int], Values], asked: dict[tuple[Any, int]
     return list(topics.values())
 
 
-def refuse(body: Any, error: int) -> Values:
+def refuse(body: Any, error: int) -> Message:
     """An error for each partition; one for the request if it is about the session, or names no partition."""
-    is_at_top = error in _SESSION_ERRORS or not body.topics
-    return refusal(body, error, is_at_top=is_at_top, rows={"responses": "topics"}, refused=REFUSED)
+    is_whole = error in _SESSION_ERRORS or not body.topics
+    response: type[Message] = body.RESPONSE
+    return build(response, {"error_code": error} if is_whole else refused_rows(body, error))

@@ -11,7 +11,6 @@ from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.refusals import Refused
 
-REFUSED = {"timestamp": -1, "offset": -1}
 _FIRST_WITH = {
     ListOffsetsTimestamp.EARLIEST: 1,
     ListOffsetsTimestamp.LATEST: 1,
@@ -38,7 +37,7 @@ def answer(node: Node, request: Request) -> Values:
         has_epoch = offset >= 0 and hasattr(asked, "current_leader_epoch")
         return {**found, "leader_epoch": log.epoch_at(offset)} if has_epoch else found
 
-    return answered(body, find, refused=REFUSED, is_distinct=True)
+    return answered(body, find, is_distinct=True)
 
 
 def _offset_at(log: Log, asked: int, is_committed: bool) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import CLUSTER_ID, Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic
@@ -69,8 +69,3 @@ def _described(node: Node, topic: Topic) -> Values:
         for index, log in enumerate(topic.partitions)
     ]
     return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
-
-
-def refuse(body: Any, error: int) -> Values:
-    """An error for each topic, and one for the request: clients look at either. The brokers are not named."""
-    return {**refusal(body, error, is_at_top=False), "error_code": error}

@@ -13,7 +13,7 @@ from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartit
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID
 
-REFUSED = {"committed_offset": -1}
+_NO_OFFSET = {"committed_offset": -1}
 _NONE = Committed(-1)
 
 
@@ -64,7 +64,7 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
     try:
         name = asked.name if hasattr(asked, "name") else node.topics.with_id(topic_id).name
     except Refused as error:
-        partitions = [{"partition_index": index, "error_code": error.error, **REFUSED} for index in indexes]
+        partitions = [{"partition_index": index, "error_code": error.error, **_NO_OFFSET} for index in indexes]
         return {"topic_id": topic_id, "partitions": partitions}
     partitions = [_partition_fetched(offsets, (name, index), is_stable) for index in indexes]
     return {"name": name, "topic_id": topic_id, "partitions": partitions}
@@ -72,7 +72,7 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
 
 def _partition_fetched(offsets: Offsets, place: TopicPartition, is_stable: bool) -> Values:
     if is_stable and offsets.is_unstable(place):
-        return {"partition_index": place[1], "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT, **REFUSED}
+        return {"partition_index": place[1], "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT, **_NO_OFFSET}
     found = offsets.committed.get(place, _NONE)
     return {
         "partition_index": place[1],

@@ -10,7 +10,6 @@ from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 
-REFUSED = {"node_id": -1, "port": -1}
 _COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
 
 

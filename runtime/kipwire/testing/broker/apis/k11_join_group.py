@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, refusal
+from kipwire import Message
+from kipwire.connection import Request, refusal
+from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.groups import Joining
 from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
@@ -58,6 +59,8 @@ async def answer(node: Node, request: Request) -> Values:
     }
 
 
-def refuse(body: Any, error: int) -> Values:
+def refuse(body: Any, error: int) -> Message:
     """An error, with the id that the member gave."""
-    return {**refusal(body, error), "member_id": body.member_id}
+    response: Any = refusal(body, error)
+    response.member_id = body.member_id
+    return response  # type: ignore[no-any-return]

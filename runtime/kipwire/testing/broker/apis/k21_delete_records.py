@@ -13,8 +13,6 @@ from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values, answered
 from kipwire.testing.broker.node import Node
 
-REFUSED = {"low_watermark": -1}
-
 
 def answer(node: Node, request: Request) -> Values:
     """Move the first offset of partitions."""
@@ -24,4 +22,4 @@ def answer(node: Node, request: Request) -> Values:
         log.delete_before(asked.offset)
         return {"low_watermark": log.start_offset}
 
-    return answered(request.body, delete, refused=REFUSED)
+    return answered(request.body, delete)

@@ -13,7 +13,6 @@ from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, expect_timeout
 
 VERSIONS = range(6)
-REFUSED = {"producer_epoch": -1}
 
 _FIRST_WITH_FENCED = 4
 """The first version whose clients have the code PRODUCER_FENCED."""

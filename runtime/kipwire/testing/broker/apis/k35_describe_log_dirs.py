@@ -8,9 +8,7 @@ from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 
-ROWS = {"results": ""}
 _FOLDER = "/tmp/kipwire-fake-broker"
-REFUSED = {"log_dir": _FOLDER}
 
 
 def answer(node: Node, request: Request) -> Values:

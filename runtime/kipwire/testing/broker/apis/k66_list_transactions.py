@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from kafka_messages.enums import CoordinatorType, ErrorCode
+from kafka_messages.enums import CoordinatorType
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.expressions import matching
 from kipwire.testing.broker.state.transactions import STATES
 
 
 def answer(node: Node, request: Request) -> Values:
     """List transactions."""
     body: Any = request.body
-    try:
-        pattern = re.compile(getattr(body, "transactional_id_pattern", None) or ".*", re.DOTALL)
-    except re.error as error:
-        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, str(error)) from None
+    pattern = getattr(body, "transactional_id_pattern", None)
+    is_named = matching(pattern) if pattern else None
     producers, duration = body.producer_id_filters, getattr(body, "duration_filter", -1)
     found = [
         {"transactional_id": name, "producer_id": one.producer_id, "transaction_state": one.state}
@@ -28,7 +25,7 @@ def answer(node: Node, request: Request) -> Values:
         and (not body.state_filters or one.state in body.state_filters)
         and (not producers or one.producer_id in producers)
         and (duration < 0 or node.milliseconds() - one.started > duration)
-        and pattern.fullmatch(name)
+        and (is_named is None or is_named(name))
     ]
     unknown = [state for state in body.state_filters if state not in STATES]
     return {"unknown_state_filters": unknown, "transaction_states": found}

@@ -6,9 +6,8 @@ Unlike Kafka:
   (`group.consumer.heartbeat.interval.ms` is 500). Targets are computed at once
   (`group.consumer.assignment.interval.ms` is 0), and new topics match regular expressions at once, not up to ten
   seconds later.
-* The regular expressions of consumer groups are Python's. What RE2 does not have, such as look-around and
-  back-references, is refused as in Kafka; so is what Python does not have, such as classes of Unicode and quoted text.
-  RE2 is never slow; Python is with some, such as `(a+)+b`, and then so is the broker.
+* Regular expressions are those of RE2 in C++; Kafka's RE2J also takes larger ones, such as repetitions within
+  repetitions of more than 1,000 in all, and refuses two groups of one name.
 * The assignor `uniform` balances as Kafka's does, but which of several equal members gets a partition may differ.
 * Groups may have any number of members.
 """
@@ -22,7 +21,8 @@ from kipwire.connection import Request
 from kipwire.testing.broker.apis.rows import Values
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
-from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat, expect_expression
+from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
+from kipwire.testing.broker.state.expressions import matching
 from kipwire.testing.broker.state.refusals import Refused
 
 _FIRST_WITH_OWN_IDS = 1
@@ -67,12 +67,11 @@ def _check(body: Any, version: int) -> None:
     Raises:
         Refused: something is missing or is not a value of its kind.
     """
+    regex = getattr(body, "subscribed_topic_regex", None)
     has_id = version >= _FIRST_WITH_OWN_IDS or body.member_epoch > JOINS or body.member_epoch == LEAVES
     is_valid = body.group_id and body.instance_id != "" and body.rack_id != "" and (body.member_id or not has_id)
     if body.member_epoch == JOINS:
-        has_topics = (
-            body.subscribed_topic_names is not None or getattr(body, "subscribed_topic_regex", None) is not None
-        )
+        has_topics = body.subscribed_topic_names is not None or regex is not None
         is_valid = is_valid and body.rebalance_timeout_ms != _UNCHANGED and has_topics and body.topic_partitions == []
     elif body.member_epoch == PAUSES:
         is_valid = is_valid and body.instance_id is not None
@@ -80,8 +79,8 @@ def _check(body: Any, version: int) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST)
     if body.server_assignor is not None and body.server_assignor not in ASSIGNORS:
         raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR)
-    if body.member_epoch == JOINS:
-        expect_expression(getattr(body, "subscribed_topic_regex", None))
+    if body.member_epoch == JOINS and regex:
+        matching(regex)  # which refuses what is none
 
 
 def _by_topic(places: frozenset[Place]) -> list[Values]:

@@ -10,7 +10,6 @@ join, sync and heartbeat as they always did, and `group_migration` makes a group
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
@@ -26,9 +25,9 @@ from kipwire.testing.broker.state.consumer_members import (
     Beat,
     Beaten,
     ConsumerMember,
-    expect_expression,
 )
 from kipwire.testing.broker.state.consumer_protocol import Subscription, assignment_of, subscription_of
+from kipwire.testing.broker.state.expressions import matching
 from kipwire.testing.broker.state.groups import (
     CONSUMER,
     EMPTY,
@@ -121,7 +120,8 @@ class ConsumerGroup:
         self.expire(now)
         if asked.epoch < JOINS:
             return self._leave(asked)
-        expect_expression(asked.regex)
+        if asked.regex:
+            matching(asked.regex)  # which refuses what is none
         member = self._joined(asked, now) if asked.epoch == JOINS else self._current(asked)
         before = member.assigned
         said: dict[str, object] = {
@@ -390,7 +390,7 @@ class ConsumerGroup:
         """Look for the topics of regular expressions; others than before have their effect at the next heartbeats."""
         regexes = {one.regex for one in self.members.values() if one.regex}
         names = list(self.existing.by_name)
-        found = {one: frozenset(filter(re.compile(one).fullmatch, names)) for one in regexes}
+        found = {one: frozenset(filter(matching(one), names)) for one in regexes}
         empty: frozenset[str] = frozenset()
         is_changed = any(found[one] != self.resolved.get(one, empty) for one in found)
         self.resolved = found

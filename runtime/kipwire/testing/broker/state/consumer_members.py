@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.groups import STABLE, Joining
-from kipwire.testing.broker.state.refusals import Refused
 
 UNREVOKED, UNRELEASED = "Unrevoked", "Unreleased"
 """States of a member beside Stable: it has to give up partitions, or waits for others to do so."""
@@ -19,9 +16,6 @@ JOINS, LEAVES, PAUSES = 0, -1, -2
 """Epochs that members say instead of theirs; a static member that pauses comes back."""
 SESSION_TIMEOUT = 45.0
 """Seconds: Kafka's default of `group.consumer.session.timeout.ms`."""
-
-_NOT_IN_RE2 = re.compile(r"(?:[^\\]|\\.)*?(?:\\[1-9]|\(\?(?:[=!>(#]|<[=!]|P[=>])|[*+?}]\+)", re.DOTALL)
-"""The beginning of a regular expression up to what Python has and RE2, which Kafka uses, has not."""
 
 
 class Beat(NamedTuple):
@@ -126,18 +120,3 @@ class ConsumerMember:
         """Take a step towards the target."""
         self.previous_epoch, self.epoch = self.epoch, epoch
         self.state, self.assigned, self.revoking = state, assigned, revoking
-
-
-def expect_expression(regex: str | None) -> None:
-    """Check that a regular expression is one, and one of RE2.
-
-    Raises:
-        Refused: it is not.
-    """
-    try:
-        re.compile(regex or "")
-        is_valid = not _NOT_IN_RE2.match(regex or "")
-    except (re.error, RecursionError, OverflowError):
-        is_valid = False
-    if not is_valid:
-        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{regex!r} is not a regular expression")

@@ -87,6 +87,19 @@ class Nodes:
         self.expect_running(to)
         self._coordinators[kind][_slot(key)] = to
 
+    def move_controller(self, to: int) -> None:
+        """Let another node be the controller."""
+        self.expect_running(to)
+        self.controller = to
+
+    def start(self, node_id: int) -> None:
+        """Let a node go on that was stopped or paused."""
+        self[node_id].is_running, self[node_id].is_paused = True, False
+
+    def pause(self, node_id: int) -> None:
+        """Let a node answer nothing."""
+        self[node_id].is_paused = True
+
     def stop(self, node_id: int) -> None:
         """Let a node end; the next one coordinates and controls instead."""
         self[node_id].is_running = False
