@@ -34,6 +34,11 @@ app = CommandLine(
             "kipwire.console.call.command:call",
             "Send any request of any version to a broker, and print the response; exit 1 if it has an error code.",
         ),
+        "offsets": Command(
+            "kipwire.console.offsets.command:offsets",
+            "Show how far behind the groups of a cluster are, or serve that to Prometheus; exit 1 if something is "
+            "unknown.",
+        ),
         "proxy": Command(
             "kipwire.console.proxy.command:proxy",
             "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
