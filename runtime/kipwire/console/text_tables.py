@@ -10,7 +10,7 @@ from kipwire.tools.text import has_colour, is_terminal, printable_line, styled_l
 MOST_SHOWN = 50
 """Rows of a table for people; JSON has all."""
 _WIDEST = 44
-"""Characters of a cell on a terminal."""
+"""Characters of a cell on a terminal, where lines may have any width."""
 _NARROWEST = 8
 """Characters that are left of a cell, however narrow the terminal is."""
 _GAP = "  "
@@ -40,10 +40,10 @@ def table_lines(
     every = [[printable_line(cell) for cell in row] for row in rows]
     shown = every[:most]
     is_text = [at < texts or at >= len(header) - texts_after for at in range(len(header))]
-    if is_terminal(sys.stdout):
+    if is_terminal(sys.stdout) and width is not None:
+        shown = _fitting(header, shown, is_text, width)
+    elif is_terminal(sys.stdout):
         shown = [[cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in row] for row in shown]
-        if width is not None:
-            shown = _fitting(header, shown, is_text, width)
     widths = [max(map(len, column)) for column in zip(header, *shown, strict=True)]
     coloured = has_colour(sys.stdout)
     if title:

@@ -175,10 +175,11 @@ async def _describe(
         elif one.error_code:
             problems.append(refused(f"group {one.group_id}", "the coordinator", one.error_code))
         else:
-            yield one.group_id, Described(one.group_state, tuple(_members(kind, one)))
+            yield one.group_id, Described(one.group_state, tuple(members_of(kind, one)))
 
 
-def _members(kind: Kind, group: Any) -> Iterator[Member]:
+def members_of(kind: Kind, group: Any) -> Iterator[Member]:
+    """The members of a group that is described, with what they read."""
     subtopologies = {}
     if kind is Kind.STREAMS and group.topology is not None:
         subtopologies = {one.subtopology_id: one for one in group.topology.subtopologies or ()}

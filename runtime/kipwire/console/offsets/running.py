@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -148,7 +149,9 @@ def serve(
     try:
         run(_served(Cluster(settings, brokers), exporter, wanted, listen, every))
     except OSError as error:
-        fail(f"cannot listen at {shown_address(listen)}: {error.strerror or error}")
+        code = error.errno or 0
+        why = os.strerror(code) if code > 0 else error.strerror  # asyncio's own words repeat the address
+        fail(f"cannot listen at {shown_address(listen)}: {why}")
 
 
 async def _served(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
