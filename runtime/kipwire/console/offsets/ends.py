@@ -122,6 +122,8 @@ async def _find_offsets(
 
 
 _EARLIEST, _LATEST = ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.LATEST
+_NO_REPLICA = -1
+"""Who asks; a replica, which 0 would be, is told the end of the log, and not what clients can read."""
 
 
 def _request(places: Iterable[Place], timestamp: int, level: IsolationLevel) -> ListOffsetsRequest:
@@ -129,4 +131,4 @@ def _request(places: Iterable[Place], timestamp: int, level: IsolationLevel) -> 
     for place in places:
         asked = ListOffsetsPartition(partition_index=place.partition, timestamp=timestamp)
         topics.setdefault(place.topic, ListOffsetsTopic(name=place.topic, partitions=[])).partitions.append(asked)
-    return ListOffsetsRequest(topics=list(topics.values()), isolation_level=level)
+    return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=level, topics=list(topics.values()))
