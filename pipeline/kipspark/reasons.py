@@ -32,7 +32,7 @@ _FULL_OUTPUT = re.compile(
 )
 """The full disk is one that Spark writes tables to, through Hadoop; its own temporary files it writes without."""
 _ROOM = "make room there, or choose a folder on another one"
-_NO_MODULE = re.compile(r"No module named '((?:kipspark|kipwire|kafka_messages)\b[\w.]*)'")
+_NO_MODULE = re.compile(r"No module named '((?:kipspark|kipjobs|kipwire|kafka_messages)\b[\w.]*)'")
 """What a Python worker says that lacks kipwire."""
 
 _MEMORY = "SPARK_DRIVER_MEMORY"

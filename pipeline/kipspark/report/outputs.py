@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructType, TimestampType
 
-from kipspark.errors import JobError
-from kipspark.files.access import read_path
+from kipjobs.errors import JobError
+from kipjobs.files.access import read_path
 from kipspark.report.report import Table
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.report.report import Chart, FirstRows, Report, Row, cell
 from kipwire.tools.text import printable_line
 

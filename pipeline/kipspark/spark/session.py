@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark import worker_python

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.jobs.shared import running
 from kipspark.report import charts
 from kipspark.report.outputs import write_file, write_tables

@@ -16,8 +16,8 @@ from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 import kipspark
+from kipjobs.errors import SourceError
 from kipspark import commands
-from kipspark.errors import SourceError
 from kipspark.jobs.offsets.command import ctrl_c
 from kipspark.reasons import reason
 from kipspark.report.outputs import write_file

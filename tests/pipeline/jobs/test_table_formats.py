@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.jobs.conform.command import golden_corpus
 from kipspark.jobs.offsets.report import offsets_report
 from kipspark.jobs.shared import running

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.jobs.compaction.command import compaction_report
 from kipspark.jobs.encodings.command import encodings_report
 from kipspark.jobs.metadata.report import metadata_report

@@ -10,8 +10,9 @@ import typer
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.sources.options import listed
 from kipspark.jobs import compaction, metadata, transactions
 from kipspark.jobs.metadata.report import metadata_records
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folders_of_brokers
@@ -19,7 +20,6 @@ from kipspark.jobs.shared.reading import files, heads, log
 from kipspark.jobs.shared.running import run
 from kipspark.report.outputs import Format
 from kipspark.report.report import Report, Table
-from kipspark.sources.options import listed
 from kipwire.tools.text import did_you_mean
 
 

@@ -9,9 +9,9 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipjobs.errors import JobError
+from kipjobs.files.access import read_path
 from kipspark.arrow import struct_type
-from kipspark.errors import JobError
-from kipspark.files.access import read_path
 from kipspark.jobs import conform
 from kipspark.jobs.shared.options import Html, Master, Out, Remote, TableFormat
 from kipspark.jobs.shared.running import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import encodings
 from kipspark.jobs.shared.reading import frames
 from kipspark.jobs.shared.running import on_captures

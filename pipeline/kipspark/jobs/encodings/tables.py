@@ -14,8 +14,8 @@ from functools import lru_cache
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from kipjobs.messages.selection import KAFKA
 from kipspark.arrow import struct_type
-from kipspark.messages.selection import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.message.encodings import Counts, IntegerCounts, kept_form, merge
 from kipwire.message.registry import registry_of

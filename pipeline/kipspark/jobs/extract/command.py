@@ -13,11 +13,11 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from kipspark.errors import JobError, SourceError
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.errors import JobError, SourceError
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.packet_captures import PacketCapture, numbered_frames
 from kipspark.jobs.shared.options import Ports, folder_here, place, port_numbers
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.terminal import OUT
 from kipwire.tools.text import counted

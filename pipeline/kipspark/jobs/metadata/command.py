@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.jobs.metadata.report import metadata_report, nothing_of
 from kipspark.jobs.metadata.tables import TOPIC
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs

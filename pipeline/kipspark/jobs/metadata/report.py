@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import metadata
 from kipspark.jobs.shared.reading import folder, heads, log, snapshots, without_copies
 from kipspark.report import charts

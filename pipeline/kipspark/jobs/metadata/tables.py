@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_messages.enums import ConfigResourceType
-from kipspark.messages.records import types_of
+from kipjobs.messages.records import types_of
 from kipspark.spark.functions import from_metadata
 
 TOPIC = "__cluster_metadata"

@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.errors import JobError
-from kipspark.files.access import check_are_here
+from kipjobs.errors import JobError
+from kipjobs.files.access import check_are_here
 from kipspark.jobs.offsets import report as reports
 from kipspark.jobs.shared.options import Html, LogFolders, Master, Out, Remote, TableFormat, folder_here, logs
 from kipspark.jobs.shared.running import ReportOf, run

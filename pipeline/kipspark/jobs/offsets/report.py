@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import offsets
 from kipspark.jobs.offsets import lag
 from kipspark.jobs.shared.reading import committed, files, heads, last_ends, log, log_stream, without_copies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import metadata, share
 from kipspark.jobs.metadata.report import metadata_snapshot
 from kipspark.jobs.shared.reading import files, heads, last_ends, log

@@ -12,16 +12,16 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-import kipspark
-from kipspark.errors import JobError, SourceError
-from kipspark.files.stores import is_url
+import kipjobs
+from kipjobs.errors import JobError, SourceError
+from kipjobs.files.stores import is_url
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.options import Options
+from kipjobs.sources.partition_files import NOT_IN_STORES
+from kipjobs.sources.segments import Segment, find_segments
 from kipspark.report.outputs import Format
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.options import Options
-from kipspark.sources.partition_files import NOT_IN_STORES
-from kipspark.sources.segments import Segment, find_segments
 
-_PACKAGE = Path(kipspark.__file__).resolve().parent
+_PACKAGE = Path(kipjobs.__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
 
 

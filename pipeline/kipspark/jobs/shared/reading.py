@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
-from kipspark.files.roots import Roots
-from kipspark.sources.options import path_options
+from kipjobs.files.roots import Roots
+from kipjobs.sources.options import path_options
 from kipspark.spark.session import tasks_at_once
 
 _COMMIT = "0001"

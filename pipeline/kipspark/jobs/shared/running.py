@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from pyspark.sql import SparkSession
 
-from kipspark.files.roots import Roots
+from kipjobs.files.roots import Roots
 from kipspark.jobs.shared.options import (
     Captures,
     Html,

@@ -9,8 +9,8 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import traffic
 from kipspark.jobs.shared.options import Captures, Html, Master, Out, Ports, Remote, TableFormat, captures
 from kipspark.jobs.shared.reading import frames

@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from kipjobs.messages.selection import KAFKA
+from kipjobs.sources.captures import FRAMES_SCHEMA
 from kipspark.arrow import struct_type
-from kipspark.messages.selection import KAFKA
-from kipspark.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
 from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection

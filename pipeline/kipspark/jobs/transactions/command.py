@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, shown_roots
 from kipspark.jobs import metadata, transactions
 from kipspark.jobs.metadata.report import metadata_records
 from kipspark.jobs.shared.options import folders_of_brokers

@@ -20,8 +20,8 @@ from pyspark.sql.types import StructField, StructType
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import TransactionState
+from kipjobs.errors import SourceError
 from kipspark.arrow import spark_type
-from kipspark.errors import SourceError
 from kipspark.jobs.shared.reading import folder, last_ends
 from kipspark.spark.functions import from_coordinator
 from kipwire import KipwireError
