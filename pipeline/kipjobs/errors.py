@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Literal, get_args
 
 from kipwire import KipwireError
@@ -26,3 +28,15 @@ class JobError(KipwireError):
 
 class BrokenMessageError(KipwireError):
     """Bytes in a column that are not the message they should be."""
+
+
+def out_of_space(error: OSError) -> str | None:
+    """The advice for an error of a disk that is full; None for other errors."""
+    if error.errno != errno.ENOSPC:
+        return None
+    full = "--out" if error.filename is None else os.fsdecode(error.filename)
+    return f"no space is left on the disk of {full}; {ROOM}"
+
+
+ROOM = "make room there, or choose a folder on another one"
+"""What to do about a full disk of results."""

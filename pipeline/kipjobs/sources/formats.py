@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from kipjobs.arrow import pc
 from kipjobs.errors import FAILFAST, MODES, PERMISSIVE, SourceError
+from kipjobs.files.access import size_of
 from kipjobs.files.stores import Storage
 from kipjobs.sources import logs
 from kipjobs.sources.capture_files import find_captures
@@ -34,18 +35,23 @@ class Plan(NamedTuple):
     """Lists the pieces of work."""
     read: Callable[[Any], Iterator[pa.RecordBatch]]
     """Gives the rows of a piece, with the columns of the schema."""
+    files: Callable[[Any], Iterator[tuple[str, int]]]
+    """The files of a piece, and how many bytes of each are in it."""
+    noun: str
+    """One of these files, in the words of users."""
 
 
 def log_plan(given: Mapping[str, str]) -> Plan:
     """The plan of `kafka_log`, with the columns of `schema_of`."""
     request = logs.request_of(given)
-    return Plan(partial(logs.plan, request), partial(logs.read, request))
+    return Plan(partial(logs.plan, request), partial(logs.read, request), logs.files_of_work, "segment")
 
 
 def snapshot_plan(given: Mapping[str, str]) -> Plan:
     """The plan of `kafka_snapshot`: the snapshot that each log begins with."""
     options = Options("kafka_snapshot", given, CHOSEN_OPTIONS)
-    return Plan(partial(_snapshots, options.roots(), chosen_of(options), options.storage()), _read_snapshot)
+    work = partial(_snapshots, options.roots(), chosen_of(options), options.storage())
+    return Plan(work, _read_snapshot, lambda snapshot: iter([(snapshot.path, 0)]), "snapshot")
 
 
 def _snapshots(roots: tuple[str, ...], chosen: Chosen, storage: Storage) -> list[Snapshot]:
@@ -77,6 +83,8 @@ def partition_files_plan(given: Mapping[str, str]) -> Plan:
     return Plan(
         partial(_batches_of_files, options.roots(), options.storage(), kind, chosen),
         partial(_read_files, kind, chosen, permissive),
+        lambda files: ((file.path, file.size if KINDS[kind].is_opened else 0) for file in files),
+        "file",
     )
 
 
@@ -133,6 +141,8 @@ def frames_plan(given: Mapping[str, str]) -> Plan:
     return Plan(
         partial(_parts, options.roots(), options.storage(), split_bytes, packet_tasks),
         partial(_read_part, options.ports("ports"), chosen),
+        _files_of_part,
+        "capture",
     )
 
 
@@ -152,6 +162,13 @@ def _read_part(ports: tuple[int, ...], chosen: FrameFilter, part: Part | PacketC
         yield from read_packet_frames(part, ports, chosen)
     else:
         yield from read_frames(part, chosen)
+
+
+def _files_of_part(part: Part | PacketCapture) -> Iterator[tuple[str, int]]:
+    if isinstance(part, PacketCapture):
+        yield part.name, sum(size_of(file, part.storage) for file in part.files)
+    else:
+        yield part.index_file, 0 if part.end is None else part.end - part.start
 
 
 class Format(NamedTuple):

@@ -162,3 +162,9 @@ def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
     """The rows of a piece of work."""
     for split, wanted in work:
         yield from read_range(split, wanted, LEVELS[request.level], request.schema, request.fail_on_data_loss)
+
+
+def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:
+    """The segments of a piece of work, and how many bytes of each are in it."""
+    for split, _ in work:
+        yield split.segment.path, split.end - split.start

@@ -23,7 +23,8 @@ class _FileSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of what is there at present."""
-        return Reader(*FORMATS[self.name()].plan(self.options))
+        plan = FORMATS[self.name()].plan(self.options)
+        return Reader(plan.work, plan.read)
 
 
 class KafkaSnapshotSource(_FileSource):

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kipjobs.errors import JobError
+from kipjobs.jobs import tiered
 from kipspark import commands
-from kipspark.jobs import tiered
 from kipspark.spark.session import FOR_FEW_ROWS
 from kipwire.traffic.captures import FRAMES, INDEX
 
@@ -33,7 +33,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Chosen:
         found.append(settings)
         raise JobError("stop")
 
-    monkeypatch.setattr("kipspark.jobs.shared.running.open_session", open_session)
+    monkeypatch.setattr("kipspark.running.open_session", open_session)
 
     def settings_of(*arguments: str | Path) -> Mapping[str, str]:
         monkeypatch.setattr(sys, "argv", ["kipspark", *map(str, arguments)])

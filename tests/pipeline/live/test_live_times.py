@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kipjobs.errors import SourceError
-from kipspark.jobs.offsets import lag
+from kipjobs.jobs.offsets import lag
 from kipspark.spark import live_times
 from kipspark.spark.live_times import (
     MOST_OFFSETS,

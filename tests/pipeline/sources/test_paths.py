@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from kipjobs.errors import JobError, ListingError, SourceError
 from kipjobs.files.roots import each_root, matching, shown_roots
+from kipjobs.jobs.extract.command import extract
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.options import Options, path_options
 from kipjobs.sources.segments import find_segments
-from kipspark.jobs.extract.command import extract
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire.records import Record, write_batch
