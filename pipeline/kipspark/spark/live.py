@@ -20,7 +20,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
 from kipspark.spark.client_config import without_secrets
 from kipwire.records.internal_topics import COORDINATORS, METADATA
 

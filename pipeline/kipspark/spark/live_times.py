@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
 from kipspark.spark.live import CONNECTOR_ERRORS, cause_of, for_client, newer_way
 
 NEAR = 100

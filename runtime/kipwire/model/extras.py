@@ -13,7 +13,8 @@ MODULES = {
     "testing": ("hypothesis",),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
-    "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),
+    "jobs": ("click", "cramjam", "duckdb", "google_crc32c", "matplotlib", "numpy", "pyarrow", "rich"),
+    "spark": ("click", "matplotlib", "numpy", "pandas", "pyspark", "rich"),
     "plot": ("matplotlib",),
     "object-stores": ("fsspec", "s3fs"),
 }

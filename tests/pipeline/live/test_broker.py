@@ -27,12 +27,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark.jobs.encodings.command import encodings_report
-from kipspark.jobs.metadata.report import metadata_report
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.shared.reading import committed
-from kipspark.jobs.traffic.command import traffic_report
-from kipspark.report.metrics import exposition
+from kipjobs.jobs.encodings.command import encodings_report
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.shared.reading import committed
+from kipjobs.jobs.traffic.command import traffic_report
+from kipjobs.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
 from tests.support.live import broker_traffic as traffic

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kipspark.errors import SourceError
-from kipspark.jobs.offsets import lag
+from kipjobs.errors import SourceError
+from kipjobs.jobs.offsets import lag
 from kipspark.spark import live_times
 from kipspark.spark.live_times import (
     MOST_OFFSETS,

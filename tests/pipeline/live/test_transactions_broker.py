@@ -21,11 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
-from kipspark.jobs.compaction.command import compaction_report
-from kipspark.jobs.share.command import share_report
-from kipspark.jobs.tiered.command import tiered_report
-from kipspark.jobs.transactions.command import transactions_report
-from kipspark.report.report import Report
+from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.tiered.command import tiered_report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.report import Report
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire import build
 from tests.support.live import broker_traffic, open_traffic
