@@ -48,14 +48,18 @@ app = CommandLine(
         ),
         "offsets": Command(
             "kipwire.console.offsets.command:offsets",
-            "Show how far behind the groups of a cluster are, or serve that to Prometheus; exit 1 if something is "
-            "unknown.",
+            "Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log "
+            "folders.",
         ),
         "proxy": Command(
             "kipwire.console.proxy.command:proxy",
             "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
         ),
-        **{name: Command(f"kipjobs.commands:{name}", about, "jobs") for name, about in JOBS.items()},
+        **{
+            name: Command(f"kipjobs.commands:{name}", about, "jobs")
+            for name, about in JOBS.items()
+            if name != "offsets"
+        },
     },
 )
 

@@ -153,7 +153,6 @@ def test_any_broker_that_answers_will_do(broker: FakeBroker, offsets: Offsets) -
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "nothing listens there" in done.stderr
     assert offsets("--brokers", "a b").stderr.endswith("localhost:9092 or [::1]:9092\n")
-    assert offsets().stderr == "kipwire: say which cluster: kipwire offsets --brokers localhost:9092\n"
 
 
 def test_what_passes_by_itself_is_asked_again(broker: FakeBroker, offsets: Offsets) -> None:
@@ -239,3 +238,11 @@ def test_arguments_are_judged_before_anything_is_asked(offsets: Offsets) -> None
 def test_json_lines_are_objects_of_known_types(broker: FakeBroker, offsets: Offsets) -> None:
     lines = [json.loads(line) for line in offsets(*of(broker, "-f", "json")).stdout.splitlines()]
     assert [one["type"] for one in lines] == ["totals", "group", "partition", "partition"]
+
+
+def test_without_brokers_it_is_the_job_on_log_folders(offsets: Offsets) -> None:
+    shown = offsets("--help").stdout
+    assert "--brokers" in shown and "kipwire offsets PATH --help has the options of that." in " ".join(shown.split())
+    job = offsets("folder", "--help").stdout
+    assert "--brokers" not in job and "--html" in job
+    assert offsets("folder").stderr.startswith("kipwire: folder: ")

@@ -1,14 +1,17 @@
-"""The command `kipwire offsets`: its options. `running` is what it does, imported when it is called.
+"""The command `kipwire offsets`: its options with `--brokers`. `running` is what it does, imported when it is called.
 
-`kipwire.console.brokers.options` says what that saves.
+`kipwire.console.brokers.options` says what that saves. Without `--brokers` it is the job of that name, on log folders,
+which the extra "jobs" brings.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kipwire.console.brokers import BROKERS, broker_options
-from kipwire.console.command_line import OneOf, fail
+from kipwire.console.command_line import Command, Later, OneOf
 from kipwire.console.offsets.given import Format, Wanted
 
 TYPE_CHECKING = False
@@ -34,12 +37,34 @@ class _ListenType(click.ParamType["Address"]):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-@click.command
+class _AtBrokersOrInFolders(click.Command):
+    """The command with `--brokers`, which also has the help; all else is for the job."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the one that is meant."""
+        names = {arg.partition("=")[0] for arg in args}
+        is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
+        if is_ours or (parent is not None and parent.resilient_parsing):
+            return super().make_context(info_name, args, parent, **extra)
+        return _JOB.make_context(info_name, args, parent, **extra)
+
+
+_JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
+
+
+@click.command(
+    cls=_AtBrokersOrInFolders,
+    epilog="Without --brokers: groups over time, from log folders of brokers or the sample data, with all commits and "
+    "members, and a page of charts; kipwire offsets PATH --help has the options of that.",
+)
 @click.option(
     "--brokers",
     type=BROKERS,
+    required=True,
     metavar="HOST:PORT[,...]",
-    help="Brokers of a cluster, of which one must answer. The options below --serve are for connections to them.",
+    help="Brokers of a cluster, of which one must answer. The options below --every are for connections to them.",
 )
 @click.option("--group", "groups", multiple=True, metavar="GLOB", help="Only groups with such a name.")
 @click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what they read of such topics.")
@@ -69,7 +94,7 @@ class _ListenType(click.ParamType["Address"]):
 )
 @broker_options
 def offsets(
-    brokers: tuple[Address, ...] | None,
+    brokers: tuple[Address, ...],
     groups: tuple[str, ...],
     topics: tuple[str, ...],
     committed: bool,
@@ -80,9 +105,7 @@ def offsets(
     every: float,
     settings: Settings,
 ) -> None:
-    """Show how far behind the groups of a cluster are, or serve that to Prometheus; exit 1 if something is unknown."""
+    """Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log folders."""
     from kipwire.console.offsets.running import run_live
 
-    if brokers is None:
-        fail("say which cluster: kipwire offsets --brokers localhost:9092")
     run_live(settings, brokers, Wanted(groups, topics, committed, seconds), format_, stalled_after, listen, every)
