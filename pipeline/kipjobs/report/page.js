@@ -1,7 +1,7 @@
-// A search field and sorting for each table, over all rows that the page has.
+// A search field, a switch for errors and sorting for each table, over all rows that the page has.
 "use strict";
 
-const AT_ONCE = 50;
+const AT_ONCE = matchMedia("(max-width: 600px)").matches ? 10 : 50; // on a telephone each row is a card
 
 for (const section of document.querySelectorAll("section[data-rows]")) {
   const all = JSON.parse(section.querySelector("script").textContent);
@@ -9,17 +9,22 @@ for (const section of document.querySelectorAll("section[data-rows]")) {
   const heads = [...section.querySelectorAll("th")];
   const count = section.querySelector(".count");
   const more = section.querySelector(".more");
-  const field = section.querySelector("input");
-  const isNumber = heads.map((head) => head.classList.contains("number"));
+  const field = section.querySelector("input[type=search]");
+  const errors = section.querySelector("input[type=checkbox]");
+  const flag = Number(section.dataset.flag);
+  const kinds = heads.map((head) => head.className);
+  const labels = heads.map((head) => head.textContent);
+  const isNumber = kinds.map((kind) => kind === "number");
   const found = all.map((row) => row.join("\n").toLowerCase());
   let order = all.map((_, index) => index);
   let limit = AT_ONCE;
 
   const draw = () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const matching = order.filter((index) => words.every((word) => found[index].includes(word)));
-    body.replaceChildren(...matching.slice(0, limit).map((index) => rowOf(all[index], isNumber)));
-    const of = words.length ? ` of ${all.length.toLocaleString("en")}` : "";
+    const isChosen = (index) => !errors?.checked || !["", "0"].includes(all[index][flag]);
+    const matching = order.filter((index) => isChosen(index) && words.every((word) => found[index].includes(word)));
+    body.replaceChildren(...matching.slice(0, limit).map((index) => rowOf(all[index], kinds, labels)));
+    const of = words.length || errors?.checked ? ` of ${all.length.toLocaleString("en")}` : "";
     count.textContent = `${matching.length.toLocaleString("en")}${of} rows`;
     more.hidden = matching.length <= limit;
   };
@@ -46,19 +51,19 @@ for (const section of document.querySelectorAll("section[data-rows]")) {
     button.addEventListener("click", () => sortBy(column));
     head.replaceChildren(button);
   });
-  field.addEventListener("input", () => { limit = AT_ONCE; draw(); });
+  for (const input of [field, errors]) input?.addEventListener("input", () => { limit = AT_ONCE; draw(); });
   more.addEventListener("click", () => { limit += 10 * AT_ONCE; draw(); });
   section.querySelector(".tools").hidden = false;
   draw();
 }
 
-function rowOf(cells, isNumber) {
+function rowOf(cells, kinds, labels) {
   const row = document.createElement("tr");
   cells.forEach((text, column) => {
     const cell = row.insertCell();
     cell.textContent = text;
-    if (text.length > LONG) cell.className = "long";
-    else if (isNumber[column]) cell.className = "number";
+    cell.className = kinds[column];
+    cell.dataset.label = labels[column];
   });
   return row;
 }

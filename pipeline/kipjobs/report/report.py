@@ -28,6 +28,12 @@ class Table:
     """Columns that only files have."""
     shown: int = 20
     """The number of rows that a terminal shows."""
+    note: str = ""
+    """What to know of its rows, where there are any."""
+    is_wrong: bool = False
+    """Whether its rows are what is wrong, which a page has before its charts."""
+    flag: str = ""
+    """The column that is neither blank nor 0 in rows with an error, which a page can show alone."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,16 @@ class Report:
     """The result of a job."""
 
     title: str
+    """What it is about: topics, groups, traffic."""
     tables: tuple[Table, ...]
+    """What is wrong comes first."""
     charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = field(default=())
     metrics: tuple[Metrics, ...] = ()
+    where: str = ""
+    """The paths or the brokers that it is from."""
+    totals: DataFrame | None = None
+    """One row, whose columns are the numbers that answer most questions."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,22 @@ def first_rows(table: Table, most: int) -> FirstRows:
     rows = table.frame.orderBy(*table.order).limit(most + 1).toArrow().to_pylist()
     columns = tuple(name for name in table.frame.columns if name not in table.hidden)
     return FirstRows(table, columns, tuple(rows[:most]), len(rows) <= most)
+
+
+def total_row(report: Report) -> Row:
+    """The row of the totals; empty if there are none."""
+    rows = [] if report.totals is None else report.totals.toArrow().to_pylist()
+    return dict(rows[0]) if rows else {}
+
+
+def heading(column: str) -> str:
+    """The name of a column in words."""
+    return column.replace("_", " ")
+
+
+def is_numeric(shown: FirstRows, column: str) -> bool:
+    """Whether a column has numbers."""
+    return any(isinstance(row[column], (int, float)) and not isinstance(row[column], bool) for row in shown.rows)
 
 
 _WORDS_OF_NAMES = (

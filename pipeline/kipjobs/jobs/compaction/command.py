@@ -51,7 +51,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     judged = compaction.segments(records, segments, aborted, held).persist()
     checkpoints = files(session, roots, "partition_offset", topics)
     return Report(
-        f"Compacted topics in {shown_roots(roots)}",
+        "Compacted topics",
         (
             Table(
                 "partitions",
@@ -73,6 +73,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
             "are those of keys and values, not compressed; sizes are those of files.",
             "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
         ),
+        where=shown_roots(roots),
     )
 
 

@@ -18,7 +18,7 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
     advice = encodings.advice(counted).persist()
     saved = advice.groupBy("message").agg(sf.sum("saved").alias("saved")).orderBy(sf.desc("saved")).limit(16)
     return Report(
-        f"Integer encodings for the traffic in {shown_roots(roots)}",
+        "Integer encodings",
         (
             Table(
                 "advice",
@@ -34,6 +34,7 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
             "saved: bytes saved compared with the fixed encoding of the type. For changes to specs: kipgen advise.",
             "A tagged field keeps its form for ever (KIP-482), as do the fields in its data: nothing is saved there.",
         ),
+        where=shown_roots(roots),
     )
 
 

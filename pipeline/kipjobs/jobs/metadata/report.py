@@ -39,7 +39,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
     has_no_leader = sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
     lacks_replicas = sf.size("isr") < sf.size("replicas")
     return Report(
-        f"Cluster metadata in {shown_roots(roots)}" + (f" as of {utc(at)}" if at else ""),
+        "Cluster metadata" + (f" as of {utc(at)}" if at else ""),
         (
             Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
             Table(
@@ -66,6 +66,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
             ),
         ),
         (origin,),
+        where=shown_roots(roots),
     )
 
 

@@ -138,6 +138,53 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
     )
 
 
+STEPS = 40
+"""How many times of a line are known at most between the last commit and the end of the log."""
+
+
+def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: DataFrame) -> DataFrame:
+    """The lag of each group for each partition over time: name, time, lag.
+
+    It is the lag at each commit. From the last one on it is what the partition has grown by since then, up to `as_of`,
+    since a consumer that has died commits no more, and its lag grows.
+
+    Args:
+        lagging: of `kipjobs.jobs.offsets.with_lag`.
+        groups: the last commits, with end_offset and lag at the end of the log, such as of `latest_with_ends`.
+        grown: of `kipjobs.jobs.offsets.ends`.
+        as_of: of `last_time`.
+    """
+    sf = functions_of(lagging)
+    last = groups.where(sf.col("lag").isNotNull()).select(*PLACE, "offset", "lag", "last_commit").crossJoin(as_of)
+    after = sf.unix_micros("time") - sf.unix_micros("last_commit")
+    whole = sf.unix_micros("as_of") - sf.unix_micros("last_commit")
+    since = (
+        grown.join(sf.broadcast(last.drop("lag")), ["topic", "partition"])
+        .where((sf.col("time") > sf.col("last_commit")) & (sf.col("time") <= sf.col("as_of")))
+        .withColumn("step", sf.round(after * sf.lit(float(STEPS)) / whole))
+        .groupBy(*PLACE, "step")
+        .agg(sf.max("time").alias("time"), sf.max("end_offset").alias("end"), sf.max("offset").alias("offset"))
+        .select(*PLACE, "time", sf.greatest(sf.col("end") - sf.col("offset"), sf.lit(0)).alias("lag"))
+    )
+    at_commits = lagging.where(sf.col("lag").isNotNull()).select(*PLACE, "time", "lag")
+    at_end = last.where(sf.col("as_of") > sf.col("last_commit")).select(*PLACE, sf.col("as_of").alias("time"), "lag")
+    name = sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition"))
+    return at_commits.unionByName(since).unionByName(at_end).select(name.alias("name"), "time", "lag")
+
+
+def highest(lines: DataFrame, most: int) -> DataFrame:
+    """The rows of those lines that have had the highest lag, the last ones first; without lines that never had one.
+
+    Args:
+        lines: of `over_time`.
+        most: how many lines at most.
+    """
+    sf = functions_of(lines)
+    behind = lines.groupBy("name").agg(sf.max("lag").alias("highest")).where(sf.col("highest") > 0)
+    chosen = behind.orderBy(sf.desc("highest"), "name").limit(most).select("name")
+    return lines.join(sf.broadcast(chosen), ["name"]).orderBy(sf.desc("time"))
+
+
 def _seconds(sf: Functions, is_there: Column, first: Column) -> Column:
     """The lag in seconds as of `as_of`, by the time of the first unread record, if there is one."""
     age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)

@@ -75,7 +75,7 @@ def metrics_of(groups: DataFrame, stalled: DataFrame, ends: DataFrame, as_of: Da
 STALLED_AFTER = 60
 """Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
 
-STALLED_NOTE = "Stalled: records are unread, and the offset has not moved for {seconds} seconds or longer."
+STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer."
 
 
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
@@ -90,27 +90,45 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
     as_of = lag.last_time(batches).persist()
     groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
-    over_time = lagging.where(sf.col("lag").isNotNull()).select(
-        sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition")).alias("name"), "time", "lag"
-    )
+    over_time = lag.over_time(lagging, groups, offsets.ends(batches), as_of)
     return Report(
-        f"Consumer groups in {shown_roots(roots)}",
+        "Consumer groups",
         (
+            stalled_table(stalled, STALLED_NOTE.format(seconds=stalled_after)),
             groups_table(groups),
-            stalled_table(stalled),
             membership_table(offsets.membership(committed(of_groups))),
             commits_table(lagging),
         ),
-        (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(DOTS), charts.lag_over_time),),
+        (Chart("Lag over time", lag.highest(over_time, charts.MOST_LINES).limit(DOTS), charts.lag_over_time),),
         (
             "Lag is the end of the partition, as far as the log goes, minus the committed offset; that of a commit "
             "is the lag at its time.",
-            "lag_seconds is how old the first record is that the group has not read, at the time of the last record "
-            "in the log.",
-            STALLED_NOTE.format(seconds=stalled_after),
+            "Lag seconds is how old the first record is that the group has not read, at the time of the last record "
+            "in the log. Lines of the chart go on to that time, also where a consumer has not committed any more.",
         ),
         metrics_of(groups, stalled, ends, as_of),
+        shown_roots(roots),
+        totals_of(groups, stalled),
     )
+
+
+def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
+    """One row: groups, how many of them are behind, and stalled, the records that they have not read, the longest lag.
+
+    Args:
+        groups: the present offsets, with lag and lag_seconds.
+        stalled: of `kipjobs.jobs.offsets.lag.stalled`.
+    """
+    sf = functions_of(groups)
+    of_all = groups.agg(
+        sf.count_distinct("group").alias("groups"),
+        sf.count_distinct(sf.when(sf.col("lag") > 0, sf.col("group"))).alias("behind"),
+        sf.coalesce(sf.sum("lag"), sf.lit(0)).alias("unread_records"),
+        sf.max("lag_seconds").alias("longest_lag_seconds"),
+    )
+    of_stalled = stalled.agg(sf.count_distinct("group").alias("stalled"))
+    names = ("groups", "behind", "stalled", "unread_records", "longest_lag_seconds")
+    return of_all.crossJoin(of_stalled).select(*names)
 
 
 def groups_table(groups: DataFrame) -> Table:
@@ -120,11 +138,12 @@ def groups_table(groups: DataFrame) -> Table:
     return Table("groups", "Offsets and lag of groups", groups, order, hidden=("lag_at_commit",))
 
 
-def stalled_table(stalled: DataFrame) -> Table:
-    """The table of groups that stand still."""
+def stalled_table(stalled: DataFrame, note: str) -> Table:
+    """The table of groups that stand still; the note says what that means."""
     sf = functions_of(stalled)
     order = (sf.desc("lag"), "since", "group", "topic", "partition")
-    return Table("stalled", "Groups that stand still while the topic grows", stalled, order)
+    title = "Groups that stand still while the topic grows"
+    return Table("stalled", title, stalled, order, note=note, is_wrong=True)
 
 
 def membership_table(events: DataFrame) -> Table:

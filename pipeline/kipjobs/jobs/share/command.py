@@ -25,7 +25,7 @@ def share_report(session: Session, roots: Roots) -> Report:
     topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
     states = share.states(rows(share.TOPIC)).persist()
     return Report(
-        f"Share groups in {shown_roots(roots)}",
+        "Share groups",
         (
             Table(
                 "partitions",
@@ -45,6 +45,7 @@ def share_report(session: Session, roots: Roots) -> Report:
             "Lag is the number of records after the start offset whose delivery is not finished. Names of topics are "
             "from the metadata log, or else from the group coordinators' log.",
         ),
+        where=shown_roots(roots),
     )
 
 

@@ -18,8 +18,9 @@ from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.options import CAPTURES, LOG_FOLDERS, PORTS, Logs, Outputs, captures, logs, outputs
 from kipjobs.report.metrics import STDOUT, exposition
 from kipjobs.report.outputs import Format, check_file, check_tables, write_file, write_tables
-from kipjobs.report.report import FirstRows, Report, Table, first_rows
-from kipjobs.report.views import page, show
+from kipjobs.report.report import FirstRows, Report, Table, first_rows, total_row
+from kipjobs.report.terminal import show
+from kipjobs.report.views import page
 from kipwire.tools.terminal import ERR, OUT, table_console
 
 ReportOf = Callable[[Session], Report]
@@ -88,8 +89,10 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
             yield tables[-1]
 
     said = OUT if wanted.metrics != STDOUT else ERR
+    with waiting():
+        totals = total_row(report) if wanted.metrics != STDOUT or wanted.html is not None else {}
     if wanted.metrics != STDOUT:
-        show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]))
+        show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
     if wanted.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])
     if wanted.metrics is not None:
@@ -103,7 +106,7 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
     if wanted.html is not None:
         with waiting():
             charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
-        write_file(wanted.html, page(report, tables, charts))
+        write_file(wanted.html, page(report, tables, charts, totals))
         said.print(f"\nPage: {wanted.html}")
     return any(shown.rows for shown in tables)
 

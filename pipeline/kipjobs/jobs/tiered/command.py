@@ -16,7 +16,7 @@ def tiered_report(session: Session, roots: Roots) -> Report:
     decoded = tiered.records(log(session, roots, [tiered.TOPIC], includeControl="true")).persist()
     segments = tiered.segments(decoded).persist()
     return Report(
-        f"Tiered storage in {shown_roots(roots)}",
+        "Tiered storage",
         (
             Table(
                 "partitions",
@@ -33,6 +33,7 @@ def tiered_report(session: Session, roots: Roots) -> Report:
             ),
         ),
         notes=("Sizes and offsets of partitions are those of segments that are complete.",),
+        where=shown_roots(roots),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.jobs.traffic.tables import (
+    WAITING,
     by_api,
     by_client,
     error_codes,
@@ -10,11 +11,15 @@ from kipjobs.jobs.traffic.tables import (
     exchanges,
     few_values,
     inspected,
+    named_errors,
+    slowness,
+    totals,
     unknown_tags,
     unserved,
 )
 
 __all__ = [
+    "WAITING",
     "by_api",
     "by_client",
     "error_codes",
@@ -22,6 +27,9 @@ __all__ = [
     "exchanges",
     "few_values",
     "inspected",
+    "named_errors",
+    "slowness",
+    "totals",
     "unknown_tags",
     "unserved",
 ]

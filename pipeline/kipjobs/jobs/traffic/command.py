@@ -23,6 +23,13 @@ from kipwire.traffic.upgrades import line_of, releases
 LATEST = releases()[-1]
 """The newest line of releases of Kafka that is known."""
 
+_OF_EXCHANGES = (
+    *("latency_ms", "max_wait_ms", "api", "api_version", "client_id", "errors", "timestamp"),
+    *("request_bytes", "response_bytes", "connection", "correlation_id"),
+)
+_HIDDEN = ("capture", "api_key", "listener", "software", "request_error", "response_error")
+"""Columns of exchanges that only files have."""
+
 
 def traffic_report(session: Session, roots: Roots, ports: str = "", release: str = LATEST) -> Report:
     """Who uses which APIs, from captures, and what a release of Kafka does not serve of it.
@@ -34,29 +41,40 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
     missing = traffic.unserved(paired, release).persist()
+    broken = traffic.errors(found)
     slowest = apis.groupBy("api").agg(
         sf.max("latency_ms_median").alias("median"),
         sf.max("latency_ms_99").alias("high"),
         sf.sum("requests").alias("n"),
     )
     return Report(
-        f"Traffic in {shown_roots(roots)}",
+        "Traffic",
         (
-            Table(
-                "clients",
-                "Clients and the APIs they use",
-                traffic.by_client(paired),
-                (sf.desc("requests"), "client_id", "api"),
-                hidden=("responses", "latency_ms_highest"),
-            ),
-            Table("apis", "APIs and versions", apis, (sf.desc("requests"), "api", "api_version")),
             Table(
                 "unserved",
                 f"What Kafka {release} does not serve",
                 missing,
                 ("client_id", sf.desc("requests"), "api", "api_version"),
                 hidden=("api_key",),
+                is_wrong=True,
             ),
+            Table(
+                "errors",
+                "What cannot be decoded",
+                broken,
+                ("capture", "number", "connection", "direction", "error"),
+                hidden=("capture",),
+                is_wrong=True,
+            ),
+            Table(
+                "clients",
+                "Clients and the APIs they use",
+                traffic.by_client(paired),
+                (sf.desc("requests"), "client_id", "api"),
+                hidden=("responses", "latency_ms_highest"),
+                flag="with_errors",
+            ),
+            Table("apis", "APIs and versions", apis, (sf.desc("requests"), "api", "api_version"), flag="with_errors"),
             Table(
                 "error_codes",
                 "Error codes",
@@ -70,30 +88,30 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
                 ("api", "path", "tag"),
             ),
             Table(
-                "errors",
-                "What cannot be decoded",
-                traffic.errors(found),
-                ("capture", "number", "connection", "direction", "error"),
-                hidden=("capture",),
-            ),
-            Table(
                 "exchanges",
                 "The slowest exchanges",
-                paired.drop("error_codes", "request_unknown_tags", "response_unknown_tags"),
-                (sf.desc("latency_ms"), "connection", "correlation_id"),
-                hidden=("capture", "api_key", "listener", "software", "request_error", "response_error"),
+                paired.withColumn("errors", traffic.named_errors(sf)).select(*_OF_EXCHANGES, *_HIDDEN),
+                (traffic.slowness(sf).desc(), "connection", "correlation_id"),
+                hidden=_HIDDEN,
                 shown=5,
+                note="Slowest without what clients let brokers wait for, which a Fetch does for records (max wait ms).",
+                flag="errors",
             ),
         ),
         (
             Chart(
                 "Latency by API",
-                slowest.orderBy(sf.desc("n")).limit(16).select(sf.col("api").alias("name"), "median", "high"),
+                # Without those that wait for records as long as their clients let them.
+                slowest.where(~sf.col("api").isin(*traffic.WAITING))
+                .orderBy(sf.desc("n"))
+                .limit(16)
+                .select(sf.col("api").alias("name"), "median", "high"),
                 charts.latencies,
             ),
         ),
-        ("A Fetch waits for records as long as its client allows, so its latency does not indicate a slow broker.",),
         metrics=metrics_of(missing, release),
+        where=shown_roots(roots),
+        totals=traffic.totals(paired, missing, broken),
     )
 
 

@@ -36,6 +36,7 @@ FOUND_SCHEMA = pa.schema(
         ("unknown_tags", _TAGS),
         ("software_name", pa.string()),
         ("software_version", pa.string()),
+        ("max_wait_ms", pa.int32()),
         ("error", pa.string()),
     ]
 )
@@ -57,6 +58,9 @@ _UNSERVED = pa.schema(
 )
 _GIVEN = 5
 """How many of its columns say who sends what."""
+
+WAITING = ("Fetch", "ShareFetch")
+"""APIs whose requests let brokers wait for records."""
 
 _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """What a response has in common with its request."""
@@ -93,6 +97,7 @@ def exchanges(found: DataFrame) -> DataFrame:
         "timestamp",
         "timestamp_ns",
         sf.col("frame_bytes").alias("request_bytes"),
+        "max_wait_ms",
         sf.col("unknown_tags").alias("request_unknown_tags"),
         sf.col("error").alias("request_error"),
     )
@@ -110,6 +115,44 @@ def exchanges(found: DataFrame) -> DataFrame:
         .withColumn("latency_ms", (sf.col("response_ns") - sf.col("timestamp_ns")) / 1e6)
         .drop("timestamp_ns", "response_ns")
     )
+
+
+def slowness(functions: Functions) -> Column:
+    """The latency without what the client lets the broker wait for more, as a Fetch does for records.
+
+    Args:
+        functions: those of the frame of `exchanges`.
+    """
+    return functions.col("latency_ms") - functions.coalesce("max_wait_ms", functions.lit(0))
+
+
+def named_errors(functions: Functions) -> Column:
+    """The names of the error codes of an exchange, or their numbers, in a line.
+
+    Args:
+        functions: those of the frame of `exchanges`.
+    """
+    codes = functions.transform("error_codes", lambda one: functions.coalesce(one["error"], one["code"].cast("string")))
+    return functions.concat_ws(", ", codes)
+
+
+def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
+    """One row: clients, requests, those with errors, those that a release does not serve, and what cannot be decoded.
+
+    Args:
+        paired: of `exchanges`.
+        missing: of `unserved`.
+        broken: of `errors`.
+    """
+    sf = functions_of(paired)
+    of_all = paired.agg(
+        sf.count_distinct("client_id").alias("clients"),
+        sf.count(sf.lit(1)).alias("requests"),
+        sf.count(sf.when(sf.size("error_codes") > 0, sf.lit(1))).alias("with_errors"),
+    )
+    of_missing = missing.agg(sf.coalesce(sf.sum("requests"), sf.lit(0)).alias("not_served"))
+    of_broken = broken.agg(sf.count(sf.lit(1)).alias("not_decoded"))
+    return of_all.crossJoin(of_missing).crossJoin(of_broken)
 
 
 def by_client(paired: DataFrame) -> DataFrame:
@@ -280,4 +323,5 @@ def _found(
         "unknown_tags": [tag._asdict() for tag in tags],
         "software_name": getattr(body, "client_software_name", None),
         "software_version": getattr(body, "client_software_version", None),
+        "max_wait_ms": getattr(body, "max_wait_ms", None),
     }

@@ -31,7 +31,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
     opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
     is_open = sf.col("state").isin(*OPEN)
     return Report(
-        f"Transactions in {shown_roots(roots)}",
+        "Transactions",
         (
             Table(
                 "open",
@@ -65,6 +65,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
             "the producer: only an operator can end it, with kafka-transactions abort.",
             *(() if coordinators is None else (coordinators.note,)),
         ),
+        where=shown_roots(roots),
     )
 
 

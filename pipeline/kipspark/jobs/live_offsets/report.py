@@ -18,6 +18,7 @@ from kipjobs.jobs.offsets.report import (
     membership_table,
     metrics_of,
     stalled_table,
+    totals_of,
 )
 from kipjobs.report.report import Report
 from kipjobs.sources.options import path_options
@@ -45,31 +46,35 @@ def live_offsets_report(
     stalled = lag.stalled(groups, lag.moves(commits), as_of, stalled_after).persist()
     came_and_went = offsets.membership(of_groups).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
-        f"Consumer groups at {bootstrap_servers}",
+        "Consumer groups",
         (
+            stalled_table(
+                stalled,
+                f"{STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since.",
+            ),
             groups_table(groups),
-            stalled_table(stalled),
             membership_table(came_and_went),
             commits_table(commits),
         ),
         notes=(
             "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
             "known only from log folders: kipspark offsets PATH.",
-            "lag_seconds is how old the first record is at present that the group has not read; 0 if none is left.",
+            "Lag seconds is how old the first record is at present that the group has not read; 0 if none is left.",
             *_refused_note(firsts.refused),
-            f"{STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since then.",
             "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
             "not visible.",
             f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
         ),
         metrics=metrics_of(groups, stalled, ends, as_of),
+        where=bootstrap_servers,
+        totals=totals_of(groups, stalled),
     )
 
 
 def _refused_note(topics: tuple[str, ...]) -> tuple[str, ...]:
     if not topics:
         return ()
-    return (f"lag_seconds is not known of topics that the brokers do not let this client read: {', '.join(topics)}.",)
+    return (f"Lag seconds is not known of topics that the brokers do not let this client read: {', '.join(topics)}.",)
 
 
 def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
