@@ -43,12 +43,14 @@ Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
 
 
 def found(report: Report) -> Found:
-    """All that a report has: tables, the data of charts, metrics, notes."""
+    """All that a report has: tables, the data of charts, totals, metrics, notes."""
     tables = {table.name: _rows(table.frame) for table in report.tables}
     charts = {f"chart {chart.title}": _rows(chart.frame) for chart in report.charts}
+    totals = {} if report.totals is None else {"totals": _rows(report.totals)}
     return {
         **tables,
         **charts,
+        **totals,
         "notes": ([], list(report.notes)),
         "metrics": ([], exposition(report.metrics).splitlines()),
     }

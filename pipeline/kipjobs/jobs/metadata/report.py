@@ -16,8 +16,6 @@ from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.report import Chart, Report, Table
 
-_NO_LEADER = -1
-
 
 def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Report:
     """The history of a cluster, from the folder of its metadata log or a folder above it.
@@ -36,17 +34,17 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
     counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
     changes = metadata.changes(records)
-    has_no_leader = sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
-    lacks_replicas = sf.size("isr") < sf.size("replicas")
+    topics, partitions = metadata.topics(counting).persist(), metadata.partitions(history).persist()
+    brokers = metadata.brokers(counting).persist()
     return Report(
         "Cluster metadata" + (f" as of {utc(at)}" if at else ""),
         (
-            Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
+            Table("topics", "Topics", topics, ("created", "topic")),
             Table(
                 "partitions",
                 "Partitions",
-                metadata.partitions(history),
-                (has_no_leader.desc(), lacks_replicas.desc(), "topic", "partition"),
+                partitions,
+                (metadata.has_no_leader(sf).desc(), metadata.lacks_replicas(sf).desc(), "topic", "partition"),
             ),
             Table(
                 "configs",
@@ -54,7 +52,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
                 metadata.configs(counting),
                 ("resource_type", "resource", "name"),
             ),
-            Table("brokers", "Brokers", metadata.brokers(counting), (sf.desc("is_fenced"), "broker_id")),
+            Table("brokers", "Brokers", brokers, (sf.desc("is_fenced"), "broker_id")),
             Table("partition_history", "The last changes of partitions", history, (sf.desc("offset"),), shown=10),
             Table("changes", "The last records", changes, (sf.desc("offset"),), shown=10),
         ),
@@ -67,6 +65,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
         ),
         (origin,),
         where=shown_roots(roots),
+        totals=metadata.totals(topics, partitions, brokers),
     )
 
 

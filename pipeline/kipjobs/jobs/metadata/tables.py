@@ -124,7 +124,9 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
 
 
 def changes(counting: DataFrame) -> DataFrame:
-    """Every record as text: offset, time, type, and `record` as JSON; without those that change nothing.
+    """Every record as text: offset, time, type, version, and `record` as JSON; without those that change nothing.
+
+    The JSON has neither nulls nor an `unknown_tagged_fields` without any.
 
     Args:
         counting: of `records`.
@@ -132,7 +134,49 @@ def changes(counting: DataFrame) -> DataFrame:
     sf = functions_of(counting)
     columns = counting.drop("offset", "time", "type").columns
     changing = counting.where(~sf.col("type").isin(*_CHANGE_NOTHING))
-    return sf.with_json(changing, columns, "record").select("offset", "time", "type", "record")
+    version = sf.coalesce(*[sf.col(f"{name}._version") for name in columns])
+    text = sf.regexp_replace(sf.regexp_replace("record", _VERSION_FIRST, "{"), _NO_TAGGED_FIELDS, "")
+    found = sf.with_json(changing.withColumn("version", version), columns, "record")
+    return found.select("offset", "time", "type", "version", text.alias("record"))
+
+
+_VERSION_FIRST = r'^\{"_version":[0-9]+,'
+_NO_TAGGED_FIELDS = r',"unknown_tagged_fields":\{\}'
+"""In JSON; in a text of it the quotes would be escaped."""
+
+
+def totals(topics: DataFrame, partitions: DataFrame, brokers: DataFrame) -> DataFrame:
+    """One row: topics and partitions that exist, those without a leader or with too few replicas, and brokers.
+
+    Args:
+        topics: of `topics`.
+        partitions: of `partitions`.
+        brokers: of `brokers`.
+    """
+    sf = functions_of(topics)
+    existing = topics.where(sf.col("removed").isNull())
+    of_partitions = partitions.agg(
+        sf.count(sf.lit(1)).alias("partitions"),
+        sf.count(sf.when(has_no_leader(sf), sf.lit(1))).alias("without_leader"),
+        sf.count(sf.when(lacks_replicas(sf), sf.lit(1))).alias("lacking_replicas"),
+    )
+    of_brokers = brokers.agg(
+        sf.count(sf.lit(1)).alias("brokers"), sf.count(sf.when(sf.col("is_fenced"), sf.lit(1))).alias("fenced")
+    )
+    return existing.agg(sf.count(sf.lit(1)).alias("topics")).crossJoin(of_partitions).crossJoin(of_brokers)
+
+
+def has_no_leader(sf: Functions) -> Column:
+    """Whether a partition has no leader, in a row of `partitions`."""
+    return sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
+
+
+def lacks_replicas(sf: Functions) -> Column:
+    """Whether replicas of a partition are behind or gone, in a row of `partitions`."""
+    return sf.size("isr") < sf.size("replicas")
+
+
+_NO_LEADER = -1
 
 
 def topics(counting: DataFrame) -> DataFrame:
