@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kipjobs.engines import DataFrame, functions_of
+from kipwire.tools.exposition import gauge_lines
 
 STDOUT = "-"
 """Given as the file: standard output."""
@@ -47,23 +48,9 @@ def _lines(metrics: Metrics) -> Iterator[str]:
     rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()
     rows.sort(key=lambda row: [row[name] for name in labels])
     for gauge in metrics.gauges:
-        yield f"# HELP {gauge.name} {_escaped(gauge.help)}"
-        yield f"# TYPE {gauge.name} gauge"
-        for row in rows:
-            if row[gauge.column] is not None:
-                yield f"{gauge.name}{_labels(gauge, row)} {row[gauge.column]}"
-
-
-def _labels(gauge: Gauge, row: Mapping[str, Any]) -> str:
-    if not gauge.labels:
-        return ""
-    pairs = (f"{label}={_quoted(str(row[column]))}" for label, column in gauge.labels.items())
-    return f"{{{','.join(pairs)}}}"
-
-
-def _quoted(text: str) -> str:
-    return '"' + _escaped(text).replace('"', '\\"') + '"'
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
+        samples = [
+            ([str(row[column]) for column in gauge.labels.values()], row[gauge.column])
+            for row in rows
+            if row[gauge.column] is not None
+        ]
+        yield from gauge_lines(gauge.name, gauge.help, list(gauge.labels), samples)

@@ -23,7 +23,7 @@ from kipjobs.jobs.shared.options import Outputs
 from kipjobs.report import charts
 from kipjobs.report.outputs import write_file, write_tables
 from kipjobs.report.report import Chart, FirstRows, Report, Table, cell
-from kipjobs.report.terminal import fit, show
+from kipjobs.report.terminal import show
 from kipjobs.report.views import page
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT

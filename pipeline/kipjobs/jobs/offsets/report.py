@@ -1,8 +1,4 @@
-"""The report of groups over time, and the tables and metrics of all reports of offsets.
-
-The metrics have the names and labels that dashboards expect: offsets and lag are as kafka_exporter has them, and the
-lag in seconds as kafka-lag-exporter has it. What neither has begins with `kipspark`.
-"""
+"""The report of groups over time, and the tables and metrics of all reports of offsets."""
 
 from __future__ import annotations
 
@@ -15,42 +11,26 @@ from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
+from kipwire.console.offsets import metrics
 from kipwire.records.internal_topics import METADATA
 
-_PARTITION = {"topic": "topic", "partition": "partition"}
-_GROUP = {"consumergroup": "group", **_PARTITION}
+_COLUMNS = {"consumergroup": "group"}
+"""The columns of those labels that have another name."""
+
+
+def _gauge(one: metrics.Gauge, column: str) -> Gauge:
+    """The metric that `kipwire offsets --brokers` has, too, of a column."""
+    return Gauge(one.name, one.about, column, {label: _COLUMNS.get(label, label) for label in one.labels})
+
+
 _GROUPS = (
-    Gauge(
-        "kafka_consumergroup_current_offset",
-        "The offset that a group has committed for a partition, which is the next one it would read.",
-        "offset",
-        _GROUP,
-    ),
-    Gauge(
-        "kafka_consumergroup_lag",
-        "The end of the partition minus the committed offset; 0 if the group is ahead of it.",
-        "lag",
-        _GROUP,
-    ),
-    Gauge(
-        "kafka_consumergroup_group_lag_seconds",
-        "How old the first record is that the group has not read; 0 if there is none.",
-        "lag_seconds",
-        {"group": "group", **_PARTITION},
-    ),
+    _gauge(metrics.OFFSET, "offset"),
+    _gauge(metrics.LAG, "lag"),
+    _gauge(metrics.LAG_SECONDS, "lag_seconds"),
 )
-_ENDS = Gauge("kafka_topic_partition_current_offset", "The offset of the next record.", "end_offset", _PARTITION)
-_STALLED = Gauge(
-    "kipspark_consumergroup_stalled_seconds",
-    "How long the committed offset has not moved, of groups that stand still while the topic grows.",
-    "stalled_seconds",
-    _GROUP,
-)
-_AS_OF = Gauge(
-    "kipspark_offsets_as_of_timestamp_seconds",
-    "The time that lag and ages are of: that of the last known record, or of reading from brokers.",
-    "seconds",
-)
+_ENDS = _gauge(metrics.END, "end_offset")
+_STALLED = _gauge(metrics.STALLED, "stalled_seconds")
+_AS_OF = _gauge(metrics.AS_OF, "seconds")
 
 
 def metrics_of(groups: DataFrame, stalled: DataFrame, ends: DataFrame, as_of: DataFrame) -> tuple[Metrics, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kipwire.console.brokers import Node
+if TYPE_CHECKING:  # what follows from looks is imported without what talks to brokers
+    from kipwire.console.brokers import Node
 
 
 class Place(NamedTuple):
