@@ -159,13 +159,6 @@ def setting(spark: SparkSession, name: str, text: str) -> Iterator[None]:
             spark.conf.set(name, before)
 
 
-def for_client(bootstrap_servers: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Those of the connector's options that are about its client and the brokers, not about what is read."""
-    of_client = {name: text for name, text in _lower(options).items() if name.startswith(("kafka.", "groupidprefix"))}
-    of_client.pop("kafka.isolation.level", None)
-    return _UNLESS_GIVEN | of_client | {"kafka.bootstrap.servers": bootstrap_servers}
-
-
 def cause_of(error: Exception, settings: Mapping[str, str]) -> str:
     """What an error of the connector says, without the values of secret settings."""
     causes = _CAUSE.findall(str(error))

@@ -60,7 +60,7 @@ def live_offsets_report(
             "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
             "known only from log folders: kipspark offsets PATH.",
             "Lag seconds is how old the first record is at present that the group has not read; 0 if none is left.",
-            *_refused_note(firsts.refused),
+            *(f"Lag seconds is not known everywhere: {note}" for note in firsts.notes),
             "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
             "not visible.",
             f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
@@ -69,12 +69,6 @@ def live_offsets_report(
         where=bootstrap_servers,
         totals=totals_of(groups, stalled),
     )
-
-
-def _refused_note(topics: tuple[str, ...]) -> tuple[str, ...]:
-    if not topics:
-        return ()
-    return (f"Lag seconds is not known of topics that the brokers do not let this client read: {', '.join(topics)}.",)
 
 
 def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:

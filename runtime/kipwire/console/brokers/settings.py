@@ -43,8 +43,8 @@ class Security:
 class Settings:
     """How to reach brokers. Files are read, and passwords asked for, when the first connection needs them."""
 
-    config: Path | None = None
-    """A client properties file."""
+    config: Path | Properties | None = None
+    """A client properties file, or what it has."""
     tls: bool | None = None
     """None: as the properties file says, or if any of the certificates is given."""
     certificates: Certificates = NO_CERTIFICATES
@@ -60,7 +60,8 @@ class Settings:
         Raises:
             SettingsError: a file cannot be read, or the settings do not fit together.
         """
-        properties = Properties(Path(), {}) if self.config is None else read_properties(self.config)
+        given = self.config or Properties(Path(), {})
+        properties = given if isinstance(given, Properties) else read_properties(given)
         if unread := properties.unread():
             print_err(f"{properties.path}: is read without {', '.join(unread)}")
         protocol = _protocol(properties)
