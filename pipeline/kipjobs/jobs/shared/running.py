@@ -89,8 +89,10 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
             yield tables[-1]
 
     said = OUT if wanted.metrics != STDOUT else ERR
-    with waiting():
-        totals = total_row(report) if wanted.metrics != STDOUT or wanted.html is not None else {}
+    totals = {}
+    if report.totals is not None and (wanted.metrics != STDOUT or wanted.html is not None):
+        with waiting():
+            totals = total_row(report)
     if wanted.metrics != STDOUT:
         show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
     if wanted.html is not None:
