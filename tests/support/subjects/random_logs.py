@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
+from uuid import UUID
 
 from kafka_messages.enums import TransactionState
 from kipjobs.messages.records import types_of
@@ -126,13 +127,18 @@ def _settle(item: Struct, random: Random, topic: str) -> None:
         elif "timestamp" in name and isinstance(value, int):
             setattr(item, name, random.choice((-1, NOW + random.randrange(10_000))))
         elif name in ("group", "group_id", "transactional_id", "member_id"):
-            setattr(item, name, random.choice(_FEW))
+            setattr(item, name, f"{random.choice(_FEW)} of {topic}")  # whose records are in one partition
+        elif name in ("topic_name", "name") and isinstance(getattr(item, "topic_id", None), UUID):
+            item.topic_id = UUID(int=random.randrange(1, 4))
+            setattr(item, name, f"name {item.topic_id.int}")  # an id has one name
+        elif isinstance(value, float) and 0 < abs(value) < 1e-300:
+            setattr(item, name, 0.5)  # older Java writes such a number with a wrong last digit
         elif name == "topic" and isinstance(value, str):
             setattr(item, name, topic)
         elif name in ("partition", "partition_id", "broker_id", "leader") and isinstance(value, int):
             setattr(item, name, random.randrange(2))
-        elif name == "topic_id":
-            setattr(item, name, type(value)(int=random.randrange(1, 4)))
+        elif name == "topic_id" and not hasattr(item, "topic_name") and not hasattr(item, "name"):
+            setattr(item, name, UUID(int=random.randrange(1, 4)))
         elif name in ("offset", "start_offset", "first_offset", "last_offset", "delivery_complete_count"):
             setattr(item, name, random.randrange(20))
         elif name == "transaction_status":

@@ -6,7 +6,7 @@ from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.files.roots import Roots, shown_roots
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
-from kipjobs.jobs.shared.reading import committed, files, heads, last_ends, log, without_copies
+from kipjobs.jobs.shared.reading import OF_COMMITTED, committed, files, heads, last_ends, log, without_copies
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.metrics import Gauge, Metrics
@@ -63,7 +63,9 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
     sf = functions_of(session)
     # The records of other topics are not read: the heads of their batches say where partitions end.
     batches = heads(session, roots, lag.OF_BATCHES).persist()
-    of_groups = without_copies(log(session, roots, [offsets.TOPIC], includeControl="true")).persist()
+    of_groups = without_copies(
+        log(session, roots, [offsets.TOPIC], includeControl="true", columns=",".join(OF_COMMITTED))
+    ).persist()
     lagging = offsets.with_lag(offsets.commits(committed(of_groups)), offsets.ends(batches)).persist()
     of_all = last_ends(batches, files(session, roots, "segment"))
     ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read

@@ -6,7 +6,7 @@ from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.files.roots import Roots, shown_roots
 from kipjobs.jobs import metadata, share
 from kipjobs.jobs.metadata.report import metadata_snapshot
-from kipjobs.jobs.shared.reading import files, heads, last_ends, log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 
@@ -18,7 +18,7 @@ def share_report(session: Session, roots: Roots) -> Report:
     sf = functions_of(session)
 
     def rows(topic: str) -> DataFrame:
-        return log(session, roots, [topic], includeControl="true")
+        return log(session, roots, [topic], columns=",".join(OF_COORDINATORS))
 
     ends = last_ends(heads(session, roots, _OF_ENDS), files(session, roots, "segment"))
     of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots))

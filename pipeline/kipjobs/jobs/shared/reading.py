@@ -10,6 +10,13 @@ from kipjobs.sources.options import path_options
 
 _COMMIT = "0001"
 """The type of a control record that commits, in hexadecimal; it follows the version, in the key."""
+OF_COMMITTED = (
+    *("topic", "partition", "offset", "timestamp", "key", "value"),
+    *("producer_id", "is_transactional", "is_control"),
+)
+"""The columns of records that `committed` and `without_copies` need, and what records are."""
+OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
+"""The columns of records of the brokers' own topics that jobs need."""
 _LENIENT = {"failOnMissingTopics": "false"}
 """A cluster, or one of its brokers, need not have each topic that a report looks at."""
 

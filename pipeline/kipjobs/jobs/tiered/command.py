@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipjobs.engines import Session, functions_of
 from kipjobs.files.roots import Roots, shown_roots
 from kipjobs.jobs import tiered
-from kipjobs.jobs.shared.reading import log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 
@@ -13,7 +13,7 @@ from kipjobs.report.report import Report, Table
 def tiered_report(session: Session, roots: Roots) -> Report:
     """What is in tiered storage, from the log folders of brokers."""
     sf = functions_of(session)
-    decoded = tiered.records(log(session, roots, [tiered.TOPIC], includeControl="true")).persist()
+    decoded = tiered.records(log(session, roots, [tiered.TOPIC], columns=",".join(OF_COORDINATORS))).persist()
     segments = tiered.segments(decoded).persist()
     return Report(
         "Tiered storage",

@@ -9,7 +9,7 @@ from kipjobs.files.roots import Roots, shown_roots
 from kipjobs.jobs import metadata, transactions
 from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import folders_of_brokers
-from kipjobs.jobs.shared.reading import files, heads, log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC
 from kipjobs.report.report import Report, Table
@@ -19,7 +19,7 @@ from kipwire.tools.text import counted
 def transactions_report(session: Session, roots: Roots) -> Report:
     """Transactions of coordinators and of partitions, from the log folders of brokers."""
     sf = functions_of(session)
-    coordinated = transactions.transactions(log(session, roots, [TOPIC])).persist()
+    coordinated = transactions.transactions(log(session, roots, [TOPIC], columns=",".join(OF_COORDINATORS))).persist()
     batches = heads(session, roots, transactions.OF_BATCHES)
     segments = files(session, roots, "segment").persist()
     snapshots = files(session, roots, "producer")
