@@ -55,9 +55,9 @@ async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
         yield ask
 
 
-def made(rounds: list[Look | Exception], said: list[str] | None = None, *, stalled_after: float = 60) -> Exporter:
+def made(rounds: list[Look | Exception], said: list[str] | None = None, *, oldest: float = 1000) -> Exporter:
     """An exporter after some rounds."""
-    one = Exporter(stalled_after, 1000, (said if said is not None else []).append)
+    one = Exporter(60, oldest, (said if said is not None else []).append)
     left = iter(rounds)
 
     async def following() -> Look:
@@ -126,12 +126,13 @@ def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:
     assert said[1:] == ["kafka:9092: nothing listens there", "the cluster answers again", "node 2: gone"]
 
 
-def test_an_old_round_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    exporter = made([seen(3, 10, 1000)])
-    monkeypatch.setattr(exporter, "_done_at", exporter._done_at - 1001)
+def test_an_old_round_is_not_shown() -> None:
+    exporter = made([seen(3, 10, 1000)], oldest=-1)
     _, body = asyncio.run(scrape(exporter))
     assert samples(body)["kipwire_offsets_up", frozenset()] == 0
     assert "kafka_consumergroup_lag" not in body
+    _, reason = asyncio.run(scrape(exporter, "/health"))
+    assert reason.startswith("the last round ended ")
 
 
 def test_a_scrape_waits_for_the_first_round_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
