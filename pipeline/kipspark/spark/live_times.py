@@ -112,7 +112,7 @@ async def _found(
     bootstrap_servers: str, options: Mapping[str, str], behind: Sequence[Behind]
 ) -> tuple[list[First], tuple[str, ...]]:
     own = {name[6:]: text for name, text in options.items() if name.lower().startswith("kafka.")}
-    settings = Settings(config=Properties(Path("--command-config"), own), timeout=_SECONDS_TO_ANSWER)
+    settings = Settings(properties=Properties(Path("--command-config"), own), timeout=_SECONDS_TO_ANSWER)
     cluster = Cluster(settings, [parse_address(one.strip()) for one in bootstrap_servers.split(",")])
     try:
         nodes = await cluster.brokers()

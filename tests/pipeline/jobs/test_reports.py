@@ -231,7 +231,7 @@ def test_totals_come_before_tables_and_notes_with_their_table() -> None:
 
 
 def chart_of(*points: tuple[str, datetime, int]) -> tuple[Chart, list[dict[str, Any]]]:
-    named = [dict(zip(("name", "time", "lag"), point, strict=True)) for point in points]
+    named: list[dict[str, Any]] = [{"name": name, "time": time, "lag": behind} for name, time, behind in points]
     return Chart("Lag over time", cast(DataFrame, None), charts.lag_over_time), named
 
 
