@@ -74,8 +74,8 @@ AREAS = {
         native_tests="tests/kernel/test_native_[bu]*.py",
     ),
     "kafka_log": Area(
-        "pipeline/kipspark/sources/log_[rc]*.py pipeline/kipspark/sources/batch_*.py"
-        " pipeline/kipspark/sources/s[pe]*s.py pipeline/kipspark/sources/changing_logs/*.py",
+        "pipeline/kipjobs/sources/log_[rc]*.py pipeline/kipjobs/sources/batch_*.py"
+        " pipeline/kipjobs/sources/s[pe]*s.py pipeline/kipjobs/sources/changing_logs/*.py",
         tests="",
         native_tests="tests/pipeline/sources/test_batch_rows.py tests/pipeline/sources/test_streams.py"
         " tests/pipeline/sources/test_[dlm]*.py tests/pipeline/sources/test_column_order.py"

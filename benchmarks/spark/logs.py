@@ -12,10 +12,10 @@ from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
 from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio
 from benchmarks.targets import Verdict
-from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.log_rows import read_rows
-from kipspark.sources.segments import find_segments
-from kipspark.sources.splits import cut
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.segments import find_segments
+from kipjobs.sources.splits import cut
 
 if TYPE_CHECKING:
     from kipwire.records.compression import Compression

@@ -32,6 +32,7 @@ ORDER = (
     "pack",
     "tap",
     "call",
+    "offsets",
     "names",
     "advise",
     "drift",

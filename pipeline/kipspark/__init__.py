@@ -17,7 +17,7 @@ from kipwire.model.extras import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipspark.errors import BrokenMessageError, JobError, SourceError
+    from kipjobs.errors import BrokenMessageError, JobError, SourceError
     from kipspark.spark.connector import connector_jars
     from kipspark.spark.functions import (
         counted,
@@ -58,9 +58,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BrokenMessageError": "kipspark.errors",
-    "JobError": "kipspark.errors",
-    "SourceError": "kipspark.errors",
+    "BrokenMessageError": "kipjobs.errors",
+    "JobError": "kipjobs.errors",
+    "SourceError": "kipjobs.errors",
     "register": "kipspark.spark.sql",
     "connector_jars": "kipspark.spark.connector",
     "counted": "kipspark.spark.functions",

@@ -1,21 +1,13 @@
-"""Arrow's compute functions, and Arrow's types and Kafka's timestamps as Spark has them."""
+"""Arrow's types as Spark has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
 from pyspark.sql import types as spark
 
-pc: Any = pyarrow.compute
-"""Arrow's compute functions, which are made at run time, so that type checkers do not know them."""
-
-TIMESTAMP = pa.timestamp("us", tz="UTC")
-"""The Arrow type of Spark's timestamps."""
-
-_HIGHEST = (2**63 - 1) // 1000
+from kipjobs.arrow import TIMESTAMP
 
 _PRIMITIVES: dict[pa.DataType, Callable[[], spark.DataType]] = {
     pa.bool_(): spark.BooleanType,
@@ -52,10 +44,3 @@ def spark_type(type_: pa.DataType) -> spark.DataType:
     if pa.types.is_map(type_):
         return spark.MapType(spark_type(type_.key_type), spark_type(type_.item_type))
     return _PRIMITIVES[type_]()
-
-
-def microseconds(milliseconds: pa.Int64Array) -> pa.TimestampArray:
-    """Microseconds since 1970; null for -1, which means no timestamp, and for what 64 bits cannot hold."""
-    is_set = pc.not_equal(milliseconds, -1)
-    fits = pc.and_(pc.greater_equal(milliseconds, -_HIGHEST), pc.less_equal(milliseconds, _HIGHEST))
-    return pc.if_else(pc.and_(is_set, fits), pc.multiply(milliseconds, 1000), None).cast(TIMESTAMP)

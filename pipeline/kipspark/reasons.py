@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+
+from kipjobs.errors import ROOM, out_of_space
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 """What Spark's Python code raises."""
@@ -31,8 +32,7 @@ _FULL_OUTPUT = re.compile(
     rf"FSError: .*{_FULL}|{_FULL}\n(?:\s+at (?!org\.apache\.).*\n)*\s+at org\.apache\.hadoop\.fs\."
 )
 """The full disk is one that Spark writes tables to, through Hadoop; its own temporary files it writes without."""
-_ROOM = "make room there, or choose a folder on another one"
-_NO_MODULE = re.compile(r"No module named '((?:kipspark|kipwire|kafka_messages)\b[\w.]*)'")
+_NO_MODULE = re.compile(r"No module named '((?:kipspark|kipjobs|kipwire|kafka_messages)\b[\w.]*)'")
 """What a Python worker says that lacks kipwire."""
 
 _MEMORY = "SPARK_DRIVER_MEMORY"
@@ -43,10 +43,7 @@ _DEFAULT_MEMORY = "1g"
 def reason(error: BaseException) -> str:
     """The message to print for an error; for one in a Python worker, the exception without its traceback."""
     text = str(error)
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        full = "--out" if error.filename is None else os.fsdecode(error.filename)
-        return f"no space is left on the disk of {full}; {_ROOM}"
-    advice = _advice(text)
+    advice = (isinstance(error, OSError) and out_of_space(error)) or _advice(text)
     if advice:
         return advice
     raised = _RAISED.findall(text) if isinstance(error, (PySparkException, Py4JJavaError)) else []
@@ -69,7 +66,7 @@ def _advice(text: str) -> str:
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
         return f"Spark is out of memory{_place(text)}; {_more_memory()}"
     if _FULL_OUTPUT.search(text):
-        return f"no space is left on the disk of --out{_place(text)}; {_ROOM}"
+        return f"no space is left on the disk of --out{_place(text)}; {ROOM}"
     if _FULL in text:
         where = "set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
         return f"no space is left on the device{_place(text)}; {where}"

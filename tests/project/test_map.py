@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.places import ROOT
 
-PACKAGES = ("generator/kipgen", "runtime/kipwire", "pipeline/kipspark")
+PACKAGES = ("generator/kipgen", "runtime/kipwire", "pipeline/kipjobs", "pipeline/kipspark")
 _ROOMS = re.compile(r"(?:\w+/ *)+(?: |$)")
 
 
@@ -68,7 +68,7 @@ def test_a_room_that_the_map_lacks_is_found(tmp_path: Path) -> None:
 
 # The picture of the whole.
 
-_STOREY = re.compile(r"\| ((?:kipspark|kipwire\.\w+|kafka_\w+)(?: \| [\w.]+)*) +\|")
+_STOREY = re.compile(r"\| ((?:kipspark|kipjobs|kipwire\.\w+|kafka_\w+)(?: \| [\w.]+)*) +\|")
 
 
 def storeys_on(page: str) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 import kipspark
 import kipwire
 from kipwire.console.release import release_line
-from kipwire.model.extras import MODULES
+from kipwire.model.extras import MODULES, WITH
 from tests.support.places import ROOT
 
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
@@ -41,6 +41,9 @@ def missing(program: str, library: str, extra: str) -> str:
     return f'{program}: needs {library}, which is not installed: pip install "kipwire[{extra}]"'
 
 
+INSTALL_JOBS = ', which is not installed: pip install "kipwire[jobs]"'
+
+
 @pytest.mark.parametrize(
     ("code", "present", "line"),
     [
@@ -53,10 +56,12 @@ def missing(program: str, library: str, extra: str) -> str:
         ),
         (command("kipwire", "--help"), (), missing("kipwire", "click", "console")),
         (command("kipwire", "dump", "x.log"), (), missing("kipwire", "click", "console")),
-        (command("kipspark", "--help"), (), missing("kipspark", "typer", "spark")),
+        (command("kipwire", "offsets"), ("click",), "kipwire: offsets needs duckdb" + INSTALL_JOBS),
+        (command("kipwire", "traffic", "--help"), ("click", "duckdb"), "kipwire: traffic needs pyarrow" + INSTALL_JOBS),
+        (command("kipspark", "--help"), (), missing("kipspark", "click", "spark")),
         (
             command("kipspark", "--help"),
-            ("typer", "rich"),
+            ("click", "rich"),
             missing("kipspark", "pyspark", "spark"),
         ),
     ],
@@ -138,6 +143,8 @@ def test_the_extras_are_those_of_the_project() -> None:
     for extra, modules in MODULES.items():
         names = {re.split(r"[\[<>=]", one)[0].replace("-", "_") for one in declared[extra]} - {"kipwire"}
         assert set(modules) == {OTHER_NAMES.get(one, one) for one in names}, extra
+        own = {name for one in declared[extra] if one.startswith("kipwire[") for name in one[8:].rstrip("]").split(",")}
+        assert own == set(WITH.get(extra, ())), extra
 
 
 @pytest.mark.parametrize("program", CLIS)

@@ -12,7 +12,18 @@ from tests.support.places import ROOT
 SOURCES = ("", "generator", "runtime", "pipeline", "generated")
 """The folders that modules are imported from."""
 PACKAGES = frozenset(
-    ("kipgen", "kipwire", "kipspark", "kafka_messages", "kafka_records", "tests", "benchmarks", "docs", "scripts")
+    (
+        "kipgen",
+        "kipwire",
+        "kipjobs",
+        "kipspark",
+        "kafka_messages",
+        "kafka_records",
+        "tests",
+        "benchmarks",
+        "docs",
+        "scripts",
+    )
 )
 KERNEL = "kipwire._kernel"
 """The compiled kernel, which has tests of its own."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
 from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set

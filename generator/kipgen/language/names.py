@@ -76,7 +76,7 @@ RESERVED_MODULES = frozenset(
 )
 """Functions of a generated package, and its module of enums: a sub-package of that name would hide them."""
 
-RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
+RESERVED_PACKAGES = frozenset({"kipgen", "kipjobs", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
 
 PROPOSALS = "kipwire.drafts.proposals"

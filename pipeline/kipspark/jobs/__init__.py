@@ -1,6 +1,9 @@
-"""Jobs: from the tables of the data sources to tables of answers.
+"""Jobs on Spark: those of `kipjobs.jobs` by the same names, and what only Spark has.
 
-Each folder is one job. The functions in `tables` take data frames and give data frames, and need no session;
-docs/spark-jobs.md has the schemas. `report` has what the command line shows: only what the notes say is computed there,
-the rest is computed when the report is shown. `shared` has what several jobs need.
+`from kipspark.jobs import offsets` gives `kipjobs.jobs.offsets`, whose functions take data frames of any engine. The
+folders here are jobs of Spark alone: `conform`, and what `kipspark offsets` has for live brokers and streams.
 """
+
+from kipjobs.jobs import compaction, encodings, metadata, offsets, share, tiered, traffic, transactions
+
+__all__ = ["compaction", "encodings", "metadata", "offsets", "share", "tiered", "traffic", "transactions"]

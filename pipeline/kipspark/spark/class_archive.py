@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.spark.java import cache
 
 _OF_SPARK = "SPARK_SUBMIT_OPTS"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
 
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import pyspark
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.spark.client_config import without_login
 from kipspark.spark.java import cache, use_java
 

@@ -24,13 +24,13 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_messages.enums import ErrorCode
+from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, Mode
+from kipjobs.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
+from kipjobs.messages.encoding import encode, encode_strictly
+from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
+from kipjobs.messages.row_errors import ERROR_TYPE, error_array
+from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.arrow import struct_type
-from kipspark.errors import FAILFAST, PERMISSIVE, JobError, Mode
-from kipspark.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
-from kipspark.messages.encoding import encode, encode_strictly
-from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
-from kipspark.messages.row_errors import ERROR_TYPE, error_array
-from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
 
 Columns = dict[str, pa.Array]

@@ -20,7 +20,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
 from kipspark.spark.client_config import without_secrets
 from kipwire.records.internal_topics import COORDINATORS, METADATA
 
@@ -157,13 +157,6 @@ def setting(spark: SparkSession, name: str, text: str) -> Iterator[None]:
             spark.conf.unset(name)
         else:
             spark.conf.set(name, before)
-
-
-def for_client(bootstrap_servers: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Those of the connector's options that are about its client and the brokers, not about what is read."""
-    of_client = {name: text for name, text in _lower(options).items() if name.startswith(("kafka.", "groupidprefix"))}
-    of_client.pop("kafka.isolation.level", None)
-    return _UNLESS_GIVEN | of_client | {"kafka.bootstrap.servers": bootstrap_servers}
 
 
 def cause_of(error: Exception, settings: Mapping[str, str]) -> str:

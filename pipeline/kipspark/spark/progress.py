@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from shutil import get_terminal_size
 from threading import Event, Thread
 from typing import Any, NamedTuple, TextIO
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from kipjobs.report.line import Line
 from kipspark.reasons import SPARK_ERRORS
 
 SECONDS_BETWEEN_LOOKS = 0.5
 """What takes less has no line at all."""
-_ERASE = "\r\x1b[K"
 _MIB = 2**20
 
 
@@ -46,7 +44,7 @@ def progress_text(stages: Iterable[Stage], running: int) -> str:
 @contextmanager
 def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterator[None]:
     """Show how far Spark is until the end of the block, if standard error is a terminal; then nothing is left of it."""
-    line = _Line(terminal or sys.stderr)
+    line = Line(terminal or sys.stderr)
     if not line.is_shown:
         yield
         return
@@ -54,44 +52,12 @@ def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterat
         yield
 
 
-@contextmanager
-def line_saying(text: str, terminal: TextIO | None = None) -> Iterator[None]:
-    """Show a text until the end of the block, if standard error is a terminal; then nothing is left of it."""
-    line = _Line(terminal or sys.stderr)
-    with line:
-        if line.is_shown:
-            line.say(text)
-        yield
-
-
-class _Line:
-    """The line of a terminal that is rewritten."""
-
-    def __init__(self, terminal: TextIO) -> None:
-        self._terminal = terminal
-        self.is_shown = terminal.isatty() and os.environ.get("TERM") != "dumb"
-        self._is_there = False
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.say("")
-
-    def say(self, text: str) -> None:
-        if text or self._is_there:
-            # A line as wide as the terminal would begin another one, which could not be taken back.
-            self._terminal.write(_ERASE + text[: get_terminal_size().columns - 1])
-            self._terminal.flush()
-            self._is_there = bool(text)
-
-
 def _is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager
-def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
+def _followed(spark: SparkSession, line: Line) -> Iterator[None]:
     """Ask Spark in this process, from time to time, how far it is."""
     tracker = spark.sparkContext.statusTracker()
     ended = Event()
@@ -115,7 +81,7 @@ def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
 
 
 @contextmanager
-def _followed_by_server(spark: SparkSession, line: _Line) -> Iterator[None]:
+def _followed_by_server(spark: SparkSession, line: Line) -> Iterator[None]:
     """Let a Spark Connect server say how far it is, as it does while a client waits."""
 
     def said(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:

@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
+from kipjobs.report.line import line_saying
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark import worker_python
 from kipspark.spark.class_archive import class_archive
 from kipspark.spark.java import use_java
-from kipspark.spark.progress import line_saying
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set if spark-submit has started this program; then it has chosen the master, and everything else."""

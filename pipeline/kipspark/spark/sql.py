@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
+from kipjobs.sources.options import listed
 from kipspark.sources import register as register_sources
-from kipspark.sources.options import listed
 from kipspark.spark import worker_python
 from kipspark.spark.functions import (
     error_name,

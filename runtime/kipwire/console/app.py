@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from kipwire.console.command_line import Command, CommandLine
 
+JOBS = {
+    "offsets": "Commits, lag and members of consumer groups, over time from log folders.",
+    "traffic": "Clients, APIs, versions, sizes, latencies and errors, from captures.",
+    "transactions": "Open and hanging transactions, and what they hold back, from log folders.",
+    "metadata": "Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log.",
+    "compaction": "How much of compacted topics is dead, by partition and segment, from log folders.",
+    "share": "Where share groups are, and what was delivered after their start offsets, from log folders.",
+    "tiered": "Segments and partitions in tiered storage, from log folders.",
+    "encodings": "What KIP-625's integer encodings would save, from captures.",
+}
+"""Jobs of the pipeline, which the extra "jobs" brings: only their names are known here. `kipspark` has the same."""
+
 app = CommandLine(
     "kipwire",
     "What bytes of Kafka's protocol mean, in logs, captures, frames and messages; what brokers say; a test broker.",
@@ -34,10 +46,20 @@ app = CommandLine(
             "kipwire.console.call.command:call",
             "Send any request of any version to a broker, and print the response; exit 1 if it has an error code.",
         ),
+        "offsets": Command(
+            "kipwire.console.offsets.command:offsets",
+            "Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log "
+            "folders.",
+        ),
         "proxy": Command(
             "kipwire.console.proxy.command:proxy",
             "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
         ),
+        **{
+            name: Command(f"kipjobs.commands:{name}", about, "jobs")
+            for name, about in JOBS.items()
+            if name != "offsets"
+        },
     },
 )
 

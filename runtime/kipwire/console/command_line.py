@@ -24,6 +24,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from kipwire.console.release import release_line
+from kipwire.model.extras import explained
 from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)
@@ -42,6 +43,8 @@ class Command(NamedTuple):
     """`module:function`."""
     summary: str
     """The first paragraph of its help."""
+    extra: str = ""
+    """The extra that brings what it needs, if the program itself does without."""
 
 
 class CommandLine(click.Group):
@@ -120,12 +123,17 @@ class Later(click.Command):
     def __init__(self, name: str, command: Command) -> None:
         super().__init__(name, short_help=command.summary)
         self._where = command.where
+        self._extra = command.extra
 
     @cached_property
     def loaded(self) -> click.Command:
         """The command itself."""
         module, _, function = self._where.partition(":")
-        found = getattr(import_module(module), function)
+        try:
+            found = getattr(import_module(module), function)
+        except ImportError as error:
+            missing = explained(f"{self.name} needs", self._extra, error) if self._extra else None
+            raise missing or error from None
         assert isinstance(found, click.Command)
         return found
 

@@ -13,11 +13,15 @@ MODULES = {
     "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
-    "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),
+    "jobs": ("duckdb", "matplotlib", "numpy", "rich"),
+    "spark": ("click", "matplotlib", "numpy", "pandas", "pyspark", "rich"),
     "plot": ("matplotlib",),
     "object-stores": ("fsspec", "s3fs"),
 }
-"""The modules of the libraries that an extra brings."""
+"""The modules of the libraries that an extra brings by itself."""
+
+WITH = {"testing": ("records",), "jobs": ("records", "columns", "console"), "spark": ("records", "columns")}
+"""The extras that an extra brings, too."""
 
 
 def install(extra: str) -> str:
@@ -48,7 +52,8 @@ def explained(what: str, extra: str, error: ImportError) -> MissingExtraError | 
     extras = [one for one, modules in MODULES.items() if library in modules]
     if not extras:
         return None
-    return missing_extra(what, library.replace("_", "-"), extra if extra in extras else extras[0])
+    is_brought = not {extra, *WITH.get(extra, ())}.isdisjoint(extras)
+    return missing_extra(what, library.replace("_", "-"), extra if is_brought else extras[0])
 
 
 def run_with_extra(program: str, extra: str, module: str) -> None:

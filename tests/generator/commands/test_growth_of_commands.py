@@ -127,6 +127,7 @@ NO_SPECS = {
     "pack": "Kafka's own batches",
     "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
     "broker": "Kafka's own messages; see the tests of the fake broker",
+    "offsets": "Kafka's own messages; a round costs what it finds, see tests/console/offsets",
     "proxy": "Kafka's own messages; see the tests of the proxy",
 }
 

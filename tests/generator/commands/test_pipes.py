@@ -56,6 +56,8 @@ COMMANDS = {
     "dump an index of frames": ["dump", "capture/frames.jsonl"],
     "dump frames": ["dump", "capture_of_pipes"],
     "dump --config": ["dump", "--brokers", "localhost:9", "orders", "--config", "Pipe.bin"],
+    "offsets --config": ["offsets", "--brokers", "localhost:9", "--config", "Pipe.bin"],
+    "offsets --serve": ["offsets", "--brokers", "localhost:9", "--serve", ":0", "--ca", "Pipe.bin"],
     "pack": ["pack", "Pipe.bin", "--out", "new"],
     "pack into": ["pack", "specs/FooRequest.json", "--out", "Pipe.bin"],
     "broker --listen-cert": ["broker", "--listen-cert", "Pipe.bin"],

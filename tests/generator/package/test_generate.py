@@ -305,7 +305,7 @@ print([message.value for message in read_set(data).messages])
 
 def test_a_wheel_brings_no_package_but_its_own_and_the_proposals_are_in_kipwire(installed: Path) -> None:
     packages = {one.name for one in (installed / "site").iterdir() if one.suffix != ".dist-info"} - {"bin"}
-    assert packages == {"kipgen", "kipspark", "kipwire", "kafka_messages", "kafka_records"}
+    assert packages == {"kipgen", "kipjobs", "kipspark", "kipwire", "kafka_messages", "kafka_records"}
     assert run([sys.executable, "-c", KIP_98], installed).strip() == "[b'v']"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
 from kipspark.spark import class_archive
 from kipspark.spark.class_archive import make, using
 from kipspark.spark.java import use_java

@@ -8,8 +8,8 @@ from struct import pack
 import pytest
 from pyspark.sql import SparkSession
 
+from kipjobs.jobs.compaction.command import compaction_report
 from kipspark import JobError
-from kipspark.jobs.compaction.command import compaction_report
 from kipwire.records import Record, write_batch
 from tests.support.subjects.broker_logs import NOW, marker, table, write_log
 from tests.support.subjects.spark_tables import SEGMENTS

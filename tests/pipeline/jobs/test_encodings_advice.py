@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipgen.commands.advise.savings import Advice
-from kipspark.jobs.encodings.tables import COUNTS_SCHEMA, advise
+from kipjobs.jobs.encodings.tables import COUNTS_SCHEMA, advise
 from kipwire.message.encodings import Counts
 from tests.support.subjects.small_values import FILES, small_values
 

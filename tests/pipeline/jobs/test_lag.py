@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.offsets.tables import ends
-from kipspark.report.metrics import exposition
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.offsets.tables import ends
+from kipjobs.report.metrics import exposition
 from kipwire.records import Record, write_batch
 from kipwire.records.internal_topics import INTERNAL_TOPICS
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs

@@ -15,13 +15,13 @@ from pyspark.sql import functions as sf
 
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark.jobs.compaction.command import compaction_report
-from kipspark.jobs.metadata.report import metadata_report
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.share.command import share_report
-from kipspark.jobs.tiered.command import tiered_report
-from kipspark.jobs.transactions.command import transactions_report
-from kipspark.report.report import Report
+from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.tiered.command import tiered_report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.report import Report
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 # All of them in one process, where they share a session.

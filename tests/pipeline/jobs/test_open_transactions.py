@@ -14,8 +14,8 @@ from kafka_messages.producer_snapshot.v1 import ProducerEntry, ProducerSnapshot
 from kafka_messages.topic_record.v0 import TopicRecord
 from kafka_messages.transaction_log_key.v0 import TransactionLogKey
 from kafka_messages.transaction_log_value.v1 import PartitionsSchema, TransactionLogValue
-from kipspark.jobs.transactions.command import transactions_report
-from kipspark.report.report import Report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.report import Report
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch
 from tests.support.subjects.broker_logs import NOW, marker, numbered, table, write_log

@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kipspark.errors import JobError
-from kipspark.jobs.shared import running
-from kipspark.report import charts
-from kipspark.report.outputs import write_file, write_tables
-from kipspark.report.report import Chart, FirstRows, Report, Table, cell
-from kipspark.report.views import page, show
+from kipjobs.errors import JobError
+from kipjobs.jobs.shared import running
+from kipjobs.jobs.shared.options import Outputs
+from kipjobs.report import charts
+from kipjobs.report.outputs import write_file, write_tables
+from kipjobs.report.report import Chart, FirstRows, Report, Table, cell
+from kipjobs.report.terminal import show
+from kipjobs.report.views import page
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT
 
@@ -207,7 +209,7 @@ def test_a_page_that_fails_costs_no_table(
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
     monkeypatch.setattr(running, "first_rows", lambda one, most: FirstRows(one, (), (), True))
     with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
-        running.deliver(report, tmp_path / "out", tmp_path / "page.html")
+        running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html"))
     assert (tmp_path / "out" / "a" / "part").read_text() == "kept"
     assert not (tmp_path / "page.html").exists()
     assert "Tables: " in capsys.readouterr().out

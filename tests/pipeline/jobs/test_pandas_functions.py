@@ -13,11 +13,11 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 import kipspark
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
+from kipjobs.messages.decoding import decode_strictly
+from kipjobs.messages.records import Records, decode_coordinator
+from kipjobs.messages.selection import Selection
 from kipspark.jobs.conform.tables import random_message
-from kipspark.messages.decoding import decode_strictly
-from kipspark.messages.records import Records, decode_coordinator
-from kipspark.messages.selection import Selection
 from kipspark.spark import functions
 from kipspark.spark.pandas_functions import arrow_type
 from tests.support.places import DATA

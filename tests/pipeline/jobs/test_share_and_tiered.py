@@ -19,8 +19,8 @@ from kafka_messages.share_snapshot_value.v0 import StateBatch as OfSnapshot
 from kafka_messages.share_update_key.v0 import ShareUpdateKey
 from kafka_messages.share_update_value.v0 import ShareUpdateValue
 from kafka_messages.share_update_value.v0 import StateBatch as OfUpdate
-from kipspark.jobs.share.command import share_report
-from kipspark.jobs.tiered.command import tiered_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.tiered.command import tiered_report
 from kipwire import Message, build
 from kipwire.records import Record
 from tests.support.places import DATA

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipspark.jobs.share.tables import StateBatch, combined, final_state
+from kipjobs.jobs.share.tables import StateBatch, combined, final_state
 
 BATCHES = st.lists(
     st.builds(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kipjobs.errors import JobError
+from kipjobs.jobs import tiered
 from kipspark import commands
-from kipspark.errors import JobError
-from kipspark.jobs import tiered
 from kipspark.spark.session import FOR_FEW_ROWS
 from kipwire.traffic.captures import FRAMES, INDEX
 
@@ -33,7 +33,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Chosen:
         found.append(settings)
         raise JobError("stop")
 
-    monkeypatch.setattr("kipspark.jobs.shared.running.open_session", open_session)
+    monkeypatch.setattr("kipspark.running.open_session", open_session)
 
     def settings_of(*arguments: str | Path) -> Mapping[str, str]:
         monkeypatch.setattr(sys, "argv", ["kipspark", *map(str, arguments)])
@@ -125,7 +125,7 @@ def test_paths_of_a_server_are_not_looked_for_here(
     def looked(*_: Any) -> Any:
         raise AssertionError("a path of the server is looked for here")
 
-    monkeypatch.setattr("kipspark.files.roots.files_at", looked)
+    monkeypatch.setattr("kipjobs.files.roots.files_at", looked)
     assert chosen(command, "/of/the/server", "--remote", "sc://localhost") == {}
 
 

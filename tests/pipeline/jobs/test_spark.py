@@ -15,9 +15,10 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark.jobs.encodings.command import encodings_report
-from kipspark.jobs.shared import running
-from kipspark.jobs.traffic.command import traffic_report
+from kipjobs.jobs.encodings.command import encodings_report
+from kipjobs.jobs.shared import running
+from kipjobs.jobs.shared.options import Outputs
+from kipjobs.jobs.traffic.command import traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
@@ -242,7 +243,7 @@ def test_captured_packets_are_the_same_traffic(
     (error,) = rows(next(table.frame for table in reports[1].tables if table.name == "errors"))
     assert (error["number"], error["connection"]) == (None, 0)
     assert error["error"].startswith("TLS, which cannot be read")
-    running.deliver(reports[1], None, None)
+    running.deliver(reports[1], Outputs())
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
         sorted(map(repr, rows(encodings_report(spark, place).tables[0].frame))) for place in (CAPTURE, tmp_path)

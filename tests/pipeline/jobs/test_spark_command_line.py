@@ -15,12 +15,13 @@ import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
+import kipjobs
 import kipspark
+from kipjobs.errors import SourceError
+from kipjobs.report.outputs import write_file
 from kipspark import commands
-from kipspark.errors import SourceError
-from kipspark.jobs.offsets.command import ctrl_c
+from kipspark.jobs.live_offsets.command import ctrl_c
 from kipspark.reasons import reason
-from kipspark.report.outputs import write_file
 from kipspark.spark.session import quiet_start, reason_in
 from kipspark.spark.worker_python import why_not
 from tests.support.places import DATA
@@ -114,7 +115,7 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     monkeypatch.setattr(sys, "argv", ["kipspark", *named.split()])
     with pytest.raises(SystemExit) as end:
         commands.main()
-    assert end.value.code == 1
+    assert end.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert len(printed.err.splitlines()) == 1
@@ -289,7 +290,7 @@ def test_the_first_ctrl_c_is_an_event_and_the_second_one_interrupts() -> None:
 
 @pytest.mark.parametrize(
     ("raised", "status", "said"),
-    [(KeyboardInterrupt(), 130, "kipspark: interrupted\n"), (SourceError("no"), 1, "kipspark: no\n")],
+    [(KeyboardInterrupt(), 130, "kipspark: interrupted\n"), (SourceError("no"), 2, "kipspark: no\n")],
 )
 def test_ctrl_c_is_said_as_errors_are(
     raised: BaseException,
@@ -301,7 +302,7 @@ def test_ctrl_c_is_said_as_errors_are(
     def interrupted(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("kipspark.jobs.shared.running.open_session", interrupted)
+    monkeypatch.setattr("kipspark.running.open_session", interrupted)
     monkeypatch.setattr(sys, "argv", ["kipspark", "metadata"])
     with pytest.raises(SystemExit) as ended:
         commands.main()
@@ -331,19 +332,20 @@ def test_spark_submit_can_run_the_file_by_itself() -> None:
 
 
 def test_every_folder_with_a_command_is_in_the_list_of_commands_and_no_other() -> None:
-    folders = (Path(kipspark.__file__).parent / "jobs").glob("*/command.py")
-    assert {file.parent.name.replace("_", "-") for file in folders} == set(commands.COMMANDS)
+    packages = (Path(package.__path__[0]) / "jobs" for package in (kipjobs, kipspark))
+    names = {file.parent.name.replace("_", "-") for jobs in packages for file in jobs.glob("*/command.py")}
+    assert names - {"live-offsets"} == set(commands.COMMANDS)  # which "offsets" has
 
 
 @pytest.mark.parametrize(
-    ("arguments", "imported"), [("--help", []), ("transactions --help", ["kipspark.jobs.transactions.command"])]
+    ("arguments", "imported"), [("--help", []), ("transactions --help", ["kipjobs.jobs.transactions.command"])]
 )
 def test_no_module_of_a_command_is_imported_but_of_the_one_that_is_called(arguments: str, imported: list[str]) -> None:
     program = f"""
 import sys
 from kipspark.commands import app
 app({arguments.split()}, standalone_mode=False)
-print(*[name for name in sys.modules if name.startswith("kipspark.jobs") and name.endswith(".command")], sep="\\n")
+print(*[name for name in sys.modules if ".jobs." in name and name.endswith(".command")], sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert [line for line in done.stdout.splitlines() if line.startswith("kipspark.jobs")] == imported
+    assert [line for line in done.stdout.splitlines() if ".jobs." in line] == imported

@@ -16,18 +16,18 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.shared import options, running
+from kipjobs.jobs.shared.reading import committed
+from kipjobs.jobs.traffic.command import traffic_report
+from kipjobs.report.metrics import exposition
+from kipjobs.report.outputs import write_tables
+from kipjobs.report.report import Report, Table
 from kipspark import JobError
 from kipspark.arrow import struct_type
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.conform.command import conform_report, golden_corpus
-from kipspark.jobs.metadata.report import metadata_report
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.shared import options, running
-from kipspark.jobs.shared.reading import committed
-from kipspark.jobs.traffic.command import traffic_report
-from kipspark.report.metrics import exposition
-from kipspark.report.outputs import write_tables
-from kipspark.report.report import Report, Table
 from kipwire.message.encodings import count_all
 from kipwire.records import read_segment
 from tests.support.command_line import call
@@ -352,7 +352,7 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
         "traffic": lambda: traffic_report(spark, options.sample_capture()),
         "metadata": lambda: metadata_report(spark, options.sample_segments(), None),
     }[job]()
-    running.deliver(report, tmp_path / "out", tmp_path / "page.html")
+    running.deliver(report, options.Outputs(tmp_path / "out", html=tmp_path / "page.html"))
     text = (tmp_path / "page.html").read_text()
     assert "<svg" in text
     assert report.title in capsys.readouterr().out

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from kipjobs.messages.decoding import decode_strictly
+from kipjobs.messages.framing import write_lead
+from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark import from_message, schema_of_message, to_message
 from kipspark.jobs.conform.tables import random_message
-from kipspark.messages.decoding import decode_strictly
-from kipspark.messages.framing import write_lead
-from kipspark.messages.selection import KAFKA, Selection, all_versions_type
 from kipwire.message.registry import registry_of
 from tests.support.spec_package import importable
 from tests.support.subjects.releases_of_kafka import write_release

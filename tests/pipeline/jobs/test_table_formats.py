@@ -15,13 +15,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
+from kipjobs.errors import JobError
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.shared import running
+from kipjobs.jobs.shared.options import Outputs
+from kipjobs.report.metrics import Gauge, Metrics, exposition
+from kipjobs.report.outputs import Format, write_tables
+from kipjobs.report.report import Report, Table
 from kipspark.jobs.conform.command import golden_corpus
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.shared import running
-from kipspark.report.metrics import Gauge, Metrics, exposition
-from kipspark.report.outputs import Format, write_tables
-from kipspark.report.report import Report, Table
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
@@ -151,7 +152,7 @@ def test_a_table_without_rows_is_a_file_too(spark: SparkSession, tmp_path: Path,
 
 def test_every_format_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     report = offsets_report(spark, SEGMENTS)
-    running.deliver(report, tmp_path / "csv", None, Format.CSV)
+    running.deliver(report, Outputs(tmp_path / "csv", Format.CSV))
     for one in (Format.PARQUET, Format.JSONL):
         write_tables(tmp_path / one, report.tables, one)
     names = {table.name for table in report.tables}
@@ -229,7 +230,7 @@ def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
     log = {0: [Batch(0, [0, 10]), Batch(2, [200])], 1: [Batch(0, [None])]}
     commits = [Commit(NAMES[0], 0, 1, 20), Commit("g", 1, 0, 20), Commit("g", 0, 3, 300)]
     report = offsets_report(spark, write_logs(tmp_path / "logs", "t", log, commits))
-    running.deliver(report, None, None, metrics=str(tmp_path / "kafka.prom"))
+    running.deliver(report, Outputs(metrics=str(tmp_path / "kafka.prom")))
     found = samples((tmp_path / "kafka.prom").read_text())
     as_of = found.pop(("kipspark_offsets_as_of_timestamp_seconds", frozenset()))
     assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
@@ -262,11 +263,11 @@ def test_metrics_on_standard_output_are_alone_there(
 ) -> None:
     gauge = Gauge("rows", "Rows.", "id")
     report = Report("r", (Table("t", "T", spark.range(1), ("id",)),), metrics=(Metrics(spark.range(1), (gauge,)),))
-    running.deliver(report, tmp_path / "out", tmp_path / "page.html", metrics="-")
+    running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html", metrics="-"))
     printed = capsys.readouterr()
     assert printed.out == "# HELP rows Rows.\n# TYPE rows gauge\nrows 0\n"
     assert "Tables: " in printed.err and "Page: " in printed.err
     assert (tmp_path / "page.html").exists() and (tmp_path / "out" / "t").exists()
-    running.deliver(report, None, None, metrics=str(tmp_path / "kafka.prom"))
+    running.deliver(report, Outputs(metrics=str(tmp_path / "kafka.prom")))
     assert (tmp_path / "kafka.prom").read_text() == printed.out
     assert "Metrics: " in capsys.readouterr().out

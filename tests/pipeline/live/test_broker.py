@@ -27,18 +27,19 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark.jobs.encodings.command import encodings_report
-from kipspark.jobs.metadata.report import metadata_report
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.shared.reading import committed
-from kipspark.jobs.traffic.command import traffic_report
-from kipspark.report.metrics import exposition
+from kipjobs.jobs.encodings.command import encodings_report
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.shared.reading import committed
+from kipjobs.jobs.traffic.command import traffic_report
+from kipjobs.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.broker_traffic import Sent
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka, tool
 from tests.support.live.real_broker import ADDRESS, LOGS
+from tests.support.subjects.both_engines import Both
 from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
@@ -115,6 +116,14 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
+def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Both engines, which must give the same reports; what tests compare with Kafka is from the one in the process."""
+    engines = Both(spark, tmp_path_factory.mktemp("both"))
+    yield engines
+    engines.close()
+
+
+@pytest.fixture(scope="session")
 def log(spark: SparkSession, done: Done) -> DataFrame:
     return spark.read.format("kafka_log").option("includeControl", "true").load(str(LOGS)).persist()
 
@@ -180,8 +189,8 @@ def test_a_consumer_is_given_the_same_records(log: DataFrame) -> None:
     assert found == given
 
 
-def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> None:
-    report = offsets_report(spark, LOGS)
+def test_groups_are_where_the_broker_says(both: Both, done: Done) -> None:
+    report = both.report(offsets_report, LOGS)
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
         for row in rows(table(report, "groups"))
@@ -208,8 +217,8 @@ def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> No
     assert done.consumed["readers"] == len([one for one in done.sent if one.topic in ("orders", traffic.COMPACTED)])
 
 
-def test_membership_shows_both_group_protocols(spark: SparkSession, done: Done) -> None:
-    events = rows(table(offsets_report(spark, LOGS), "membership"))
+def test_membership_shows_both_group_protocols(both: Both, done: Done) -> None:
+    events = rows(table(both.report(offsets_report, LOGS), "membership"))
     seen = {(row["group"], row["kind"], row["event"]) for row in events}
     for group, kind in (("readers", "classic"), ("java-classic", "classic"), ("java-new", "consumer")):
         assert {(group, kind, "joined"), (group, kind, "left"), (group, kind, "epoch")} <= seen
@@ -233,8 +242,8 @@ def after_last_snapshot(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["whole log", "snapshot and the rest"])
-def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, tmp_path: Path, is_cut: bool) -> None:
-    report = metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
+def test_metadata_is_what_the_broker_describes(both: Both, done: Done, tmp_path: Path, is_cut: bool) -> None:
+    report = both.report(metadata_report, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
     assert ("snapshot" in report.notes[0]) == is_cut
     with traffic.admin_client(ADDRESS) as admin:
         described = admin.describe_topics()
@@ -309,12 +318,12 @@ def test_a_stream_over_a_log_that_grows_is_stopped_and_loses_and_repeats_nothing
     assert 0 < seen[0] < count
 
 
-def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Done, packets: Path) -> None:
+def test_captured_packets_say_what_the_clients_did(spark: SparkSession, both: Both, done: Done, packets: Path) -> None:
     files = list(packets.iterdir())
     if not files:
         pytest.skip("needs tcpdump, and the right to capture on loopback")
     assert len(files) > 3
-    report = traffic_report(spark, packets)
+    report = both.report(traffic_report, packets)
     assert rows(table(report, "errors")) == []
     exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
     assert {one["listener"] for one in exchanges} == {ADDRESS}
@@ -331,14 +340,14 @@ def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Do
             produced.update(values_of(body))
             assert (row["api_version"], row["error"]) == (body.VERSION, None)
     assert produced == Counter(one.value for one in done.sent + done.aborted)
-    sizes = rows(table(encodings_report(spark, packets), "counts"))
+    sizes = rows(table(both.report(encodings_report, packets), "counts"))
     counted = Counter(one["api"] for one in exchanges)
     requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
     assert requests == {f"{api}Request": count for api, count in counted.items()}
     assert {row["not_decoded"] for row in sizes} == {0}
 
 
-def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, done: Done) -> None:
+def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, done: Done) -> None:
     group = "lag-%s{}$HOME"
     with traffic.admin_client(ADDRESS) as admin:
         admin.create_topics([NewTopic(LAGGING, 1, 1), NewTopic(EMPTY, 1, 1)], wait_for_metadata=True)
@@ -346,7 +355,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, done: Done) -> 
     traffic.consume(ADDRESS, group, [LAGGING], 30)
     sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of what follows
     unread = traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
-    report = offsets_report(spark, LOGS, 1)
+    report = both.report(offsets_report, LOGS, 1)
     found = samples(exposition(report.metrics))
     places = ("consumergroup", "topic", "partition")
     positions = by_labels(found, "kafka_consumergroup_current_offset", places)

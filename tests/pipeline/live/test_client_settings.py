@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from kipjobs.errors import JobError, SourceError
 from kipspark import live as live_topics
-from kipspark.errors import JobError, SourceError
 from kipspark.spark.client_config import MalformedError, client_options, load, without_secrets
 from kipspark.spark.connector import check_repository, fetch, name_of
 

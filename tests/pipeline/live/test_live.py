@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipjobs.errors import JobError, SourceError
 from kipspark import commands, connector_jars, live, live_ends
-from kipspark.errors import JobError, SourceError
 from kipspark.jobs import offsets
 from kipspark.spark import connector
 from kipspark.spark.client_config import client_options

@@ -16,10 +16,10 @@ from kafka.admin import (
     OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.log_rows import read_rows
-from kipspark.sources.segments import find_segments
-from kipspark.sources.splits import cut
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.segments import find_segments
+from kipjobs.sources.splits import cut
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka
 from tests.support.live.live_spark import Spark

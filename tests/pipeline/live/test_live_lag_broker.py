@@ -8,11 +8,10 @@ from typing import NamedTuple
 import pyarrow.parquet as parquet
 import pytest
 
-from kipspark.spark.live_times import NEAR
 from tests.support.live import broker_traffic, unread_traffic
 from tests.support.live.live_spark import Spark
 from tests.support.live.real_broker import ADDRESS, LOGS
-from tests.support.live.unread_traffic import APPENDED, COMPACTED, TIMED
+from tests.support.live.unread_traffic import APPENDED, COMMITTED, COMPACTED, RECORDS, START, TIMED, at
 from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
@@ -21,44 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-START = 1_700_000_000_000
-"""The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
-COMMITTED = {
-    # Plain records, of which groups have read different numbers.
-    ("none", TIMED, 0): 0,
-    ("some", TIMED, 0): 2,
-    ("some-too", TIMED, 0): 2,
-    ("most", TIMED, 0): 950,
-    ("all", TIMED, 0): 1000,
-    ("ahead", TIMED, 0): 1234,
-    # Deleted up to 2500, so that ranges near the offsets have no record.
-    ("before", TIMED, 1): 10,
-    ("before-too", TIMED, 1): 20,
-    ("long-before", TIMED, 1): 1700,
-    ("just-before", TIMED, 1): 2490,
-    ("after", TIMED, 1): 2600,
-    # Markers of transactions at 3 and 8.
-    ("at-marker", TIMED, 2): 3,
-    ("before-marker", TIMED, 2): 2,
-    ("at-last-marker", TIMED, 2): 8,
-    # All deleted.
-    ("lost", TIMED, 3): 5,
-    # No time, and a time in the future.
-    ("without-time", TIMED, 4): 0,
-    ("with-time", TIMED, 4): 1,
-    ("future", TIMED, 5): 0,
-    # All deleted, and no more than that is near.
-    ("all-lost", TIMED, 6): 5,
-    ("appended", APPENDED, 0): 1,
-    ("compacted", COMPACTED, 0): 0,
-    ("compacted-too", COMPACTED, 0): 1 + NEAR,
-}
-
-
-def at(number: int) -> int:
-    """The time of a record."""
-    return START + 1001 * number
 
 
 class Reported(NamedTuple):
@@ -76,24 +37,7 @@ class Reported(NamedTuple):
 @pytest.fixture(scope="module")
 def reported(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Reported:
     place = tmp_path_factory.mktemp("reported")
-    unread_traffic.make_topics(ADDRESS)
-    unread_traffic.send(ADDRESS, TIMED, 0, map(at, range(1000)))
-    unread_traffic.send(ADDRESS, TIMED, 1, map(at, range(3000)))
-    unread_traffic.delete_before(ADDRESS, TIMED, 1, 2500)
-    unread_traffic.send_in_transaction(ADDRESS, TIMED, 2, [at(0), at(1), at(2)])
-    unread_traffic.send(ADDRESS, TIMED, 2, [at(4), at(5)])
-    unread_traffic.send_in_transaction(ADDRESS, TIMED, 2, [at(6), at(7)])
-    unread_traffic.send(ADDRESS, TIMED, 3, map(at, range(20)))
-    unread_traffic.delete_before(ADDRESS, TIMED, 3, 20)
-    unread_traffic.send(ADDRESS, TIMED, 4, [-1, at(1)])
-    unread_traffic.send(ADDRESS, TIMED, 5, [round(time() * 1000) + 1_800_000, at(1)])
-    unread_traffic.send(ADDRESS, TIMED, 6, map(at, range(3 * NEAR)))
-    unread_traffic.delete_before(ADDRESS, TIMED, 6, 3 * NEAR)
-    unread_traffic.send(ADDRESS, APPENDED, 0, map(at, range(3)))
-    unread_traffic.send(ADDRESS, COMPACTED, 0, map(at, range(3 * NEAR)), key=b"same")
-    unread_traffic.send(ADDRESS, COMPACTED, 0, [at(3 * NEAR)], key=b"the last segment is never cleaned")
-    unread_traffic.compact(ADDRESS, LOGS, COMPACTED, 3 * NEAR)
-    unread_traffic.commit(ADDRESS, COMMITTED)
+    unread_traffic.fill(ADDRESS, LOGS)
     before = time()
     places = ("--out", str(place / "out"), "--metrics", str(place / "kafka.prom"))
     live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, *places)
@@ -171,7 +115,7 @@ def test_times_of_brokers_count_where_they_set_them(reported: Reported) -> None:
 
 
 def test_gaps_of_compacted_topics_are_skipped(reported: Reported) -> None:
-    first = 3 * NEAR - 1
+    first = RECORDS - 1
     assert times(reported, COMPACTED, 0) == about(compacted=at(first), compacted_too=at(first))
 
 

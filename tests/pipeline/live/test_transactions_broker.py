@@ -21,17 +21,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
-from kipspark.jobs.compaction.command import compaction_report
-from kipspark.jobs.share.command import share_report
-from kipspark.jobs.tiered.command import tiered_report
-from kipspark.jobs.transactions.command import transactions_report
-from kipspark.report.report import Report
+from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.tiered.command import tiered_report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.report import Report
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire import build
 from tests.support.live import broker_traffic, open_traffic
 from tests.support.live.broker_traffic import A_MIB
 from tests.support.live.real_broker import ADDRESS, LOGS
 from tests.support.places import ROOT
+from tests.support.subjects.both_engines import Both
 
 pytestmark = [
     pytest.mark.broker,
@@ -88,6 +89,14 @@ def spark() -> SparkSession:
     return session
 
 
+@pytest.fixture(scope="module")
+def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Both engines, which must give the same reports; what tests compare with Kafka is from the one in the process."""
+    engines = Both(spark, tmp_path_factory.mktemp("both"))
+    yield engines
+    engines.close()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def opened() -> Iterator[None]:
     """A transaction is open, another one hangs, and others have ended."""
@@ -102,8 +111,8 @@ def opened() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession, opened: None) -> Report:
-    return transactions_report(spark, LOGS)
+def report(both: Both, opened: None) -> Report:
+    return both.report(transactions_report, LOGS)
 
 
 def test_transactional_ids_are_as_the_coordinator_lists_them(report: Report) -> None:
@@ -181,7 +190,7 @@ def test_last_stable_offsets_are_where_committed_readers_stop(report: Report) ->
     assert [found[part]["held_back"] for part in parts] == [0, 8, 3]
 
 
-def test_share_groups_are_where_kafkas_tool_says(spark: SparkSession) -> None:
+def test_share_groups_are_where_kafkas_tool_says(both: Both) -> None:
     reading = ("--group", "sharers", "--max-messages", "20", "--timeout-ms", "8000")
     consumer = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
     tool(consumer, "--bootstrap-server", ADDRESS, "--topic", open_traffic.SHARED, *reading)
@@ -194,13 +203,13 @@ def test_share_groups_are_where_kafkas_tool_says(spark: SparkSession) -> None:
         for one in described
     ]
     names = ("group", "topic", "partition", "leader_epoch", "start_offset", "lag")
-    found = table(share_report(spark, LOGS), "partitions")
+    found = table(both.report(share_report, LOGS), "partitions")
     assert [tuple(row[name] for name in names) for row in found if row["group"] == "sharers"] == expected
     assert expected[0][4:] == (20, 10)
 
 
-def test_what_is_dead_is_what_the_log_cleaner_removes(spark: SparkSession) -> None:
-    before = table(compaction_report(spark, LOGS, [DEAD]), "partitions")[0]
+def test_what_is_dead_is_what_the_log_cleaner_removes(both: Both) -> None:
+    before = table(both.report(compaction_report, LOGS, [DEAD]), "partitions")[0]
     folder = LOGS / f"{DEAD}-0"
     text = dumped(*sorted(folder.glob("*.log")), option="--print-data-log")
     keys = re.findall(r"^\| offset: (\d+) .* key: (.+?)(?: payload: .*)?$", text, re.MULTILINE)
@@ -212,7 +221,7 @@ def test_what_is_dead_is_what_the_log_cleaner_removes(spark: SparkSession) -> No
     checkpoint = LOGS / "cleaner-offset-checkpoint"
     while f"\n{DEAD} 0 50\n" not in checkpoint.read_text() and monotonic() < until:
         sleep(0.1)
-    after = table(compaction_report(spark, LOGS, [DEAD]), "partitions")[0]
+    after = table(both.report(compaction_report, LOGS, [DEAD]), "partitions")[0]
     assert after["records"] == before["records"] - before["dead_records"]
     assert after["bytes"] == before["bytes"] - before["dead_bytes"]
     assert (after["dead_records"], after["tombstones"], after["cleaned_to"], after["dirty_ratio"]) == (0, 3, 50, 0.0)
@@ -268,7 +277,7 @@ def test_files_next_to_segments_are_as_kafka_dumps_them(
     assert sum(map(len, expected.values())) > 1
 
 
-def test_tiered_storage_is_as_kafka_decodes_it(spark: SparkSession) -> None:
+def test_tiered_storage_is_as_kafka_decodes_it(both: Both) -> None:
     of = {"topic_id_partition": {"name": HELD, "id": uuid4(), "partition": 1}}
     segment = {**of, "id": uuid4()}
     values: dict[str, Any] = {
@@ -285,7 +294,7 @@ def test_tiered_storage_is_as_kafka_decodes_it(spark: SparkSession) -> None:
         message = build(cls, {"remote_log_segment_id": segment, **rest})
         producer.send(REMOTE, bytes([1, cls.API_KEY or 0, cls.VERSION]) + message.encode(), partition=0)
     producer.close()
-    (found,) = table(tiered_report(spark, LOGS), "segments")
+    (found,) = table(both.report(tiered_report, LOGS), "segments")
     (log,) = [path for path in (LOGS / f"{REMOTE}-0").glob("*.log") if path.stat().st_size]
     text = dumped(log, option="--remote-log-metadata-decoder")
     assert re.search(rf"topicIdPartition={found['topic_id']}:{HELD}-1, id={found['segment_id']}", text)

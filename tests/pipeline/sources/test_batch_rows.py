@@ -15,16 +15,16 @@ import pytest
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StructField, StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipspark.arrow import microseconds
-from kipspark.errors import SourceError
-from kipspark.sources import batch_heads
-from kipspark.sources.batch_heads import Wanted, batch_heads_in
-from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
-from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
-from kipspark.sources.log_rows import read_rows
+from kipjobs.arrow import microseconds
+from kipjobs.errors import SourceError
+from kipjobs.sources import batch_heads
+from kipjobs.sources.batch_heads import Wanted, batch_heads_in
+from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
+from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.segments import Segment, find_segments
+from kipjobs.sources.splits import Split, cut, ends_before, narrowed
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.splits import Split, cut, ends_before, narrowed
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
 from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch, write_message_set

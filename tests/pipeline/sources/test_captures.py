@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import SourceError
-from kipspark.sources.captures import FrameFilter, parts, read_frames
+from kipjobs.errors import SourceError
+from kipjobs.sources.captures import FrameFilter, parts, read_frames
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.captures import (
     LONGEST_LINE,

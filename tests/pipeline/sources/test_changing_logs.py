@@ -11,8 +11,8 @@ from time import sleep
 
 import pytest
 
-from kipspark.files.access import FileVersion, is_that_file
-from kipspark.sources.segments import find_segments
+from kipjobs.files.access import FileVersion, is_that_file
+from kipjobs.sources.segments import find_segments
 from tests.pipeline.sources.test_streams import Stream, segment
 from tests.support.live.changing_folders import ChangingFolders
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from kipspark.messages.selection import KAFKA, Selection, all_versions_type
+from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipwire.model.types import TYPES
 from tests.support.stored_columns import Column, recorded
 

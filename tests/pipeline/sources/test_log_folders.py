@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import ListingError, SourceError
-from kipspark.sources import log_rows
-from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import FrameFilter, parts, read_frames
-from kipspark.sources.changing_logs.checkpoints import Reached
-from kipspark.sources.changing_logs.follower import Follower
-from kipspark.sources.log_columns import LOG_SCHEMA
-from kipspark.sources.log_rows import read_rows
+from kipjobs.errors import ListingError, SourceError
+from kipjobs.sources import log_rows
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.captures import FrameFilter, parts, read_frames
+from kipjobs.sources.changing_logs.checkpoints import Reached
+from kipjobs.sources.changing_logs.follower import Follower
+from kipjobs.sources.log_columns import LOG_SCHEMA
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.partition_files import KINDS, find_files
+from kipjobs.sources.segments import find_segments
+from kipjobs.sources.snapshots import snapshots_of
+from kipjobs.sources.splits import Split, cut, planned
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.partition_files import KINDS, find_files
-from kipspark.sources.segments import find_segments
-from kipspark.sources.snapshots import snapshots_of
-from kipspark.sources.splits import Split, cut, planned
 from kipwire import DecodeError
 from kipwire.records import Bounds, Record, read_segment, write_batch
 from tests.support.places import DATA

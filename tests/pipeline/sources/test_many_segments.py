@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import SourceError
+from kipjobs.errors import SourceError
+from kipjobs.sources.segments import find_segments
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.segments import find_segments
 from kipwire.records.partition_files import OffsetIndexEntry
 
 NAME = f"{0:020d}.log"
@@ -31,7 +31,7 @@ def test_many_small_segments_are_planned_as_few_tasks_without_their_indexes(
     def unused(*_: Any) -> list[OffsetIndexEntry]:
         raise AssertionError("an index is read")
 
-    monkeypatch.setattr("kipspark.sources.splits.offset_index", unused)
+    monkeypatch.setattr("kipjobs.sources.splits.offset_index", unused)
     for index in (folder / f"{0:020d}.index" for folder in tmp_path.iterdir()):
         index.write_bytes(bytes(8))
     source = KafkaLogSource({"path": str(tmp_path)})

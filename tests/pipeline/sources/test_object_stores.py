@@ -13,23 +13,23 @@ from typing import Any
 
 import pytest
 import s3fs.core
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
+from kipjobs.errors import SourceError
+from kipjobs.files.stores import Storage, StoredFile, storage_of
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.captures import FrameFilter, parts, read_frames
+from kipjobs.sources.log_columns import LOG_SCHEMA
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.options import Options
+from kipjobs.sources.packet_captures import read_packet_frames
+from kipjobs.sources.partition_files import KINDS, find_files
+from kipjobs.sources.segments import Segment, find_segments
+from kipjobs.sources.snapshots import read_snapshot, snapshots_of
+from kipjobs.sources.splits import Split, cut, ends_before, position_before
 from kipspark.commands import app
-from kipspark.errors import SourceError
-from kipspark.files.stores import Storage, StoredFile, storage_of
-from kipspark.sources.batch_heads import Wanted
-from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import FrameFilter, parts, read_frames
-from kipspark.sources.log_columns import LOG_SCHEMA
-from kipspark.sources.log_rows import read_rows
-from kipspark.sources.options import Options
-from kipspark.sources.packet_captures import read_packet_frames
-from kipspark.sources.partition_files import KINDS, find_files
-from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.snapshots import read_snapshot, snapshots_of
-from kipspark.sources.splits import Split, cut, ends_before, position_before
 from kipwire.model.errors import MissingExtraError
 from kipwire.records import Bounds, Record, write_batch
 from tests.support import packet_dumps as made
@@ -350,4 +350,4 @@ def test_a_command_refuses_a_url_before_spark_starts(
     bucket.put(f"few/t-0/{0:020}.log", write_batch([Record(offset=0)]))
     one = f"s3://{bucket.name}/few"
     done = CliRunner().invoke(app, arguments.format(one=one, new=tmp_path).split())
-    assert re.search(wrong, str(done.exception)), done
+    assert re.search(wrong.replace("^", "^kipspark: ").replace("$", "\n"), done.output), done

@@ -10,10 +10,10 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from kipspark.sources import packet_captures
-from kipspark.sources.captures import FrameFilter
+from kipjobs.sources import packet_captures
+from kipjobs.sources.captures import FrameFilter
+from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipspark.sources.file_sources import KafkaFramesSource
-from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import Placed, Share, find_frames, find_share
 from tests.support import packet_dumps as made

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import SourceError
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import FRAMES_SCHEMA, FrameFilter
-from kipspark.sources.options import Options
-from kipspark.sources.packet_captures import read_packet_frames
+from kipjobs.errors import SourceError
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.captures import FRAMES_SCHEMA, FrameFilter
+from kipjobs.sources.options import Options
+from kipjobs.sources.packet_captures import read_packet_frames
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.traffic.packet_captures import find_frames
 from kipwire.traffic.packet_headers import RST

@@ -11,21 +11,21 @@ from struct import pack
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import kafka_messages
 from kafka_messages.sasl_handshake_request.v0 import SaslHandshakeRequest
 from kafka_messages.sasl_handshake_response.v0 import SaslHandshakeResponse
+from kipjobs.errors import JobError, SourceError
+from kipjobs.jobs.encodings.tables import count_frames
+from kipjobs.jobs.extract.command import extract
+from kipjobs.jobs.traffic.tables import inspect_frames
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.captures import FrameFilter, parts, read_frames
+from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames
 from kipspark import commands
-from kipspark.errors import JobError, SourceError
-from kipspark.jobs.encodings.tables import count_frames
-from kipspark.jobs.extract.command import extract
-from kipspark.jobs.traffic.tables import inspect_frames
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import FrameFilter, parts, read_frames
-from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipwire.traffic import packet_captures as capture_module
 from kipwire.traffic import streams
 from kipwire.traffic.captures import CaptureError

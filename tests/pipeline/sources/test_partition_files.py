@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kipjobs.errors import JobError, SourceError
+from kipjobs.jobs.shared.options import folders_of_brokers
+from kipjobs.sources.partition_files import KINDS, find_files, read_file
 from kipspark.arrow import struct_type
-from kipspark.errors import JobError, SourceError
-from kipspark.jobs.shared.options import folders_of_brokers
 from kipspark.sources.file_sources import KafkaPartitionFilesSource
-from kipspark.sources.partition_files import KINDS, find_files, read_file
 from tests.support.places import DATA
 
 FILES = DATA / "partition_files"
@@ -169,4 +169,4 @@ def test_a_store_is_refused_in_one_sentence() -> None:
     with pytest.raises(SourceError, match=said):
         find_files(KINDS["producer"], "s3://bucket/logs")
     with pytest.raises(JobError, match=said):
-        folders_of_brokers(["s3://bucket/logs"], None)
+        folders_of_brokers(["s3://bucket/logs"], True)

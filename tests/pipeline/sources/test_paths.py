@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipspark.errors import JobError, ListingError, SourceError
-from kipspark.files.roots import each_root, matching, shown_roots
-from kipspark.jobs.extract.command import extract
-from kipspark.sources.capture_files import find_captures
+from kipjobs.errors import JobError, ListingError, SourceError
+from kipjobs.files.roots import each_root, matching, shown_roots
+from kipjobs.jobs.extract.command import extract
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.options import Options, path_options
+from kipjobs.sources.segments import find_segments
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.options import Options, path_options
-from kipspark.sources.segments import find_segments
 from kipwire.records import Record, write_batch
 from tests.support import packet_dumps as made
 from tests.support.places import DATA
@@ -153,7 +153,7 @@ def test_a_pattern_fits_the_names_that_fit_its_parts(pattern: list[str], paths: 
         return sorted(names[folder])
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("kipspark.files.roots.names_in", listed)
+        patched.setattr("kipjobs.files.roots.names_in", listed)
         found = {
             path
             for path in matching("/".join(["/r", *pattern]))

@@ -15,10 +15,12 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark.jobs.shared.running import deliver
-from kipspark.report.report import Report, Table
+from kipjobs.jobs.shared.options import Outputs
+from kipjobs.jobs.shared.running import deliver
+from kipjobs.report.line import line_saying
+from kipjobs.report.report import Report, Table
 from kipspark.spark import progress
-from kipspark.spark.progress import Stage, line_saying, progress_line, progress_text
+from kipspark.spark.progress import Stage, progress_line, progress_text
 from kipspark.spark.session import tasks_at_once
 
 
@@ -137,7 +139,7 @@ def test_the_line_is_gone_whenever_something_is_printed(tmp_path: Path, capsys: 
     frame.limit = lambda _: frame
     frame.toArrow = lambda: pa.table({"a": [1]})
     tables = tuple(Table(name, name, cast(DataFrame, frame), ("a",)) for name in ("one", "two"))
-    deliver(Report("Title", tables), None, None, waiting=waiting)
+    deliver(Report("Title", tables), Outputs(), waiting)
     assert waits[0] == ""
     assert "one" in waits[1]
 

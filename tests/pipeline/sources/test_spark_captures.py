@@ -13,15 +13,15 @@ import pytest
 
 import kafka_messages
 from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
-from kipspark.errors import BrokenMessageError, JobError, SourceError
+from kipjobs.errors import BrokenMessageError, JobError, SourceError
+from kipjobs.messages.decoding import decode, decode_strictly
+from kipjobs.messages.encoding import encode
+from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, records_type
+from kipjobs.messages.selection import Selection, all_versions_type
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.captures import FrameFilter, parts, read_frames
 from kipspark.jobs import conform
 from kipspark.jobs.conform.tables import random_message
-from kipspark.messages.decoding import decode, decode_strictly
-from kipspark.messages.encoding import encode
-from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipspark.messages.selection import Selection, all_versions_type
-from kipspark.sources.capture_files import find_captures
-from kipspark.sources.captures import FrameFilter, parts, read_frames
 from kipwire import ConversionError, EncodeError, PackageError, columns, convert
 from tests.support.places import ROOT
 
@@ -135,8 +135,8 @@ def test_only_the_first_batch_looks_for_the_classes_of_a_message(monkeypatch: py
     selection = Selection(KAFKA, "OffsetCommitValue", fields=("offset", "metadata"))
     data = pa.array([b"\0\3" + OffsetCommitValue(offset=1).encode()])
     first = decode_strictly(selection, data)
-    monkeypatch.setattr("kipspark.messages.selection.registry_of", None)
-    monkeypatch.setattr("kipspark.messages.selection.columns", None)
+    monkeypatch.setattr("kipjobs.messages.selection.registry_of", None)
+    monkeypatch.setattr("kipjobs.messages.selection.columns", None)
     assert decode_strictly(selection, data) == first
 
 

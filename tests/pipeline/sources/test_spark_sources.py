@@ -15,17 +15,17 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipspark.errors import SourceError
-from kipspark.messages.records import Records, decode_metadata
-from kipspark.sources.batch_heads import Wanted
+from kipjobs.errors import SourceError
+from kipjobs.messages.records import Records, decode_metadata
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.log_columns import LOG_SCHEMA
+from kipjobs.sources.log_rows import read_rows
+from kipjobs.sources.options import Options
+from kipjobs.sources.segments import Segment, find_segments
+from kipjobs.sources.snapshots import read_snapshot, snapshots_of
+from kipjobs.sources.splits import Split, cut, position_before
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
-from kipspark.sources.log_columns import LOG_SCHEMA
-from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.options import Options
-from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.snapshots import read_snapshot, snapshots_of
-from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns
 from kipwire.records import Bounds, Record, partition_files, read_segment, write_batch
 from kipwire.records.sections import write_section
@@ -149,7 +149,7 @@ def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeyp
         yield from entries(file, base_offset)
         read.append(file.tell())
 
-    monkeypatch.setattr("kipspark.sources.splits.offset_index", measured)
+    monkeypatch.setattr("kipjobs.sources.splits.offset_index", measured)
     assert position_before(segment, 199) == starts[10]
     assert 0 < read[0] <= 1 << 16
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import SourceError
-from kipspark.sources.changing_logs.checkpoints import VERSION, Reached, document, reached_by
+from kipjobs.errors import SourceError
+from kipjobs.sources.changing_logs.checkpoints import VERSION, Reached, document, reached_by
 from tests.support.places import DATA
 
 KEPT = sorted((DATA / "stream_offsets").glob("*.json"))

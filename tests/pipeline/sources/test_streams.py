@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from kipspark.errors import ListingError, SourceError
-from kipspark.files import access
-from kipspark.sources import log_rows, splits
-from kipspark.sources.changing_logs import losses, places
+from kipjobs.errors import ListingError, SourceError
+from kipjobs.files import access
+from kipjobs.sources import log_rows, splits
+from kipjobs.sources.changing_logs import losses, places
+from kipjobs.sources.segments import Segment, find_segments
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.segments import Segment, find_segments
 from kipwire.records import Record, write_batch
 from kipwire.records.accounting import batch_heads
 from kipwire.tools.io import files_below

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import kafka_messages
-from kipspark.messages.encoding import encode
-from kipspark.messages.selection import KAFKA, Selection
+from kipjobs.messages.encoding import encode
+from kipjobs.messages.selection import KAFKA, Selection
 from kipwire import columns
 from kipwire.model.structs import Struct
 

@@ -27,6 +27,26 @@ def lag_by_kafka(address: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
     return found
 
 
+def members_by_kafka(address: str, group: str) -> dict[tuple[str, str], tuple[str, ...]]:
+    """CURRENT-OFFSET, LAG, HOST and CLIENT-ID of `kafka-consumer-groups --describe`, by topic and partition."""
+    name = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for line in tool(name, "--bootstrap-server", address, "--describe", "--group", group).splitlines():
+        words = line.split()
+        if len(words) == 9 and words[2].isdigit():
+            _, topic, partition, offset, _, lag, _, host, client_id = words
+            found[topic, partition] = (offset, lag, host, client_id)
+    return found
+
+
+def share_offsets_by_kafka(address: str, group: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """START-OFFSET and LAG of `kafka-share-groups --describe`, by topic and partition."""
+    name = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+    lines = tool(name, "--bootstrap-server", address, "--describe", "--group", group, "--offsets").splitlines()
+    rows = [line.split() for line in lines]
+    return {(row[1], row[2]): (int(row[3]), int(row[4])) for row in rows if len(row) > 4 and row[2].isdigit()}
+
+
 def offsets_by_kafka(address: str) -> dict[tuple[str, ...], int]:
     """The ends of `kafka-get-offsets`, by topic and partition."""
     lines = tool("org.apache.kafka.tools.GetOffsetShell", "--bootstrap-server", address).split()

@@ -1,10 +1,11 @@
-"""Partitions with records of known times, and groups that have committed offsets without reading."""
+"""Partitions with records of known times, and groups that have committed offsets without reading: `fill` makes all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
@@ -13,9 +14,78 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from tests.support.live.broker_traffic import admin_client
 
 TIMED, APPENDED, COMPACTED = "unread-timed", "unread-appended", "unread-compacted"
+RECORDS = 300
+"""In the compacted topic, before the last one; and in a partition whose records are all deleted."""
+START = 1_700_000_000_000
+"""The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
+COMMITTED = {
+    # Plain records, of which groups have read different numbers.
+    ("none", TIMED, 0): 0,
+    ("some", TIMED, 0): 2,
+    ("some-too", TIMED, 0): 2,
+    ("most", TIMED, 0): 950,
+    ("all", TIMED, 0): 1000,
+    ("ahead", TIMED, 0): 1234,
+    # Deleted up to 2500, so that ranges near the offsets have no record.
+    ("before", TIMED, 1): 10,
+    ("before-too", TIMED, 1): 20,
+    ("long-before", TIMED, 1): 1700,
+    ("just-before", TIMED, 1): 2490,
+    ("after", TIMED, 1): 2600,
+    # Markers of transactions at 3 and 8.
+    ("at-marker", TIMED, 2): 3,
+    ("before-marker", TIMED, 2): 2,
+    ("at-last-marker", TIMED, 2): 8,
+    # All deleted.
+    ("lost", TIMED, 3): 5,
+    # No time, and a time in the future.
+    ("without-time", TIMED, 4): 0,
+    ("with-time", TIMED, 4): 1,
+    ("future", TIMED, 5): 0,
+    # All deleted, and no more than that is near.
+    ("all-lost", TIMED, 6): 5,
+    ("appended", APPENDED, 0): 1,
+    ("compacted", COMPACTED, 0): 0,
+    ("compacted-too", COMPACTED, 0): 101,
+}
+
+
+def at(number: int) -> int:
+    """The time of a record."""
+    return START + 1001 * number
+
+
 _KEPT = {"retention.ms": "-1"}
 """Else a broker deletes what is older than a week, 30 seconds after its start."""
 _OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
+
+
+@cache
+def fill(address: str, folder: Path) -> None:
+    """All of it, once in a run.
+
+    Args:
+        address: of the broker.
+        folder: its log folder.
+    """
+    make_topics(address)
+    send(address, TIMED, 0, map(at, range(1000)))
+    send(address, TIMED, 1, map(at, range(3000)))
+    delete_before(address, TIMED, 1, 2500)
+    send_in_transaction(address, TIMED, 2, [at(0), at(1), at(2)])
+    send(address, TIMED, 2, [at(4), at(5)])
+    send_in_transaction(address, TIMED, 2, [at(6), at(7)])
+    send(address, TIMED, 3, map(at, range(20)))
+    delete_before(address, TIMED, 3, 20)
+    send(address, TIMED, 4, [-1, at(1)])
+    send(address, TIMED, 5, [round(time() * 1000) + 1_800_000, at(1)])
+    send(address, TIMED, 6, map(at, range(RECORDS)))
+    delete_before(address, TIMED, 6, RECORDS)
+    send(address, APPENDED, 0, map(at, range(3)))
+    send(address, COMPACTED, 0, map(at, range(RECORDS)), key=b"same")
+    send(address, COMPACTED, 0, [at(RECORDS)], key=b"the last segment is never cleaned")
+    compact(address, folder, COMPACTED, RECORDS)
+    commit(address, COMMITTED)
 
 
 def make_topics(address: str) -> None:
@@ -34,8 +104,8 @@ def make_topics(address: str) -> None:
 def send(address: str, topic: str, partition: int, times: Iterable[int], key: bytes | None = None) -> None:
     """Records with these times, in milliseconds."""
     producer = KafkaProducer(bootstrap_servers=address, linger_ms=20)
-    for time in times:
-        producer.send(topic, b"record", key=key, partition=partition, timestamp_ms=time)
+    for one in times:
+        producer.send(topic, b"record", key=key, partition=partition, timestamp_ms=one)
     producer.close()
 
 
@@ -44,8 +114,8 @@ def send_in_transaction(address: str, topic: str, partition: int, times: Sequenc
     producer = KafkaProducer(bootstrap_servers=address, transactional_id="unread")
     producer.init_transactions()
     producer.begin_transaction()
-    for time in times:
-        producer.send(topic, b"record", partition=partition, timestamp_ms=time)
+    for one in times:
+        producer.send(topic, b"record", partition=partition, timestamp_ms=one)
     producer.flush()
     producer.commit_transaction()
     producer.close()

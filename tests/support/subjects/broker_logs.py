@@ -7,7 +7,7 @@ from struct import pack
 from typing import Any
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kipspark.report.report import Report
+from kipjobs.report.report import Report
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
 from tests.support.subjects.spark_tables import rows

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kipspark.errors import JobError
-from kipspark.jobs.compaction.command import compaction_report
-from kipspark.jobs.encodings.command import encodings_report
-from kipspark.jobs.metadata.report import metadata_report
-from kipspark.jobs.offsets.report import offsets_report
-from kipspark.jobs.share.command import share_report
-from kipspark.jobs.shared.options import sample_capture, sample_segments
-from kipspark.jobs.traffic.command import traffic_report
-from kipspark.jobs.transactions.command import transactions_report
-from kipspark.report.report import first_rows
+from kipjobs.errors import JobError
+from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.jobs.encodings.command import encodings_report
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.shared.options import sample_capture, sample_segments
+from kipjobs.jobs.traffic.command import traffic_report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.report import first_rows
 from kipspark.spark import class_archive as archives
 from kipspark.spark.java import use_java
 from kipspark.spark.progress import progress_line

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipjobs.errors import JobError
+from kipjobs.files.access import read_path
+from kipjobs.jobs.shared.options import Outputs, outputs
+from kipjobs.jobs.shared.running import run
+from kipjobs.report.outputs import Format
+from kipjobs.report.report import Report, Table
 from kipspark.arrow import struct_type
-from kipspark.errors import JobError
-from kipspark.files.access import read_path
 from kipspark.jobs import conform
-from kipspark.jobs.shared.options import Html, Master, Out, Remote, TableFormat
-from kipspark.jobs.shared.running import run
-from kipspark.report.outputs import Format
-from kipspark.report.report import Report, Table
+from kipspark.running import OnSpark
 from kipwire.message.registry import registry_of
 
 _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
@@ -81,25 +82,32 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     )
 
 
+@click.option("--count", type=click.IntRange(min=1), default=100, help="Random messages of each version.")
+@click.option("--seed", type=int, default=0, help="The same seed gives the same messages.")
+@click.option("--package", multiple=True, metavar="PACKAGE", help="Generated packages; by default Kafka's.")
+@click.option(
+    "--golden",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="PATH",
+    help="Files of golden messages, as in tests/golden.",
+)
+@outputs
 def command(
-    count: Annotated[int, typer.Option(min=1, help="Random messages of each version.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same messages.")] = 0,
-    package: Annotated[list[str] | None, typer.Option(help="Generated packages; by default Kafka's.")] = None,
-    golden: Annotated[
-        Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
-    ] = None,
-    out: Out = None,
-    table_format: TableFormat = Format.PARQUET,
-    html: Html = None,
-    master: Master = None,
-    remote: Remote = None,
+    runner: OnSpark,
+    count: int,
+    seed: int,
+    package: tuple[str, ...],
+    golden: Path | None,
+    out: Path | None,
+    table_format: Format,
+    html: Path | None,
 ) -> None:
     """Run `kipspark conform`."""
-    packages = package or ["kafka_messages"]
+    packages = list(package) or ["kafka_messages"]
     for name in packages:
         registry_of(name)  # raises before Spark starts
     if golden is not None:
         check_golden(golden)
-    report = lambda spark: conform_report(spark, packages, count, seed, golden)  # noqa: E731
-    if run(report, out, html, master, remote, table_format=table_format):
-        raise typer.Exit(1)
+    report_of = partial(conform_report, packages=packages, count=count, seed=seed, golden=golden)
+    if run(runner, report_of, Outputs(out, table_format, html)):
+        click.get_current_context().exit(1)

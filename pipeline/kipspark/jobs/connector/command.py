@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
+import click
 import pyspark
-import typer
 
 from kipspark.spark.connector import TESTED_VERSION, check_repository, fetch, name_of
 from kipwire.tools.terminal import OUT
 
 
-def command(
-    repository: Annotated[str | None, typer.Option(help="URL of a Maven repository; by default Maven Central.")] = None,
-    allow_http: Annotated[
-        bool, typer.Option(help="Accept jars over http://, which anyone on the network path can change.")
-    ] = False,
-) -> None:
+@click.option("--repository", metavar="URL", help="URL of a Maven repository; by default Maven Central.")
+@click.option(
+    "--allow-http", is_flag=True, help="Accept jars over http://, which anyone on the network path can change."
+)
+def command(repository: str | None, allow_http: bool) -> None:
     """Run `kipspark connector`."""
     version = pyspark.__version__
     check_repository(repository, allow_http)

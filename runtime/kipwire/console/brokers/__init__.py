@@ -16,7 +16,7 @@ Nothing is read or asked for before the first connection: a command that makes n
 from importlib import import_module
 
 from kipwire.console.brokers.given import Target
-from kipwire.console.brokers.options import BROKER, TARGET, broker_options
+from kipwire.console.brokers.options import BROKER, BROKERS, TARGET, broker_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BROKER",
+    "BROKERS",
     "TARGET",
     "Node",
     "NotFound",

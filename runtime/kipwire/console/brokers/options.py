@@ -43,6 +43,23 @@ class BrokerType(click.ParamType["Address"]):
 BROKER = BrokerType()
 
 
+class BrokersType(click.ParamType["tuple[Address, ...]"]):
+    """Reads the addresses of several brokers from an argument, as Kafka's tools take them: with commas between."""
+
+    name = "BROKERS"
+
+    def convert(
+        self, value: str | tuple[Address, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Address, ...]:
+        """Host and port of each; a usage error for what is no address."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(BROKER.convert(one.strip(), param, ctx) for one in value.split(","))
+
+
+BROKERS = BrokersType()
+
+
 class TargetType(click.ParamType[Target]):
     """Reads a `Target` from an argument."""
 

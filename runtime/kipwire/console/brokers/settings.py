@@ -29,6 +29,9 @@ T = TypeVar("T")
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
+NO_PROPERTIES = Properties(Path(), {})
+
+
 @dataclass(frozen=True)
 class Security:
     """How a connection is secured."""
@@ -45,6 +48,8 @@ class Settings:
 
     config: Path | None = None
     """A client properties file."""
+    properties: Properties = NO_PROPERTIES
+    """What such a file would have, where there is none."""
     tls: bool | None = None
     """None: as the properties file says, or if any of the certificates is given."""
     certificates: Certificates = NO_CERTIFICATES
@@ -60,7 +65,7 @@ class Settings:
         Raises:
             SettingsError: a file cannot be read, or the settings do not fit together.
         """
-        properties = Properties(Path(), {}) if self.config is None else read_properties(self.config)
+        properties = self.properties if self.config is None else read_properties(self.config)
         if unread := properties.unread():
             print_err(f"{properties.path}: is read without {', '.join(unread)}")
         protocol = _protocol(properties)

@@ -26,6 +26,8 @@ PAUSE = 0.1
 WAIT = 500
 """Milliseconds that a broker waits for new records."""
 
+_NO_REPLICA = -1
+"""Who asks; a replica, which 0 would be, is told the end of the log, and not what clients can read."""
 _OUT_OF_RANGE = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -108,7 +110,7 @@ class Brokers:
         """
         asked = ListOffsetsPartition(partition_index=partition.number, timestamp=timestamp)
         topics = [ListOffsetsTopic(name=partition.topic, partitions=[asked])]
-        request = ListOffsetsRequest(topics=topics, isolation_level=self._isolation)
+        request = ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=self._isolation, topics=topics)
         while True:
             response: Any = await self._ask([partition], request)
             answer = None if response is None else _of(partition, response.topics, "name")

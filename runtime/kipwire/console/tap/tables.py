@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kipwire.console.output import moment_text_of_ns
-from kipwire.tools.text import counted, has_colour, is_terminal, printable_line, styled_line
+from kipwire.console.text_tables import table_lines
+from kipwire.tools.text import counted
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
 from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, unserved
 
-MOST_SHOWN = 50
-"""Rows of a table for people; JSON has all."""
-_WIDEST = 44
-"""Characters of a cell on a terminal."""
 _NS_OF_MS = 10**6
 _QUANTILES = (0.5, 0.99)
 
@@ -57,23 +53,23 @@ def summary_text(summary: TrafficSummary) -> str:
         (_name(client_id), _library(software), _hosts(counts), *_numbers(counts))
         for (client_id, software), counts in summary.by_client().items()
     )
-    lines += _table("clients", ("client", "library", "addresses", *numbers), clients, 3)
+    lines += table_lines("clients", ("client", "library", "addresses", *numbers), clients, 3)
     apis = summary.by_api()
     rows = (
         (f"{api} v{version}" if key >= 0 else api, *_numbers(counts)) for (key, api, version), counts in apis.items()
     )
-    lines += _table("APIs", ("API", *numbers), rows, 1)
+    lines += table_lines("APIs", ("API", *numbers), rows, 1)
     uses = sorted(summary.uses.items(), key=lambda item: (-item[1].requests, str(item[0])))
     rows = ((_name(use.client_id), _api(use), *_numbers(counts)) for use, counts in uses)
-    lines += _table("clients and the APIs they use", ("client", "API", *numbers), rows, 2)
+    lines += table_lines("clients and the APIs they use", ("client", "API", *numbers), rows, 2)
     if summary.failures:
         failures = (
             (one.api, one.path, _error(one.code, one.name), str(n)) for one, n in summary.failures.most_common()
         )
-        lines += _table("error codes", ("API", "path", "error", "fields"), failures, 3)
+        lines += table_lines("error codes", ("API", "path", "error", "fields"), failures, 3)
     if summary.problems:
         problems = ((text, str(count)) for text, count in summary.problems.most_common())
-        lines += _table("what is no frame", ("error", "times"), problems, 1)
+        lines += table_lines("what is no frame", ("error", "times"), problems, 1)
     return "".join(lines)
 
 
@@ -96,7 +92,7 @@ def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
         for use, counts, missing in uses
     )
     header = ("client", "library", "addresses", "sends", "requests", f"{release} serves", f"{KIP_896} says")
-    lines += _table("", header, rows, 4, texts_after=1)
+    lines += table_lines("", header, rows, 4, texts_after=1)
     if any(one.unserved.fix.endswith("?") for one in uses):
         lines.append("? the library is guessed by the client id\n")
     if any(not one.unserved.fix for one in uses):
@@ -139,29 +135,6 @@ def upgrade_json(uses: Sequence[UnservedUse], release: str) -> str:
         ],
     }
     return json.dumps(shown, separators=(",", ":")) + "\n"
-
-
-def _table(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], texts: int, texts_after: int = 0
-) -> Iterator[str]:
-    """The lines of a table: first a heading, then columns of text, of numbers, and of text again."""
-    every = [[printable_line(cell) for cell in row] for row in rows]
-    shown = every[:MOST_SHOWN]
-    if is_terminal(sys.stdout):
-        shown = [[cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in row] for row in shown]
-    widths = [max(map(len, column)) for column in zip(header, *shown, strict=True)]
-    coloured = has_colour(sys.stdout)
-    if title:
-        yield "\n" + styled_line([(title, "bold")], coloured=coloured)
-    for number, row in enumerate([header, *shown]):
-        cells = [
-            cell.ljust(width) if at < texts or at >= len(widths) - texts_after else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        line = "  ".join(cells).rstrip()
-        yield styled_line([line if number else (line, "dim")], coloured=coloured)
-    if len(every) > len(shown):
-        yield f"and {len(every) - len(shown):,} more rows, which --format json has\n"
 
 
 def _numbers(counts: Counts) -> tuple[str, ...]:

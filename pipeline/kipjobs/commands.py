@@ -1,0 +1,90 @@
+"""The commands of jobs that run in this process, such as `kipwire offsets`: each has the name of its job here.
+
+The module of a job is imported when its command is asked for: `kipjobs.jobs.NAME.command`, whose function `command` has
+the arguments and options. `kipspark.commands` makes commands of the same functions that run on Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple, cast
+
+import click
+import duckdb
+
+from kipjobs.engines import Session
+from kipjobs.engines.embedded.progress import Progress
+from kipjobs.engines.embedded.session import MEMORY, EmbeddedSession
+from kipjobs.errors import out_of_space
+from kipjobs.jobs.catalog import JOBS, job_command
+from kipjobs.report.line import repeated_line
+from kipwire import KipwireError
+from kipwire.console.command_line import fail, system_error
+from kipwire.tools.terminal import ERR
+
+MANY_BYTES = 50 * 10**9
+"""From so many bytes on a cluster pays: here they take minutes, since one process reads them."""
+_BYTES_A_SECOND = 100 * 10**6
+"""What one process reads in a second, of logs with small records."""
+_GB = 10**9
+
+
+class Here(NamedTuple):
+    """A runner of jobs in this process."""
+
+    memory: int
+    """MiB that tables may take before they go to the disk."""
+    progress: Progress
+    are_here: bool = True
+
+    @contextmanager
+    def session(self, size: int | None) -> Iterator[Session]:
+        """A session of the embedded engine; if a cluster would pay, it says so, on standard error."""
+        if size is not None and size >= MANY_BYTES:
+            minutes = size // (_BYTES_A_SECOND * 60)
+            ERR.print(
+                f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster shares them among its "
+                "machines: kipspark with --master or --remote runs the same job"
+            )
+        with EmbeddedSession(self.memory, self.progress) as session:
+            yield cast(Session, session)
+
+    @contextmanager
+    def waiting(self, session: Session) -> Iterator[None]:
+        """A line on the terminal that says how far the job is."""
+        with repeated_line(lambda: str(self.progress)):
+            yield
+
+
+_OPTIONS: Sequence[click.Parameter] = (
+    click.Option(
+        ["--memory"],
+        type=click.IntRange(min=64),
+        default=MEMORY,
+        metavar="MIB",
+        help="MiB that tables may take before they go to a folder for temporary files, which TMPDIR chooses.",
+    ),
+)
+
+
+def here(name: str, function: Callable[..., Any]) -> click.Command:
+    """The command of a job in this process, whose errors are one line and exit status 2."""
+
+    def refusing(runner: Here, **values: Any) -> None:
+        try:
+            function(runner, **values)
+        except (KipwireError, duckdb.Error) as error:
+            fail(str(error))
+        except OSError as error:
+            fail(out_of_space(error) or system_error(error))
+
+    refusing.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    return job_command(name, JOBS[name], refusing, lambda memory: Here(memory, Progress()), _OPTIONS)
+
+
+def __getattr__(name: str) -> click.Command:
+    if name not in JOBS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return here(name, import_module(f"kipjobs.jobs.{name}.command").command)

@@ -1,0 +1,216 @@
+"""Columns and windows of the embedded engine: expressions of SQL, by the names of PySpark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from kipjobs.engines.embedded.types import sql_type
+
+
+def quoted(name: str) -> str:
+    """A name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def literal(value: object) -> str:
+    """A value as SQL."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value!r}::DOUBLE"
+        case int():
+            return str(int(value))
+        case str():
+            return text(value) if "\0" not in value else f"decode({literal(value.encode())})"
+        case bytes():
+            return "'" + "".join(f"\\x{byte:02x}" for byte in value) + "'::BLOB"
+        case datetime():
+            return f"'{value.isoformat()}'::TIMESTAMPTZ"
+        case _:
+            raise TypeError(f"{value!r} is no value of a column")
+
+
+class Column:
+    """An expression, and the name that its values have in a result."""
+
+    __hash__ = None  # type: ignore[assignment]  # == makes an expression, as in PySpark
+
+    def __init__(self, sql: str, name: str = "") -> None:
+        self.sql = sql
+        self.name = name or sql
+
+    def __getitem__(self, field: str) -> Column:
+        return Column(f"struct_extract({self.sql}, {text(field)})", field)
+
+    def alias(self, name: str) -> Column:
+        """The same with another name."""
+        return Column(self.sql, name)
+
+    def _with(self, operator: str, other: object) -> Column:
+        return Column(f"({self.sql} {operator} {sql_of(other)})")
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        return self._with("=", other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return self._with("<>", other)
+
+    def __lt__(self, other: object) -> Column:
+        return self._with("<", other)
+
+    def __le__(self, other: object) -> Column:
+        return self._with("<=", other)
+
+    def __gt__(self, other: object) -> Column:
+        return self._with(">", other)
+
+    def __ge__(self, other: object) -> Column:
+        return self._with(">=", other)
+
+    def __add__(self, other: object) -> Column:
+        return self._with("+", other)
+
+    def __sub__(self, other: object) -> Column:
+        return self._with("-", other)
+
+    def __mul__(self, other: object) -> Column:
+        return self._with("*", other)
+
+    def __truediv__(self, other: object) -> Column:
+        return self._with("/", other)
+
+    def __and__(self, other: object) -> Column:
+        return self._with("AND", other)
+
+    def __or__(self, other: object) -> Column:
+        return self._with("OR", other)
+
+    def __invert__(self) -> Column:
+        return Column(f"(NOT {self.sql})")
+
+    def eqNullSafe(self, other: object) -> Column:  # noqa: N802  PySpark's own name
+        """True if both are equal or both null."""
+        return self._with("IS NOT DISTINCT FROM", other)
+
+    def isNull(self) -> Column:  # noqa: N802  PySpark's own name
+        """True for null."""
+        return Column(f"({self.sql} IS NULL)")
+
+    def isNotNull(self) -> Column:  # noqa: N802  PySpark's own name
+        """False for null."""
+        return Column(f"({self.sql} IS NOT NULL)")
+
+    def isin(self, *values: object) -> Column:
+        """True for one of these values."""
+        known = list(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple, set)) else list(values)
+        return Column(f"({self.sql} IN ({', '.join(map(sql_of, known))}))" if known else "false")
+
+    def between(self, low: object, high: object) -> Column:
+        """True from one value to another one, both included."""
+        return Column(f"({self.sql} BETWEEN {sql_of(low)} AND {sql_of(high)})")
+
+    def contains(self, part: object) -> Column:
+        """True for a text that has a part."""
+        return Column(f"contains({self.sql}, {sql_of(part)})")
+
+    def bitwiseAND(self, other: object) -> Column:  # noqa: N802  PySpark's own name
+        """The bits that both have."""
+        return self._with("&", other)
+
+    def cast(self, type_: str) -> Column:
+        """The same as another type, in Spark's words."""
+        return Column(f"CAST({self.sql} AS {sql_type(type_)})", self.name)
+
+    def desc(self) -> Column:
+        """For a sort order: the highest first, null last."""
+        return Column(f"{self.sql} DESC NULLS LAST", self.name)
+
+    def over(self, window: Window) -> Column:
+        """The function over rows around each row."""
+        return Column(f"{self.sql} OVER ({window.sql})", self.name)
+
+
+class Case(Column):
+    """The value of the first condition that holds, or null."""
+
+    def __init__(self, branches: str) -> None:
+        super().__init__(f"CASE{branches} END")
+        self._branches = branches
+
+    def when(self, condition: Column, value: object) -> Case:
+        """The same with one more condition."""
+        return Case(f"{self._branches} WHEN {condition.sql} THEN {sql_of(value)}")
+
+    def otherwise(self, value: object) -> Column:
+        """The same with a value for all other rows."""
+        return Column(f"CASE{self._branches} ELSE {sql_of(value)} END")
+
+
+def sql_of(value: object) -> str:
+    """A column, or a value, as SQL."""
+    return value.sql if isinstance(value, Column) else literal(value)
+
+
+def column(name: str) -> Column:
+    """A column by its name, or by its path such as `record.key.group`."""
+    parts = [name[1:-1]] if name.startswith("`") else name.split(".")
+    return Column(".".join(map(quoted, parts)), parts[-1])
+
+
+def column_of(given: Column | str) -> Column:
+    """A column, which may be given by its name."""
+    return column(given) if isinstance(given, str) else given
+
+
+def order_of(given: Column | str) -> str:
+    """A column of a sort order: as in Spark, null comes first, unless the order is descending."""
+    sql = column_of(given).sql
+    return sql if sql.endswith((" NULLS LAST", " NULLS FIRST")) else f"{sql} ASC NULLS FIRST"
+
+
+class Window:
+    """Rows around each row."""
+
+    def __init__(self, sql: str = "") -> None:
+        self.sql = sql
+
+    def partitionBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
+        """Only rows with equal values in these columns."""
+        return Window(f"PARTITION BY {', '.join(column_of(one).sql for one in columns)}")
+
+    def orderBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
+        """In this order."""
+        return Window(f"{self.sql} ORDER BY {', '.join(map(order_of, columns))}")
+
+    def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  PySpark's own name
+        """Only some rows before the current one."""
+        return Window(f"{self.sql} ROWS BETWEEN {_bound(start)} AND {_bound(end)}")
+
+
+UNBOUNDED_PRECEDING = -(2**63)
+CURRENT_ROW = 0
+
+
+def _bound(rows: int) -> str:
+    if rows == CURRENT_ROW:
+        return "CURRENT ROW"
+    return "UNBOUNDED PRECEDING" if rows <= UNBOUNDED_PRECEDING else f"{-rows} PRECEDING"
+
+
+def joined(columns: Iterable[Column | str], separator: str) -> str:
+    """Columns as SQL, with something between them."""
+    return separator.join(column_of(one).sql for one in columns)
+
+
+def named(column_: Column) -> str:
+    """A column of a result, with its name."""
+    return f"{column_.sql} AS {quoted(column_.name)}"

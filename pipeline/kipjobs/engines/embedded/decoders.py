@@ -1,0 +1,79 @@
+"""The decoders of kipwire as functions of DuckDB, whose batches they take as Arrow arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import count
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipjobs.engines.embedded.columns import Column, joined
+from kipjobs.engines.embedded.types import type_of
+from kipjobs.messages.decoding import decode_strictly, raise_first
+from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
+from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
+
+_numbers = count()
+
+
+class Decoder(NamedTuple):
+    """A function from columns of bytes to a column of structs."""
+
+    name: str
+    decode: Callable[..., pa.Array]
+    inputs: int
+    type: pa.StructType
+
+    def column(self, *data: Column) -> Column:
+        """What it gives for columns."""
+        return Column(f"{self.name}({joined(data, ', ')})")
+
+    @property
+    def sql_type(self) -> str:
+        """The type of what it gives."""
+        return type_of(self.type)
+
+
+KNOWN: dict[str, Decoder] = {}
+"""All decoders that were asked for, by name; a session makes functions of them."""
+
+
+@lru_cache
+def of_records(family: str, types: tuple[str, ...]) -> Decoder:
+    """The decoder of the records of a topic of brokers."""
+    records = Records(family, types)
+    type_ = records_type(records)
+    if family == "metadata":
+
+        def decode(value: pa.Array) -> pa.Array:
+            rows, errors = decode_metadata(records, value)
+            raise_first(errors, value)
+            return rows
+
+        return _known(decode, 1, type_)
+
+    def decode_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
+        rows, errors = decode_coordinator(records, key, value)
+        raise_first_record(errors, key, value)
+        return rows
+
+    return _known(decode_pairs, 2, type_)
+
+
+@lru_cache
+def of_messages(message: str, version: int) -> Decoder:
+    """The decoder of messages of one version."""
+    selection = Selection(KAFKA, message, version)
+
+    def decode(data: pa.Array) -> pa.Array:
+        return decode_strictly(selection, data)
+
+    return _known(decode, 1, all_versions_type(selection))
+
+
+def _known(decode: Callable[..., pa.Array], inputs: int, type_: pa.StructType) -> Decoder:
+    decoder = Decoder(f"decoded_{next(_numbers)}", decode, inputs, type_)
+    KNOWN[decoder.name] = decoder
+    return decoder

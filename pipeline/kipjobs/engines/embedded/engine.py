@@ -1,0 +1,48 @@
+"""The embedded engine as `kipjobs.engines.Engine`: sessions, and the files of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kipjobs.engines.embedded.columns import Column, text
+from kipjobs.engines.embedded.frames import Frame
+from kipjobs.engines.embedded.functions import EmbeddedFunctions
+from kipjobs.engines.embedded.json_text import csv_field, dumped
+from kipjobs.engines.embedded.session import EmbeddedSession
+
+
+class EmbeddedEngine:
+    """DuckDB in this process."""
+
+    functions = EmbeddedFunctions()
+
+    def tasks_at_once(self, session: EmbeddedSession) -> int:
+        """About how many tasks run at the same time: Python reads in one."""
+        return 1
+
+    def sees(self, frame: Frame, folder: Path) -> bool:
+        """Whether the files of tables can be written to a folder of this machine."""
+        return True
+
+    def write_parquet(self, frame: Frame, folder: Path) -> None:
+        """Write a table as one Parquet file of a new folder."""
+        folder.mkdir()
+        file = text(str(folder / "part-00000.parquet"))
+        frame.session.run(f"COPY ({frame.sql}) TO {file} (FORMAT parquet, COMPRESSION zstd)", frame)
+
+    def write_text(self, frame: Frame, order: Sequence[Column | str], text_format: str, file: Path) -> None:
+        """Write a table, sorted, as CSV with a header or as JSON lines to a new file."""
+        fields = [csv_field(field.type) for field in frame.schema]
+        with file.open("x", encoding="utf-8", newline="") as opened:
+            if text_format == "csv":
+                opened.write(",".join(frame.columns) + "\r\n")
+            for batch in frame.session.batches(frame.orderBy(*order)):
+                if text_format == "csv":
+                    columns = [map(field, column.to_pylist()) for field, column in zip(fields, batch, strict=True)]
+                    opened.writelines(",".join(row) + "\r\n" for row in zip(*columns, strict=True))
+                else:
+                    opened.writelines(f"{dumped(row)}\n" for row in batch.to_pylist(maps_as_pydicts="lossy"))
+
+
+ENGINE = EmbeddedEngine()

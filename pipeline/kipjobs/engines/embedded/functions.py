@@ -1,0 +1,224 @@
+"""The functions for columns of the embedded engine; `kipjobs.engines.functions` says what each does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import pyarrow as pa
+
+from kipjobs.engines.embedded import decoders
+from kipjobs.engines.embedded.columns import (
+    CURRENT_ROW,
+    UNBOUNDED_PRECEDING,
+    Case,
+    Column,
+    Window,
+    column,
+    column_of,
+    joined,
+    literal,
+    quoted,
+    sql_of,
+)
+from kipjobs.engines.embedded.frames import Frame
+from kipjobs.engines.embedded.json_text import json_texts
+
+ColumnOrName = Column | str
+
+_depth: ContextVar[int] = ContextVar("depth", default=0)
+"""How many lambdas are around the one that is being written: each has a name of its own."""
+
+
+class _Windows:
+    unboundedPreceding = UNBOUNDED_PRECEDING  # noqa: N815  PySpark's own name
+    currentRow = CURRENT_ROW  # noqa: N815  PySpark's own name
+
+    def partitionBy(self, *columns: ColumnOrName) -> Window:  # noqa: N802  PySpark's own name
+        return Window().partitionBy(*columns)
+
+
+def _call(name: str, *arguments: ColumnOrName) -> Column:
+    return Column(f"{name}({joined(arguments, ', ')})")
+
+
+class EmbeddedFunctions:
+    """The functions, by the names of PySpark."""
+
+    Window = _Windows()
+
+    def array(self, *columns: ColumnOrName) -> Column:
+        return Column(f"[{joined(columns, ', ')}]")
+
+    def array_contains(self, column: ColumnOrName, value: object) -> Column:
+        return Column(f"list_contains({column_of(column).sql}, {sql_of(value)})")
+
+    def array_except(self, one: ColumnOrName, other: ColumnOrName) -> Column:
+        return Column(
+            f"list_filter(list_distinct({column_of(one).sql}), "
+            f"lambda kept: NOT list_contains({column_of(other).sql}, kept))"
+        )
+
+    def array_sort(self, column: ColumnOrName) -> Column:
+        return Column(f"list_sort({column_of(column).sql}, 'ASC', 'NULLS LAST')")
+
+    def base64(self, column: ColumnOrName) -> Column:
+        return _call("to_base64", column)
+
+    def broadcast(self, frame: Frame) -> Frame:
+        return frame
+
+    def coalesce(self, *columns: ColumnOrName) -> Column:
+        return _call("coalesce", *columns)
+
+    def col(self, name: str) -> Column:
+        return column(name)
+
+    def concat(self, *columns: ColumnOrName) -> Column:
+        return Column(f"({joined(columns, ' || ')})")
+
+    def concat_ws(self, separator: str, *columns: ColumnOrName) -> Column:
+        return Column(f"concat_ws({literal(separator)}, {joined(columns, ', ')})")
+
+    def count(self, column: ColumnOrName) -> Column:
+        return Column("count(*)") if isinstance(column, str) and column == "*" else _call("count", column)
+
+    def count_distinct(self, column: ColumnOrName) -> Column:
+        return Column(f"count(DISTINCT {column_of(column).sql})")
+
+    def current_timestamp(self) -> Column:
+        return Column("now()")
+
+    def desc(self, column: str) -> Column:
+        return column_of(column).desc()
+
+    def explode(self, column: ColumnOrName) -> Column:
+        return _call("unnest", column)
+
+    def first(self, column: ColumnOrName) -> Column:
+        return _call("first", column)
+
+    def flatten(self, column: ColumnOrName) -> Column:
+        return _call("flatten", column)
+
+    def greatest(self, *columns: ColumnOrName) -> Column:
+        return _call("greatest", *columns)
+
+    def hex(self, column: ColumnOrName) -> Column:
+        return _call("hex", column)
+
+    def lag(self, column: ColumnOrName) -> Column:
+        return _call("lag", column)
+
+    def last(self, column: ColumnOrName, ignorenulls: bool = False) -> Column:
+        return Column(f"last_value({column_of(column).sql}{' IGNORE NULLS' if ignorenulls else ''})")
+
+    def lead(self, column: ColumnOrName) -> Column:
+        return _call("lead", column)
+
+    def least(self, *columns: ColumnOrName) -> Column:
+        return _call("least", *columns)
+
+    def lit(self, value: object) -> Column:
+        return value if isinstance(value, Column) else Column(literal(value))
+
+    def max(self, column: ColumnOrName) -> Column:
+        return _call("max", column)
+
+    def max_by(self, column: ColumnOrName, order: ColumnOrName) -> Column:
+        return _call("arg_max_null", column, order)
+
+    def min(self, column: ColumnOrName) -> Column:
+        return _call("min", column)
+
+    def min_by(self, column: ColumnOrName, order: ColumnOrName) -> Column:
+        return _call("arg_min_null", column, order)
+
+    def percentile(self, column: ColumnOrName, part: float) -> Column:
+        return Column(f"quantile_cont({column_of(column).sql}, {part!r}::DOUBLE)")
+
+    def regexp_replace(self, column: ColumnOrName, pattern: str, replacement: str) -> Column:
+        return Column(f"regexp_replace({column_of(column).sql}, {literal(pattern)}, {literal(replacement)}, 'gs')")
+
+    def round(self, column: ColumnOrName) -> Column:
+        return _call("round", column)
+
+    def size(self, column: ColumnOrName) -> Column:
+        return Column(f"CAST(len({column_of(column).sql}) AS INTEGER)")
+
+    def struct(self, *columns: ColumnOrName) -> Column:
+        fields = [column_of(one) for one in columns]
+        return Column(f"struct_pack({', '.join(f'{quoted(one.name)} := {one.sql}' for one in fields)})")
+
+    def substring(self, column: ColumnOrName, position: int, length: int) -> Column:
+        return Column(f"({column_of(column).sql})[{position}:{position + length - 1}]")
+
+    def sum(self, column: ColumnOrName) -> Column:
+        return Column(f"CAST(sum({column_of(column).sql}) AS BIGINT)")
+
+    def timestamp_millis(self, column: ColumnOrName) -> Column:
+        return Column(f"make_timestamptz(({column_of(column).sql})::BIGINT * 1000)")
+
+    def transform(self, column: ColumnOrName, change: Callable[[Column], Column]) -> Column:
+        depth = _depth.get()
+        name = f"one_{depth}"
+        token = _depth.set(depth + 1)
+        try:
+            changed = change(Column(name, "one"))
+        finally:
+            _depth.reset(token)
+        return Column(f"list_transform({column_of(column).sql}, lambda {name}: {changed.sql})")
+
+    def translate(self, column: ColumnOrName, matching: str, replace: str) -> Column:
+        return Column(f"translate({column_of(column).sql}, {literal(matching)}, {literal(replace)})")
+
+    def unix_micros(self, column: ColumnOrName) -> Column:
+        return _call("epoch_us", column)
+
+    def when(self, condition: Column, value: object) -> Case:
+        return Case("").when(condition, value)
+
+    def from_coordinator(
+        self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
+    ) -> Column:
+        return decoders.of_records(coordinator, tuple(types)).column(column_of(key), column_of(value))
+
+    def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
+        return decoders.of_records("metadata", tuple(types)).column(column_of(value))
+
+    def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
+        return decoders.of_messages(message, version).column(column_of(data))
+
+    def valid_text(self, column: ColumnOrName) -> Column:
+        return column_of(column)  # DuckDB has no other texts
+
+    def octets(self, column: ColumnOrName, position: int) -> Column:
+        return Column(f"({column_of(column).sql})[{position}:]")
+
+    def bytes_of(self, column: ColumnOrName) -> Column:
+        return Column(f"CAST(octet_length({column_of(column).sql}) AS INTEGER)")
+
+    def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
+        return _call("md5_number_lower", column), _call("md5_number_upper", column)
+
+    def with_json(self, frame: Frame, columns: Sequence[str], name: str) -> Frame:
+        def with_texts(batches: Iterable[pa.RecordBatch]) -> Any:
+            for batch in batches:
+                added = json_texts([batch.column(one) for one in columns])
+                yield pa.RecordBatch.from_arrays(
+                    [*batch.columns, added], schema=pa.schema([*batch.schema, (name, pa.string())])
+                )
+
+        return frame.extended(with_texts, [(name, pa.string())])
+
+    def mapped(self, frame: Frame, change: Any, schema: pa.Schema) -> Frame:
+        return frame.mapped(change, schema)
+
+    def extended(self, frame: Frame, change: Any, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
+        return frame.extended(change, fields)
+
+    def grouped(
+        self, frame: Frame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> Frame:
+        return frame.grouped(by, change, schema)

@@ -1,0 +1,44 @@
+"""What the embedded engine has read so far, in the words of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from kipjobs.sources.formats import Plan
+from kipwire.tools.text import counted
+
+_MB = 1_000_000
+
+
+class Progress:
+    """What is being read at present."""
+
+    def __init__(self) -> None:
+        self._noun = ""
+        self._files = 0
+        self._size = 0
+        self._files_done = 0
+        self._size_done = 0
+
+    def reading(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+        """The rows of a plan, piece by piece."""
+        work = list(plan.work())
+        pieces = [list(plan.files(piece)) for piece in work]
+        whole = {path for files in pieces for path, _ in files}
+        self._noun, self._files, self._size = plan.noun, len(whole), sum(size for files in pieces for _, size in files)
+        self._files_done = self._size_done = 0
+        done: set[str] = set()
+        for piece, files in zip(work, pieces, strict=True):
+            yield from plan.read(piece)
+            done.update(path for path, _ in files)
+            self._files_done, self._size_done = len(done), self._size_done + sum(size for _, size in files)
+        self._files = 0
+
+    def __str__(self) -> str:
+        """Such as `reading 12 of 40 segments, 310 of 900 MB`."""
+        if not self._files:
+            return "computing ..."
+        size = f", {self._size_done // _MB:,} of {self._size // _MB:,} MB" if self._size >= _MB else ""
+        return f"reading {self._files_done:,} of {counted(self._files, self._noun)}{size}"

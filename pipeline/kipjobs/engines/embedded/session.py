@@ -1,0 +1,223 @@
+"""Sessions of the embedded engine: a DuckDB in memory, with a bound, and a folder for what does not fit.
+
+Each query has a connection of its own: while one reads rows that Python gives, these may come from another query.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from kipjobs.engines.embedded.decoders import KNOWN, Decoder
+from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
+from kipjobs.engines.embedded.progress import Progress
+from kipjobs.errors import JobError
+from kipjobs.sources.formats import FORMATS
+
+MEMORY = 384
+"""MiB that tables may take before they go to the disk. Python, its libraries and what is being read come on top."""
+_BATCH = 16384
+"""The rows that Python gets at once."""
+_SPLIT = {"splitBytes": str(16 * 2**20)}
+"""The bytes of a log after which progress is told."""
+_DECODER = re.compile(r"\bdecoded_\d+\b")
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB says after Ctrl-C."""
+
+
+class EmbeddedSession:
+    """Where frames of the embedded engine come from and are computed."""
+
+    def __init__(self, memory: int = MEMORY, progress: Progress | None = None) -> None:
+        """Open a session, which `stop` or the end of a `with` block closes.
+
+        Args:
+            memory: MiB that tables may take before they go to the disk.
+            progress: is told what was read.
+        """
+        self._folder = Path(mkdtemp(prefix="kipwire-"))
+        self._progress = progress or Progress()
+        self._raised: BaseException | None = None
+        self._functions: set[str] = set()
+        self._memory = memory
+        try:
+            self._database = duckdb.connect(
+                ":memory:",
+                config={
+                    "memory_limit": f"{memory}MiB",
+                    "threads": min(os.cpu_count() or 1, 4),
+                    "temp_directory": str(self._folder),
+                    "preserve_insertion_order": False,
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                },
+            )
+            self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    def __enter__(self) -> EmbeddedSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the session; nothing of it is left on the disk."""
+        try:
+            self._database.close()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def read(self) -> Reader:
+        """What makes frames of files, as `SparkSession.read`."""
+        return Reader(self)
+
+    def frame_of(
+        self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]], needs: frozenset[Need] = frozenset()
+    ) -> Frame:
+        """The rows that a function gives as a frame.
+
+        Args:
+            schema: of the rows.
+            batches: gives them; called each time that a query reads them.
+            needs: what the frame needs from which the function takes its rows, if it does.
+        """
+        rows = Rows(schema, lambda: self._kept_error(batches()))
+        return Frame(self, f"SELECT * FROM {rows.name}", schema.names, needs | {rows})
+
+    def table(self, frame: Frame) -> pa.Table:
+        """All rows of a frame."""
+        with self._running(frame.sql, frame.needs) as cursor:
+            return cursor.sql(frame.sql).to_arrow_table()
+
+    def batches(self, frame: Frame) -> Iterator[pa.RecordBatch]:
+        """The rows of a frame, as they are computed."""
+        with self._running(frame.sql, frame.needs) as cursor:
+            yield from cursor.sql(frame.sql).to_arrow_reader(_BATCH)
+
+    def run(self, statement: str, frame: Frame) -> None:
+        """Run a statement on a frame, whose query is part of its text."""
+        with self._running(statement, frame.needs) as cursor:
+            cursor.execute(statement)
+
+    def schema_of(self, frame: Frame) -> pa.Schema:
+        """The types of the columns of a frame, for which no row is computed."""
+        return self.table(frame.limit(0)).schema
+
+    def load(self, name: str, options: Mapping[str, str]) -> Frame:
+        """The rows of files of a format."""
+        found = FORMATS[name]
+        schema = found.schema(options)
+        plan = found.plan({**_SPLIT, **options} if name == "kafka_log" else options)
+
+        return self.frame_of(schema, lambda: self._progress.reading(plan))
+
+    @contextmanager
+    def _running(self, sql: str, needs: frozenset[Need]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection on which a query can run; what goes wrong is an error of ours, or what Python raised in it."""
+        for kept in sorted((one for one in needs if isinstance(one, Kept)), key=lambda one: int(one.name[5:])):
+            self._keep(kept)
+        for name in sorted(set(_DECODER.findall(sql)) - self._functions):
+            self._define(KNOWN[name])
+        cursor = self._database.cursor()
+        try:
+            for one in needs:
+                if isinstance(one, Rows):
+                    cursor.register(one.name, one)
+            yield cursor
+        except (duckdb.Error, RuntimeError, pa.ArrowException) as error:
+            raise self._reason(error) from None
+        finally:
+            cursor.close()
+
+    def _keep(self, kept: Kept) -> None:
+        if not kept.is_there:
+            self.run(f"CREATE TABLE {kept.name} AS {kept.frame.sql}", kept.frame)
+            kept.is_there = True
+
+    def _define(self, decoder: Decoder) -> None:
+        """Make a decoder a function of DuckDB. It is said to have side effects, so that it is called once for a row."""
+
+        def decoded(*columns: pa.ChunkedArray) -> pa.Array:
+            try:
+                return decoder.decode(*[one.combine_chunks() for one in columns])
+            except Exception as error:
+                self._raised = self._raised or error
+                raise
+
+        def decoded_pairs(key: pa.ChunkedArray, value: pa.ChunkedArray) -> pa.Array:
+            return decoded(key, value)
+
+        define: Any = self._database.create_function  # whose types do not say that types and options may be texts
+        define(
+            decoder.name,
+            (lambda data: decoded(data)) if decoder.inputs == 1 else decoded_pairs,  # DuckDB counts the parameters
+            ["BLOB"] * decoder.inputs,
+            decoder.sql_type,
+            type="arrow",
+            null_handling="special",
+            side_effects=True,
+        )
+        self._functions.add(decoder.name)
+
+    def _kept_error(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches; DuckDB says only the text of an error that Python raises, so it is remembered."""
+        try:
+            yield from batches
+        except Exception as error:
+            self._raised = self._raised or error
+            raise
+
+    def _reason(self, error: Exception) -> BaseException:
+        if _INTERRUPTED in str(error):
+            return KeyboardInterrupt()
+        if self._raised is not None:
+            raised, self._raised = self._raised, None
+            return raised
+        text = str(error)
+        if isinstance(error, duckdb.OutOfMemoryException):
+            return JobError(f"the tables do not fit in {self._memory} MiB and on the disk: set --memory to more MiB")
+        if "No space left" in text:
+            return JobError(
+                f"no space is left on the disk of {self._folder.parent}; "
+                "set TMPDIR to a folder on another one for what does not fit in memory"
+            )
+        return error
+
+
+class Reader:
+    """What makes a frame of files, by the names of PySpark."""
+
+    def __init__(self, session: EmbeddedSession, name: str = "", options: Mapping[str, str] | None = None) -> None:
+        self._session = session
+        self._name = name
+        self._options = dict(options or {})
+
+    def format(self, name: str) -> Reader:
+        """The same for a format."""
+        return Reader(self._session, name, self._options)
+
+    def option(self, name: str, value: object) -> Reader:
+        """The same with an option."""
+        return self.options(**{name: value})
+
+    def options(self, **options: object) -> Reader:
+        """The same with some options."""
+        texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+        return Reader(self._session, self._name, self._options | texts)
+
+    def load(self, path: str | None = None) -> Frame:
+        """The rows of the files at a path."""
+        return self._session.load(self._name, self._options | ({} if path is None else {"path": path}))

@@ -1,0 +1,225 @@
+"""Objects of stores such as S3, by their URLs, through fsspec."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from kipjobs.errors import ListingError, SourceError
+from kipwire.model.errors import KipwireError
+from kipwire.model.extras import install, missing_extra
+from kipwire.tools.text import printable_line
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+EXTRA = "object-stores"
+
+_URL = re.compile(r"(?!file://)[a-zA-Z][a-zA-Z0-9+.-]+://")
+_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@")
+BLOCK = 4 * 1024 * 1024
+"""Bytes of an object that are asked for at once: a request takes as long as some MiB."""
+_BUFFER = 64 * 1024
+_HIDDEN = "***"
+_SHORTEST_SECRET = 4
+_SHOWN_OPTIONS = ("endpoint_url", "anon", "account_name", "project", "host", "port", "user")
+"""Options whose values an error may show; of all others it might be a secret."""
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is the URL of something in a store, which is not on this machine."""
+    return _URL.match(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How to reach a store: what fsspec's class for it takes, such as `key` and `secret`; its text shows no values."""
+
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def values(self) -> dict[str, Any]:
+        """The options as fsspec takes them: `true`, `false`, and what is a JSON object or list, are that."""
+        return {name: _value(text) for name, text in self.options}
+
+    def without_secrets(self, text: str) -> str:
+        """A text of an error without the values that may be secrets."""
+        for name, value in self.values().items():
+            for secret in () if name in _SHOWN_OPTIONS else _texts(value):
+                text = text.replace(secret, _HIDDEN)
+        return text
+
+
+HERE = Storage()
+"""Without options: for files of this machine, and for stores that are set up by the environment."""
+
+
+def storage_of(options: Mapping[str, str]) -> Storage:
+    """What options say of a store."""
+    return Storage(tuple(sorted(options.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """An object of a store, or a folder of objects, whether it exists or not; a `ReadableFile`."""
+
+    url: str
+    storage: Storage = HERE
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def name(self) -> str:
+        """What is after the last slash."""
+        return self.url.rpartition("/")[2]
+
+    @property
+    def parent(self) -> StoredFile:
+        """What is before the last slash."""
+        return StoredFile(self.url.rpartition("/")[0], self.storage)
+
+    def __truediv__(self, name: str, /) -> StoredFile:
+        return StoredFile(f"{self.url}/{name}", self.storage)
+
+    def exists(self) -> bool:
+        """Whether there is an object, or a folder, of that name."""
+        with self._reported():
+            file_system, path = self._at()
+            return bool(file_system.exists(path))
+
+    def is_file(self) -> bool:
+        """Whether there is an object of that name."""
+        with self._reported():
+            file_system, path = self._at()
+            return bool(file_system.isfile(path))
+
+    def open(self, mode: Literal["rb"] = "rb", /, block: int = BLOCK) -> io.BufferedReader:
+        """Open an object; `block` bytes of it are asked for at once, and kept.
+
+        Raises:
+            OSError: it cannot be opened; reading it raises such an error, too.
+        """
+        with self._reported():
+            file_system, path = self._at()
+            opened = file_system.open(path, mode, block_size=block)
+        return io.BufferedReader(_Raw(self, opened), _BUFFER)
+
+    def below(self) -> list[tuple[str, int]]:
+        """The URLs and sizes of all objects in a folder and in those below it, or of the object itself.
+
+        Raises:
+            ListingError: the store cannot be reached, or does not let this user list it.
+        """
+        try:
+            with self._reported():
+                file_system, path = self._at()
+                file_system.invalidate_cache()  # of an earlier listing in this process
+                found = file_system.find(path, detail=True)
+                sizes = {name: (facts or file_system.info(name)) for name, facts in found.items()}
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ListingError(f"{self.url}: cannot be listed: {error.strerror or error}") from None
+        base, root = self.url.rstrip("/"), path.rstrip("/")
+        return [
+            (base + name.removeprefix(root), int(facts["size"]))
+            for name, facts in sizes.items()
+            if facts["type"] == "file"
+        ]
+
+    def names(self) -> list[str]:
+        """The names of what is in a folder.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        with self._reported():
+            file_system, path = self._at()
+            return [name.rstrip("/").rpartition("/")[2] for name in file_system.ls(path, detail=False)]
+
+    def _at(self) -> tuple[Any, str]:
+        """The file system of the store, and the path in it."""
+        if _PASSWORD.search(self.url):
+            shown = _PASSWORD.sub(f"//{_HIDDEN}@", self.url)
+            raise SourceError(f"{shown}: a URL must not have a password; give it with an option storage.NAME")
+        try:
+            from fsspec.core import url_to_fs
+        except ModuleNotFoundError:
+            raise missing_extra(f"{self.url}: reading from a store needs", "fsspec", EXTRA) from None
+        try:
+            return cast(tuple[Any, str], url_to_fs(self.url, **self.storage.values()))
+        except ImportError as error:  # of the library for that kind of store
+            raise SourceError(f"{self.url}: {error}; for s3:// that is {install(EXTRA)}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(f"{self.url}: {self.storage.without_secrets(printable_line(str(error)))}") from None
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Report whatever a store's library raises as an error of reading a file, without secrets."""
+        try:
+            yield
+        except KipwireError:
+            raise
+        except Exception as error:
+            if isinstance(error, FileNotFoundError):
+                raise FileNotFoundError(errno.ENOENT, "there is no such object", self.url) from None
+            text = self.storage.without_secrets(printable_line(str(error) or type(error).__name__))
+            raise OSError(errno.EIO, text, self.url) from None
+
+
+class _Raw(io.RawIOBase):
+    """An object as a raw file: fsspec's files have no common base, and raise what their libraries do."""
+
+    def __init__(self, of: StoredFile, file: Any) -> None:
+        self._of = of
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, position: int, whence: int = io.SEEK_SET, /) -> int:
+        with self._of._reported():
+            return int(self._file.seek(position, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        target = memoryview(buffer)
+        with self._of._reported():
+            data = self._file.read(len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false") or text.startswith(("{", "[")):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value of JSON that are long enough to be secrets."""
+    if isinstance(value, str):
+        if len(value) >= _SHORTEST_SECRET:
+            yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)

@@ -1,0 +1,117 @@
+"""`kipspark compaction`: its report and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from kipjobs.engines import Session, functions_of
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import compaction, metadata, transactions
+from kipjobs.jobs.metadata.report import metadata_records
+from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
+from kipjobs.jobs.shared.reading import files, heads, log
+from kipjobs.jobs.shared.running import Runner, run
+from kipjobs.report.outputs import Format
+from kipjobs.report.report import Report, Table
+from kipjobs.sources.options import listed
+from kipwire.tools.text import did_you_mean
+
+
+def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> Report:
+    """How much of compacted topics is dead, from the log folders of brokers.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        wanted: these topics; if empty, those that the metadata log says are compacted, and the brokers' own.
+
+    Raises:
+        JobError: there is no such topic.
+    """
+    sf = functions_of(session)
+    present = files(session, roots, "segment").persist()
+    there = {row["topic"] for row in present.select("topic").distinct().toArrow().to_pylist()}
+    check_topics(roots, wanted, there)
+    configured = _compacted(session, roots) if metadata.TOPIC in there and not wanted else set()
+    topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
+    if not topics:
+        raise JobError(f"{shown_roots(roots)}: no topic is known to be compacted; name some with --topics")
+    batches = heads(session, roots, transactions.OF_BATCHES, topics)
+    records = log(session, roots, topics, columns=",".join(compaction.OF_RECORDS))
+    segments = present.where(sf.col("topic").isin(topics))
+    snapshots = files(session, roots, "producer", topics)
+    producers = transactions.producers(batches, segments, snapshots).persist()
+    held = transactions.partitions(batches, segments, producers).persist()
+    aborted = files(session, roots, "aborted_transaction", topics)
+    judged = compaction.segments(records, segments, aborted, held).persist()
+    checkpoints = files(session, roots, "partition_offset", topics)
+    return Report(
+        "Compacted topics",
+        (
+            Table(
+                "partitions",
+                "Replicas of compacted partitions",
+                compaction.partitions(judged, checkpoints, held),
+                (sf.desc("dead_bytes"), "topic", "partition", "folder"),
+                hidden=("folder", "aborted_records"),
+            ),
+            Table(
+                "segments",
+                "Their segments",
+                judged,
+                (sf.desc("dead_bytes"), "topic", "partition", "folder", "base_offset"),
+                hidden=("folder", "aborted_records"),
+            ),
+        ),
+        notes=(
+            "A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. Bytes "
+            "are those of keys and values, not compressed; sizes are those of files.",
+            "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
+        ),
+        where=shown_roots(roots),
+    )
+
+
+def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) -> None:
+    """Check that there are the topics that are wanted.
+
+    Raises:
+        JobError: one of them is not there.
+    """
+    for topic in wanted:
+        if topic not in there:
+            raise JobError(f"--topics: there is no {topic!r} in {shown_roots(roots)}{did_you_mean(topic, there)}")
+
+
+def _compacted(session: Session, roots: Roots) -> set[str]:
+    """The topics that the metadata log says are compacted."""
+    # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
+    found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS).persist())
+    return {row["topic"] for row in found.toArrow().to_pylist()}
+
+
+@LOG_FOLDERS
+@click.option(
+    "--topics",
+    default="",
+    metavar="TOPICS",
+    show_default=False,
+    help="Topics, separated by commas; by default the brokers' own, and those that "
+    "the metadata log says are compacted.",
+)
+@outputs
+def command(
+    runner: Runner, path: tuple[str, ...], topics: str, out: Path | None, table_format: Format, html: Path | None
+) -> None:
+    """Run the job."""
+    found = folders_of_brokers(path, runner.are_here)
+    wanted = listed(topics)
+    if found.segments is not None:
+        check_topics(found.paths, wanted, {segment.topic for segment in found.segments})
+    report_of = partial(compaction_report, roots=found.paths, wanted=wanted)
+    run(runner, report_of, Outputs(out, table_format, html), found.size(wanted))

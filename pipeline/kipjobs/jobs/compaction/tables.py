@@ -1,0 +1,227 @@
+"""How much of compacted topics is dead: records whose key has a later record, by segment and by partition.
+
+Each replica is compacted by its own broker, so every folder of a partition is looked at on its own. Keys are compared
+by two hashes of together 96 bits or more and are not kept, so memory does not depend on their size.
+"""
+
+from __future__ import annotations
+
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.jobs import metadata
+from kipjobs.jobs.shared.reading import folder
+from kipwire.records.internal_topics import COORDINATORS
+
+OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
+"""The columns of records that are needed."""
+INTERNAL = tuple(COORDINATORS)
+"""The topics of brokers that are always compacted."""
+
+_REPLICA = ["topic", "partition", "folder"]
+_CLEANER = "cleaner-offset-checkpoint"
+_COMPACT = "compact"
+
+
+def compacted_topics(counting: DataFrame) -> DataFrame:
+    """The existing topics whose own configuration has them compacted: topic.
+
+    Args:
+        counting: of `metadata.with_snapshot`.
+    """
+    sf = functions_of(counting)
+    policy = metadata.configs(counting).where(
+        (sf.col("resource_type") == "topic") & (sf.col("name") == "cleanup.policy")
+    )
+    return policy.where(sf.col("value").contains(_COMPACT)).select(sf.col("resource").alias("topic")).distinct()
+
+
+def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
+    """The segments of each replica, and how much of their records is dead.
+
+    A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. What is not
+    decided yet is not dead, and makes nothing dead.
+
+    Columns: topic, partition, folder, base_offset, size (of the file), records, bytes (of keys and values, not
+    compressed), dead_records, dead_bytes, aborted_records, tombstones (that are not dead).
+
+    Args:
+        records: with `OF_RECORDS`, without control records.
+        files: rows of `kafka_partition_files` of the kind `segment`.
+        aborted: those of the kind `aborted_transaction`.
+        held: of `transactions.partitions`.
+    """
+    sf = functions_of(records)
+    by_segment = (
+        _keys_of_segments(_judged(records, aborted, held))
+        .withColumn("last_of_key", sf.max("last").over(sf.Window.partitionBy(*_REPLICA, "hash", "other_hash")))
+        .withColumn("has_last", sf.col("last") == sf.col("last_of_key"))
+        .groupBy(*_REPLICA, "segment")
+        .agg(
+            sf.sum("records").alias("records"),
+            sf.sum("bytes").alias("bytes"),
+            sf.sum(sf.col("undecided") + sf.when(sf.col("has_last"), 1).otherwise(0)).alias("live_records"),
+            sf.sum(sf.col("undecided_bytes") + sf.when(sf.col("has_last"), sf.col("last_bytes")).otherwise(0)).alias(
+                "live_bytes"
+            ),
+            sf.sum("aborted").alias("aborted"),
+            sf.sum(sf.when(sf.col("has_last") & sf.col("last_is_tombstone"), 1).otherwise(0)).alias("tombstones"),
+        )
+    )
+    listed = files.select("topic", "partition", folder(sf, "file").alias("folder"), "base_offset", "size", "file")
+    return listed.join(by_segment.withColumnRenamed("segment", "file"), [*_REPLICA, "file"], "left").select(
+        *_REPLICA,
+        "base_offset",
+        "size",
+        _or_0(sf, "records"),
+        _or_0(sf, "bytes"),
+        (_of(sf, "records") - _of(sf, "live_records")).alias("dead_records"),
+        (_of(sf, "bytes") - _of(sf, "live_bytes")).alias("dead_bytes"),
+        _of(sf, "aborted").alias("aborted_records"),
+        _or_0(sf, "tombstones"),
+    )
+
+
+def _judged(records: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
+    """Records by the hashes of their keys: what they take, and whether they count."""
+    sf = functions_of(records)
+    one, other = sf.hashes("key")
+    transactions = aborted.where(sf.col("producer_id").isNotNull()).select(
+        folder(sf, "file").alias("of_folder"),
+        sf.col("producer_id").alias("of_producer"),
+        sf.col("first_offset").alias("first_aborted"),
+        sf.col("last_offset").alias("last_aborted"),
+    )
+    stable = held.select("topic", "partition", "last_stable_offset")
+    is_aborted = sf.col("first_aborted").isNotNull()
+    return (
+        records.withColumn("folder", folder(sf, "segment"))
+        .join(
+            sf.broadcast(transactions.distinct()),
+            sf.col("is_transactional")
+            & (sf.col("folder") == sf.col("of_folder"))
+            & (sf.col("producer_id") == sf.col("of_producer"))
+            & sf.col("offset").between(sf.col("first_aborted"), sf.col("last_aborted")),
+            "left",
+        )
+        .join(sf.broadcast(stable), ["topic", "partition"], "left")
+        .select(
+            *_REPLICA,
+            "segment",
+            "offset",
+            one.alias("hash"),
+            other.alias("other_hash"),
+            (_length(sf, "key") + _length(sf, "value")).alias("bytes"),
+            sf.col("value").isNull().alias("is_tombstone"),
+            is_aborted.alias("is_aborted"),
+            (sf.col("offset") >= sf.col("last_stable_offset")).alias("is_undecided"),
+            (sf.col("key").isNotNull() & ~is_aborted).alias("counts"),
+        )
+    )
+
+
+def _keys_of_segments(judged: DataFrame) -> DataFrame:
+    """One row for each key of a segment, with the last of its records that counts."""
+    sf = functions_of(judged)
+    last = sf.when(sf.col("counts") & ~sf.col("is_undecided"), sf.col("offset"))
+    waits = sf.col("counts") & sf.col("is_undecided")
+    return judged.groupBy(*_REPLICA, "segment", "hash", "other_hash").agg(
+        sf.count("*").alias("records"),
+        sf.sum("bytes").alias("bytes"),
+        sf.max(last).alias("last"),
+        sf.max_by("bytes", last).alias("last_bytes"),
+        sf.max_by("is_tombstone", last).alias("last_is_tombstone"),
+        sf.sum(waits.cast("bigint")).alias("undecided"),
+        sf.sum(sf.when(waits, sf.col("bytes")).otherwise(0)).alias("undecided_bytes"),
+        sf.sum(sf.col("is_aborted").cast("bigint")).alias("aborted"),
+    )
+
+
+def partitions(judged_segments: DataFrame, checkpoints: DataFrame, held: DataFrame) -> DataFrame:
+    """The replicas of compacted partitions, and how much of each is dead.
+
+    Columns: topic, partition, folder, segments, size, records, bytes, dead_records, dead_bytes, dead_percent (of the
+    bytes), aborted_records, tombstones, cleaned_to (up to which offset the log cleaner has come; null if it never has),
+    dirty_ratio: as the cleaner computes it, which begins when it exceeds `min.cleanable.dirty.ratio`; null if there is
+    nothing that it could clean or has cleaned. The last segment counts for neither, nor what is not decided yet.
+
+    Args:
+        judged_segments: of `segments`.
+        checkpoints: rows of `kafka_partition_files` of the kind `partition_offset`.
+        held: of `transactions.partitions`.
+    """
+    sf = functions_of(judged_segments)
+    cleaned = checkpoints.where(sf.col("checkpoint") == _CLEANER).select(
+        folder(sf, "file").alias("log_dir"), "topic", "partition", sf.col("offset").alias("cleaned_to")
+    )
+    totals = ("size", "records", "bytes", "dead_records", "dead_bytes", "aborted_records", "tombstones")
+    located = (
+        judged_segments.withColumn("log_dir", folder(sf, "folder"))
+        .join(sf.broadcast(cleaned), ["log_dir", "topic", "partition"], "left")
+        .join(sf.broadcast(held.select("topic", "partition", "last_stable_offset", "end_offset")), _REPLICA[:2], "left")
+    )
+    return (
+        _with_cleaning(located)
+        .groupBy(*_REPLICA)
+        .agg(
+            sf.count("*").alias("segments"),
+            *[sf.sum(name).alias(name) for name in totals],
+            sf.first("cleaned_to").alias("cleaned_to"),
+            sf.sum("clean_bytes").alias("clean_bytes"),
+            sf.sum("cleanable_bytes").alias("cleanable_bytes"),
+        )
+        .select(
+            *_REPLICA,
+            "segments",
+            *totals[:5],
+            sf.when(sf.col("bytes") > 0, sf.col("dead_bytes") * 100.0 / sf.col("bytes")).alias("dead_percent"),
+            *totals[5:],
+            "cleaned_to",
+            sf.when(
+                sf.col("clean_bytes") + sf.col("cleanable_bytes") > 0,
+                sf.col("cleanable_bytes") / (sf.col("clean_bytes") + sf.col("cleanable_bytes")),
+            ).alias("dirty_ratio"),
+        )
+    )
+
+
+def _with_cleaning(located: DataFrame) -> DataFrame:
+    """Segments with the bytes of each that the log cleaner counts as clean, and as cleanable.
+
+    It counts whole segments; one in which it has stopped is both.
+    """
+    sf = functions_of(located)
+    of_log = sf.Window.partitionBy(*_REPLICA)
+    in_order = of_log.orderBy("base_offset")
+    base = sf.col("base_offset")
+    is_known = sf.col("cleaned_to").between(sf.col("log_start"), sf.col("end_offset"))
+    first_undecided = sf.least("last_stable_offset", "active")
+    has_bound = (base <= sf.col("bound")) & (sf.coalesce("next_base", sf.col("bound") + 1) > sf.col("bound"))
+    has_start = (base <= sf.col("start")) & (sf.coalesce("next_base", sf.col("start") + 1) > sf.col("start"))
+    return (
+        located.withColumn("log_start", sf.min(base).over(of_log))
+        .withColumn("active", sf.max(base).over(of_log))
+        .withColumn("next_base", sf.lead(base).over(in_order))
+        .withColumn("first_dirty", sf.when(is_known, sf.col("cleaned_to")).otherwise(sf.col("log_start")))
+        .withColumn("bound", sf.greatest("first_dirty", first_undecided))
+        .withColumn("first_uncleanable", sf.max(sf.when(has_bound, base)).over(of_log))
+        .withColumn("start", sf.least("first_dirty", "first_uncleanable"))
+        .withColumn("first_cleanable", sf.max(sf.when(has_start, base)).over(of_log))
+        .withColumn("clean_bytes", sf.when(base < sf.col("first_dirty"), sf.col("size")).otherwise(0))
+        .withColumn(
+            "cleanable_bytes",
+            sf.when(
+                (base >= sf.col("first_cleanable")) & (base < sf.col("first_uncleanable")), sf.col("size")
+            ).otherwise(0),
+        )
+    )
+
+
+def _length(sf: Functions, column: str) -> Column:
+    return sf.coalesce(sf.bytes_of(column), sf.lit(0)).cast("bigint")
+
+
+def _of(sf: Functions, column: str) -> Column:
+    return sf.coalesce(column, sf.lit(0))
+
+
+def _or_0(sf: Functions, column: str) -> Column:
+    return _of(sf, column).alias(column)

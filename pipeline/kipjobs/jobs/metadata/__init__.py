@@ -1,0 +1,43 @@
+"""The history of a cluster, from its metadata log (`kipspark metadata`)."""
+
+from __future__ import annotations
+
+from kipjobs.jobs.metadata.tables import (
+    OF_CONFIGS,
+    OF_RECORDS,
+    OF_TOPICS,
+    TOPIC,
+    brokers,
+    changes,
+    configs,
+    has_no_leader,
+    lacks_replicas,
+    partition_history,
+    partitions,
+    records,
+    topics,
+    totals,
+    until,
+    uuid_text,
+    with_snapshot,
+)
+
+__all__ = [
+    "OF_CONFIGS",
+    "OF_RECORDS",
+    "OF_TOPICS",
+    "TOPIC",
+    "brokers",
+    "changes",
+    "configs",
+    "has_no_leader",
+    "lacks_replicas",
+    "partition_history",
+    "partitions",
+    "records",
+    "topics",
+    "totals",
+    "until",
+    "uuid_text",
+    "with_snapshot",
+]

@@ -1,0 +1,40 @@
+"""`kipspark metadata`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import click
+
+from kipjobs.errors import JobError
+from kipjobs.jobs.metadata.report import metadata_report, nothing_of
+from kipjobs.jobs.metadata.tables import TOPIC
+from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, logs, outputs
+from kipjobs.jobs.shared.running import Runner, run
+from kipjobs.report.outputs import Format
+
+
+@LOG_FOLDERS
+@click.option("--at", metavar="TIME", help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
+@outputs
+def command(
+    runner: Runner, path: tuple[str, ...], at: str | None, out: Path | None, table_format: Format, html: Path | None
+) -> None:
+    """Run the job."""
+    time = None if at is None else _time(at)
+    found = logs(path, runner.are_here)
+    if found.segments is not None and TOPIC not in {segment.topic for segment in found.segments}:
+        raise nothing_of(found.paths)
+    report_of = partial(metadata_report, roots=found.paths, at=time)
+    run(runner, report_of, Outputs(out, table_format, html), found.size([TOPIC]))
+
+
+def _time(text: str) -> datetime:
+    """The time that a text gives, in UTC unless it names a zone."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise JobError(f"--at: {text!r} is not a valid time; write one such as '2026-11-21 08:00:50', in UTC") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

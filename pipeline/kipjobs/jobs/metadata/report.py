@@ -1,0 +1,155 @@
+"""The report of `kipspark metadata`, and the metadata log as other jobs read it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import metadata
+from kipjobs.jobs.shared.reading import folder, heads, log, snapshots, without_copies
+from kipjobs.report import charts
+from kipjobs.report.charts import DOTS
+from kipjobs.report.report import Chart, Report, Table
+
+
+def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Report:
+    """The history of a cluster, from the folder of its metadata log or a folder above it.
+
+    Raises:
+        JobError: there are no records of it, or none up to that time.
+    """
+    sf = functions_of(session)
+    log = metadata_log(session, roots)
+    snapshot = metadata.until(metadata_snapshot(session, roots), at).persist()
+    span = _span(session, roots)
+    origin = _origin(roots, at, span, log, snapshot)
+    if span["replicas"] > 1:
+        log = without_copies(log).persist()
+    records = metadata.records(metadata.until(log, at)).persist()
+    counting = metadata.with_snapshot(records, snapshot).persist()
+    history = metadata.partition_history(counting).persist()
+    changes = metadata.changes(records)
+    topics, partitions = metadata.topics(counting).persist(), metadata.partitions(history).persist()
+    brokers = metadata.brokers(counting).persist()
+    return Report(
+        "Cluster metadata" + (f" as of {utc(at)}" if at else ""),
+        (
+            Table("topics", "Topics", topics, ("created", "topic")),
+            Table(
+                "partitions",
+                "Partitions",
+                partitions,
+                (metadata.has_no_leader(sf).desc(), metadata.lacks_replicas(sf).desc(), "topic", "partition"),
+            ),
+            Table(
+                "configs",
+                "Configuration that is set",
+                metadata.configs(counting),
+                ("resource_type", "resource", "name"),
+            ),
+            Table("brokers", "Brokers", brokers, (sf.desc("is_fenced"), "broker_id")),
+            Table("partition_history", "The last changes of partitions", history, (sf.desc("offset"),), shown=10),
+            Table("changes", "The last records", changes, (sf.desc("offset"),), shown=10),
+        ),
+        (
+            Chart(
+                "What changed when",
+                changes.orderBy(sf.desc("offset")).limit(DOTS).select(sf.col("type").alias("name"), "time"),
+                charts.events,
+            ),
+        ),
+        (origin,),
+        where=shown_roots(roots),
+        totals=metadata.totals(topics, partitions, brokers),
+    )
+
+
+def _span(session: Session, roots: Roots) -> dict[str, Any]:
+    """What the heads of its batches say of the log: first, last and since (null without batches), and replicas."""
+    sf = functions_of(session)
+    batches = heads(session, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
+    span: dict[str, Any]
+    (span,) = (
+        batches.agg(
+            sf.min("base_offset").alias("first"),
+            sf.max("last_offset").alias("last"),
+            sf.min("base_timestamp").alias("since"),
+            sf.count_distinct(folder(sf, "segment")).alias("replicas"),
+        )
+        .toArrow()
+        .to_pylist()
+    )
+    return span
+
+
+def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFrame, snapshot: DataFrame) -> str:
+    """A note that says what the state of a cluster was computed from."""
+    sf = functions_of(log)
+    first, last = span["first"], span["last"]
+    if first is None:
+        raise nothing_of(roots)
+    if at is not None:
+        ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
+        if last is None:
+            raise JobError(
+                f"{shown_roots(roots)}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}"
+            )
+    taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
+    if taken:
+        (earlier,) = taken
+        return (
+            f"The state comes from the snapshot {Path(earlier['snapshot']).name}, which covers what was before "
+            f"offset {earlier['end_offset']} ({utc(earlier['timestamp'])}), and from the log after it to offset "
+            f"{last}. Times that the snapshot does not have are blank."
+        )
+    if first == 0:
+        return f"The state comes from the log alone, from its first record to offset {last}."
+    return (
+        f"The state comes from the log alone, from offset {first} to {last}. Earlier changes are "
+        f"missing: the log does not begin at 0, and there is no snapshot{'' if at is None else ' of that time'}."
+    )
+
+
+def nothing_of(roots: Roots) -> JobError:
+    """The error of paths without the metadata log."""
+    where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
+    return JobError(f"{shown_roots(roots)}: no records of {metadata.TOPIC}; {where}")
+
+
+def utc(time: datetime) -> str:
+    """A time as people read it."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def metadata_snapshot(session: Session, roots: Roots) -> DataFrame:
+    """Rows of `kafka_snapshot` of the metadata log."""
+    return snapshots(session, roots, [metadata.TOPIC])
+
+
+def metadata_log(session: Session, roots: Roots) -> DataFrame:
+    """The records of the metadata log, of all its replicas, with the columns that `kipjobs.jobs.metadata` needs.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+    """
+    return log(session, roots, [metadata.TOPIC], includeControl="true", columns=",".join(metadata.OF_RECORDS))
+
+
+def metadata_records(session: Session, roots: Roots, types: Sequence[str]) -> DataFrame:
+    """The metadata records of these types, of the snapshot and the log, of each replica.
+
+    The columns are those of `kipjobs.jobs.metadata.with_snapshot`.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        types: of records.
+    """
+    records = metadata.records(metadata_log(session, roots), types)
+    return metadata.with_snapshot(records, metadata_snapshot(session, roots), types)

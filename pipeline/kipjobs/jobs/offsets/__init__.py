@@ -1,0 +1,16 @@
+"""Offsets of consumer groups over time, and how far behind groups are (`kipspark offsets`)."""
+
+from __future__ import annotations
+
+from kipjobs.jobs.offsets.tables import (
+    OF_BATCHES,
+    TOPIC,
+    commits,
+    ends,
+    latest,
+    latest_with_ends,
+    membership,
+    with_lag,
+)
+
+__all__ = ["OF_BATCHES", "TOPIC", "commits", "ends", "latest", "latest_with_ends", "membership", "with_lag"]

@@ -1,0 +1,49 @@
+"""The command `offsets` on log folders."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from kipjobs.jobs.offsets import report as reports
+from kipjobs.jobs.shared.options import LOG_FOLDERS, Decorator, Logs, Outputs, logs, outputs
+from kipjobs.jobs.shared.running import Runner, run
+from kipjobs.report.outputs import Format
+
+METRICS: Decorator = click.option(
+    "--metrics",
+    metavar="FILE",
+    help="File for lag in Prometheus' text format, such as kafka.prom; - is standard output.",
+)
+STALLED_AFTER: Decorator = click.option(
+    "--stalled-after",
+    type=click.IntRange(min=1),
+    default=reports.STALLED_AFTER,
+    metavar="SECONDS",
+    help="Seconds that an offset stands still, with unread records, to be listed.",
+)
+
+
+@LOG_FOLDERS
+@outputs
+@METRICS
+@STALLED_AFTER
+def command(
+    runner: Runner,
+    path: tuple[str, ...],
+    out: Path | None,
+    table_format: Format,
+    html: Path | None,
+    metrics: str | None,
+    stalled_after: int,
+) -> None:
+    """Run the job on log folders."""
+    run_on(runner, logs(path, runner.are_here), Outputs(out, table_format, html, metrics), stalled_after)
+
+
+def run_on(runner: Runner, folders: Logs, wanted: Outputs, stalled_after: int) -> None:
+    """Run the job on these folders; `stalled_after` is in seconds."""
+    report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after)
+    run(runner, report_of, wanted, folders.size())

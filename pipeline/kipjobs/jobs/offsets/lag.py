@@ -1,0 +1,198 @@
+"""How far behind groups are as of a time: in records, in seconds, and which of them stand still."""
+
+from __future__ import annotations
+
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.jobs import offsets
+
+OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type")
+"""The columns of batches that these functions need."""
+
+PLACE = ("group", "topic", "partition")
+"""What one offset of a group is for."""
+
+_TIME = "struct<time:timestamp>"
+
+
+def last_time(batches: DataFrame) -> DataFrame:
+    """The time of the last known record, as one row: as_of.
+
+    It is the highest timestamp of all batches of all topics. Timestamps in the future, which producers with wrong
+    clocks give, do not count, unless there are no others.
+
+    Args:
+        batches: rows of `kafka_log` with the level `batches`.
+    """
+    sf = functions_of(batches)
+    time = sf.col("max_timestamp")
+    past = sf.max(sf.when(time <= sf.current_timestamp(), time))
+    return batches.agg(sf.coalesce(past, sf.max(time)).alias("as_of"))
+
+
+def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> DataFrame:
+    """Groups with `lag_seconds`: how old the first record is that a group has not read, at the last known time.
+
+    The age is that of the first batch with records from the committed offset on: `as_of` minus its `base_timestamp`,
+    or minus its `max_timestamp` if the broker set that (LogAppendTime) or there is no other. So it is exact if the
+    group has read whole batches. If it has read a part of one, the age is too high by at most the time between the
+    records of that batch.
+
+    It is 0 if `lag` is 0, or if no batch is left to read: what takes the offsets is deleted. It is null if the lag or
+    that timestamp is not known, or the timestamp is after `as_of`. Timestamps of producers are by their own clocks.
+
+    Args:
+        groups: with the columns of `PLACE`, offset and lag.
+        batches: as for `last_ends`.
+        as_of: of `last_time`.
+    """
+    sf = functions_of(groups)
+    of_producer = sf.coalesce("base_timestamp", "max_timestamp")
+    time = sf.when(sf.col("timestamp_type") == "LogAppendTime", sf.col("max_timestamp")).otherwise(of_producer)
+    # Most groups are near the end, so that few batches are left to sort.
+    behind = groups.where(sf.col("lag") > 0).groupBy("topic", "partition").agg(sf.min("offset").alias("lowest"))
+    unread = (
+        batches.join(sf.broadcast(behind), ["topic", "partition"])
+        .where(sf.col("last_offset") >= sf.col("lowest"))
+        .select(
+            "topic", "partition", sf.col("last_offset").alias("offset"), sf.struct(time.alias("time")).alias("head")
+        )
+    )
+    both = groups.withColumn("head", sf.lit(None).cast(_TIME)).unionByName(unread, allowMissingColumns=True)
+    from_here_on = (
+        sf.Window.partitionBy("topic", "partition")
+        # From the end to the start; the batch that ends with the committed offset comes before it, since it is unread.
+        .orderBy(sf.desc("offset"), sf.col("head").isNull()).rowsBetween(
+            sf.Window.unboundedPreceding, sf.Window.currentRow
+        )
+    )
+    return (
+        both.withColumn("first", sf.last("head", ignorenulls=True).over(from_here_on))
+        .where(sf.col("head").isNull())
+        .crossJoin(sf.broadcast(as_of))
+        .withColumn("lag_seconds", _seconds(sf, sf.col("first").isNotNull(), sf.col("first.time")))
+        .select(*_with_after(groups.columns, "lag", "lag_seconds"))
+    )
+
+
+def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -> DataFrame:
+    """Groups with `lag_seconds`, as of `with_seconds`, but by the times of the first unread records themselves.
+
+    It is 0, too, if no record is left to read: what takes the offsets is deleted, or a marker of a transaction.
+
+    Args:
+        groups: with the columns of `PLACE`, offset and lag.
+        firsts: topic, partition, offset, which is a committed one, has_record and time: of the first record from that
+            offset on, such as those of `kipspark.spark.live_times.live_firsts`.
+        as_of: one row with the present time.
+    """
+    sf = functions_of(groups)
+    return (
+        groups.join(sf.broadcast(firsts), ["topic", "partition", "offset"], "left")
+        .crossJoin(sf.broadcast(as_of))
+        .withColumn("lag_seconds", _seconds(sf, sf.coalesce("has_record", sf.lit(True)), sf.col("time")))
+        .select(*_with_after(groups.columns, "lag", "lag_seconds"))
+    )
+
+
+def moves(commits: DataFrame) -> DataFrame:
+    """When the offset of each group for each partition last moved: the columns of `PLACE`, since, end_then.
+
+    `since` is the time of the first known commit of the present offset. Brokers compact the log of commits, so that
+    the offset may stand still for longer. `end_then` is the end of the partition at that time.
+
+    Args:
+        commits: of `kipjobs.jobs.offsets.with_lag`; or of `commits`, then `end_then` is null.
+    """
+    sf = functions_of(commits)
+    end = sf.col("end_offset") if "end_offset" in commits.columns else sf.lit(None).cast("bigint")
+    in_order = sf.Window.partitionBy(*PLACE).orderBy("log_offset")
+    moved = ~sf.col("offset").eqNullSafe(sf.lag("offset").over(in_order))
+    at = sf.col("log_offset")
+    last = commits.withColumn("end_then", end).withColumn("moved", moved).where("moved").groupBy(*PLACE)
+    return last.agg(sf.max_by("time", at).alias("since"), sf.max_by("end_then", at).alias("end_then"))
+
+
+def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int) -> DataFrame:
+    """Groups that stand still while the topic grows.
+
+    Columns: group, topic, partition, offset, lag, since, stalled_seconds, records_since, last_commit. These groups
+    have unread records, have not moved their offset for `seconds` or longer, and the partition has grown since then.
+    `records_since` is by how many offsets. It is null if that is not known, and then the group is listed too.
+
+    Args:
+        groups: as for `with_seconds`, with end_offset and last_commit.
+        moved: of `moves`.
+        as_of: of `last_time`, or the present time.
+        seconds: how long an offset must stand still.
+    """
+    sf = functions_of(groups)
+    stood = (sf.unix_micros("as_of") - sf.unix_micros("since")) / sf.lit(1_000_000.0)
+    return (
+        groups.where(sf.col("lag") > 0)
+        .join(moved, list(PLACE))
+        .crossJoin(sf.broadcast(as_of))
+        .withColumn("stalled_seconds", stood)
+        .withColumn("records_since", sf.col("end_offset") - sf.col("end_then"))
+        .where((sf.col("stalled_seconds") >= seconds) & sf.coalesce(sf.col("records_since") > 0, sf.lit(True)))
+        .select(*PLACE, "offset", "lag", "since", "stalled_seconds", "records_since", "last_commit")
+    )
+
+
+STEPS = 40
+"""How many times of a line are known at most between the last commit and the end of the log."""
+
+
+def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: DataFrame) -> DataFrame:
+    """The lag of each group for each partition over time: name, time, lag.
+
+    It is the lag at each commit. From the last one on it is what the partition has grown by since then, up to `as_of`,
+    since a consumer that has died commits no more, and its lag grows.
+
+    Args:
+        lagging: of `kipjobs.jobs.offsets.with_lag`.
+        groups: the last commits, with end_offset and lag at the end of the log, such as of `latest_with_ends`.
+        grown: of `kipjobs.jobs.offsets.ends`.
+        as_of: of `last_time`.
+    """
+    sf = functions_of(lagging)
+    last = groups.where(sf.col("lag").isNotNull()).select(*PLACE, "offset", "lag", "last_commit").crossJoin(as_of)
+    after = sf.unix_micros("time") - sf.unix_micros("last_commit")
+    whole = sf.unix_micros("as_of") - sf.unix_micros("last_commit")
+    since = (
+        grown.join(sf.broadcast(last.drop("lag")), ["topic", "partition"])
+        .where((sf.col("time") > sf.col("last_commit")) & (sf.col("time") <= sf.col("as_of")))
+        .withColumn("step", sf.round(after * sf.lit(float(STEPS)) / whole))
+        .groupBy(*PLACE, "step")
+        .agg(sf.max("time").alias("time"), sf.max("end_offset").alias("end"), sf.max("offset").alias("offset"))
+        .select(*PLACE, "time", sf.greatest(sf.col("end") - sf.col("offset"), sf.lit(0)).alias("lag"))
+    )
+    at_commits = lagging.where(sf.col("lag").isNotNull()).select(*PLACE, "time", "lag")
+    at_end = last.where(sf.col("as_of") > sf.col("last_commit")).select(*PLACE, sf.col("as_of").alias("time"), "lag")
+    name = sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition"))
+    return at_commits.unionByName(since).unionByName(at_end).select(name.alias("name"), "time", "lag")
+
+
+def highest(lines: DataFrame, most: int) -> DataFrame:
+    """The rows of those lines that have had the highest lag, the last ones first; without lines that never had one.
+
+    Args:
+        lines: of `over_time`.
+        most: how many lines at most.
+    """
+    sf = functions_of(lines)
+    behind = lines.groupBy("name").agg(sf.max("lag").alias("highest")).where(sf.col("highest") > 0)
+    chosen = behind.orderBy(sf.desc("highest"), "name").limit(most).select("name")
+    return lines.join(sf.broadcast(chosen), ["name"]).orderBy(sf.desc("time"))
+
+
+def _seconds(sf: Functions, is_there: Column, first: Column) -> Column:
+    """The lag in seconds as of `as_of`, by the time of the first unread record, if there is one."""
+    age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
+    is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & ~is_there)
+    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
+
+
+def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:
+    """The names, with another one after one of them."""
+    at = names.index(before) + 1
+    return [*names[:at], name, *names[at:]]

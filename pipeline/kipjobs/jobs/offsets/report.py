@@ -1,0 +1,147 @@
+"""The report of groups over time, and the tables and metrics of all reports of offsets."""
+
+from __future__ import annotations
+
+from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import offsets
+from kipjobs.jobs.offsets import lag
+from kipjobs.jobs.shared.reading import OF_COMMITTED, committed, files, heads, last_ends, log, without_copies
+from kipjobs.report import charts
+from kipjobs.report.charts import DOTS
+from kipjobs.report.metrics import Gauge, Metrics
+from kipjobs.report.report import Chart, Report, Table
+from kipwire.console.offsets import metrics
+from kipwire.records.internal_topics import METADATA
+
+_COLUMNS = {"consumergroup": "group"}
+"""The columns of those labels that have another name."""
+
+
+def _gauge(one: metrics.Gauge, column: str) -> Gauge:
+    """The metric that `kipwire offsets --brokers` has, too, of a column."""
+    return Gauge(one.name, one.about, column, {label: _COLUMNS.get(label, label) for label in one.labels})
+
+
+_GROUPS = (
+    _gauge(metrics.OFFSET, "offset"),
+    _gauge(metrics.LAG, "lag"),
+    _gauge(metrics.LAG_SECONDS, "lag_seconds"),
+)
+_ENDS = _gauge(metrics.END, "end_offset")
+_STALLED = _gauge(metrics.STALLED, "stalled_seconds")
+_AS_OF = _gauge(metrics.AS_OF, "seconds")
+
+
+def metrics_of(groups: DataFrame, stalled: DataFrame, ends: DataFrame, as_of: DataFrame) -> tuple[Metrics, ...]:
+    """The metrics of all groups and partitions.
+
+    Args:
+        groups: the present offsets, with lag and lag_seconds.
+        stalled: of `kipjobs.jobs.offsets.lag.stalled`.
+        ends: topic, partition and end_offset.
+        as_of: one row with the time.
+    """
+    sf = functions_of(groups)
+    seconds = as_of.select((sf.unix_micros("as_of") / sf.lit(1_000_000.0)).alias("seconds"))
+    return (
+        Metrics(groups, _GROUPS),
+        Metrics(stalled, (_STALLED,)),
+        Metrics(ends, (_ENDS,)),
+        Metrics(seconds, (_AS_OF,)),
+    )
+
+
+STALLED_AFTER = 60
+"""Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
+
+STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer."
+
+
+def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
+    """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
+    sf = functions_of(session)
+    # The records of other topics are not read: the heads of their batches say where partitions end.
+    batches = heads(session, roots, lag.OF_BATCHES).persist()
+    of_groups = without_copies(
+        log(session, roots, [offsets.TOPIC], includeControl="true", columns=",".join(OF_COMMITTED))
+    ).persist()
+    lagging = offsets.with_lag(offsets.commits(committed(of_groups)), offsets.ends(batches)).persist()
+    of_all = last_ends(batches, files(session, roots, "segment"))
+    ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read
+    as_of = lag.last_time(batches).persist()
+    groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
+    stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
+    over_time = lag.over_time(lagging, groups, offsets.ends(batches), as_of)
+    return Report(
+        "Consumer groups",
+        (
+            stalled_table(stalled, STALLED_NOTE.format(seconds=stalled_after)),
+            groups_table(groups),
+            membership_table(offsets.membership(committed(of_groups))),
+            commits_table(lagging),
+        ),
+        (Chart("Lag over time", lag.highest(over_time, charts.MOST_LINES).limit(DOTS), charts.lag_over_time),),
+        (
+            "Lag is the end of the partition, as far as the log goes, minus the committed offset; that of a commit "
+            "is the lag at its time.",
+            "Lag seconds is how old the first record is that the group has not read, at the time of the last record "
+            "in the log. Lines of the chart go on to that time, also where a consumer has not committed any more.",
+        ),
+        metrics_of(groups, stalled, ends, as_of),
+        shown_roots(roots),
+        totals_of(groups, stalled),
+    )
+
+
+def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
+    """One row: groups, how many of them are behind, and stalled, the records that they have not read, the longest lag.
+
+    Args:
+        groups: the present offsets, with lag and lag_seconds.
+        stalled: of `kipjobs.jobs.offsets.lag.stalled`.
+    """
+    sf = functions_of(groups)
+    of_all = groups.agg(
+        sf.count_distinct("group").alias("groups"),
+        sf.count_distinct(sf.when(sf.col("lag") > 0, sf.col("group"))).alias("behind"),
+        sf.coalesce(sf.sum("lag"), sf.lit(0)).alias("unread_records"),
+        sf.max("lag_seconds").alias("longest_lag_seconds"),
+    )
+    of_stalled = stalled.agg(sf.count_distinct("group").alias("stalled"))
+    names = ("groups", "behind", "stalled", "unread_records", "longest_lag_seconds")
+    return of_all.crossJoin(of_stalled).select(*names)
+
+
+def groups_table(groups: DataFrame) -> Table:
+    """The table of present offsets."""
+    sf = functions_of(groups)
+    order = (sf.desc("lag"), "group", "topic", "partition")
+    return Table("groups", "Offsets and lag of groups", groups, order, hidden=("lag_at_commit",))
+
+
+def stalled_table(stalled: DataFrame, note: str) -> Table:
+    """The table of groups that stand still; the note says what that means."""
+    sf = functions_of(stalled)
+    order = (sf.desc("lag"), "since", "group", "topic", "partition")
+    title = "Groups that stand still while the topic grows"
+    return Table("stalled", title, stalled, order, note=note, is_wrong=True)
+
+
+def membership_table(events: DataFrame) -> Table:
+    """The table of who came and went."""
+    position = ("log_partition", "log_offset")
+    return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
+
+
+def commits_table(commits: DataFrame) -> Table:
+    """The table of commits."""
+    sf = functions_of(commits)
+    return Table(
+        "commits",
+        "The last commits",
+        commits,
+        (sf.desc("time"), "group", "topic", "partition"),
+        hidden=("leader_epoch", "metadata", "is_deleted", "log_partition", "log_offset"),
+        shown=10,
+    )

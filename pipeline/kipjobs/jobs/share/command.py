@@ -1,0 +1,60 @@
+"""`kipspark share`: its report and its options."""
+
+from __future__ import annotations
+
+from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import metadata, share
+from kipjobs.jobs.metadata.report import metadata_snapshot
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
+from kipjobs.jobs.shared.running import on_logs
+from kipjobs.report.report import Report, Table
+
+_OF_ENDS = ("topic", "partition", "last_offset")
+
+
+def share_report(session: Session, roots: Roots) -> Report:
+    """Where share groups are, from the log folders of brokers."""
+    sf = functions_of(session)
+
+    def rows(topic: str) -> DataFrame:
+        return log(session, roots, [topic], columns=",".join(OF_COORDINATORS))
+
+    ends = last_ends(heads(session, roots, _OF_ENDS), files(session, roots, "segment"))
+    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots))
+    topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
+    states = share.states(rows(share.TOPIC)).persist()
+    return Report(
+        "Share groups",
+        (
+            Table(
+                "partitions",
+                "Start offsets and lag of share groups",
+                share.partitions(states, topics, ends),
+                (sf.desc("lag"), "group", "topic", "topic_id", "partition"),
+                hidden=("state_epoch", "leader_epoch", "snapshot_epoch", "delivery_complete_count"),
+            ),
+            Table(
+                "batches",
+                "What was delivered after the start offsets",
+                share.batches(states, topics),
+                ("group", "topic", "topic_id", "partition", "first_offset"),
+            ),
+        ),
+        notes=(
+            "Lag is the number of records after the start offset whose delivery is not finished. Names of topics are "
+            "from the metadata log, or else from the group coordinators' log.",
+        ),
+        where=shown_roots(roots),
+    )
+
+
+def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
+    """The names of topics, each id once: those of the metadata log, or else those of group coordinators."""
+    sf = functions_of(of_cluster)
+    both = of_cluster.withColumn("rank", sf.lit(0)).unionByName(of_groups.withColumn("rank", sf.lit(1)))
+    return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))
+
+
+command = on_logs(share_report)
+"""Run `kipspark share`."""

@@ -1,0 +1,191 @@
+"""The arguments and options that commands share, and what is checked of them before a job starts.
+
+A start of Spark takes ten seconds and more. The paths of a Spark Connect server are not on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+import kipjobs
+from kipjobs.errors import JobError, SourceError
+from kipjobs.files.stores import is_url
+from kipjobs.report.outputs import Format
+from kipjobs.sources.capture_files import find_captures
+from kipjobs.sources.options import Options
+from kipjobs.sources.partition_files import NOT_IN_STORES
+from kipjobs.sources.segments import Segment, find_segments
+from kipwire.console.command_line import OneOf
+
+_PACKAGE = Path(kipjobs.__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class _Place(click.ParamType[str]):
+    """A URL as it is, and a path made absolute, since workers of Spark have other working folders than the user."""
+
+    name = "path"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return place(value)
+
+
+class _FolderHere(click.ParamType[Path]):
+    """The absolute path of a folder to write to."""
+
+    name = "folder"
+
+    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        text = str(value)
+        if is_url(text):
+            self.fail(f"{text} is a URL; give a folder of this machine", param, ctx)
+        return Path(os.path.realpath(text.removeprefix("file://")))
+
+
+def place(text: str) -> str:
+    """A URL as it is, and a path made absolute."""
+    return text if is_url(text) else os.path.realpath(text.removeprefix("file://"))
+
+
+PLACE = _Place()
+FOLDER_HERE = _FolderHere()
+FILE = click.Path(path_type=Path)
+
+LOG_FOLDERS: Decorator = click.argument(
+    "path",
+    nargs=-1,
+    metavar="[PATH]...",
+    type=PLACE,
+    help="Folders, or their URLs, such as s3://bucket/logs; by " "default the sample data.",
+)
+CAPTURES: Decorator = click.argument(
+    "path",
+    nargs=-1,
+    metavar="[PATH]...",
+    type=PLACE,
+    help="tcpdump files (pcap, pcapng), folders of captures, or " "URLs; by default the sample data.",
+)
+PORTS: Decorator = click.option(
+    "--ports",
+    default="",
+    metavar="PORTS",
+    show_default=False,
+    help="For packets: the brokers' ports, separated by commas; other connections are skipped.",
+)
+
+
+def outputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for what is written, besides the tables on the terminal."""
+    for option in reversed(
+        (
+            click.option(
+                "--out",
+                type=FOLDER_HERE,
+                metavar="FOLDER",
+                help="Folder for the tables, each a subfolder of Parquet files, or a file of another --format.",
+            ),
+            click.option(
+                "--format",
+                "table_format",
+                type=OneOf(Format),
+                default=Format.PARQUET,
+                help="What the tables in --out are: Parquet, CSV (RFC 4180), or JSON lines.",
+            ),
+            click.option("--html", type=FILE, metavar="FILE", help="File for a page with charts and tables."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is written, besides the tables on the terminal."""
+
+    out: Path | None = None
+    table_format: Format = Format.PARQUET
+    html: Path | None = None
+    metrics: str | None = None
+    """A file, or `-` for standard output."""
+
+
+class Logs(NamedTuple):
+    """The log folders that a job reads."""
+
+    paths: tuple[str, ...]
+    segments: list[Segment] | None
+    """Those that are there; None if the folders are those of a server."""
+
+    def size(self, topics: Collection[str] = ()) -> int | None:
+        """The bytes of the segments of these topics, or of all; None if they are not known."""
+        if self.segments is None:
+            return None
+        return sum(segment.size for segment in self.segments if not topics or segment.topic in topics)
+
+
+class Captured(NamedTuple):
+    """The captures that a job reads."""
+
+    paths: tuple[str, ...]
+    size: int | None
+    """Their bytes; None if they are those of a server."""
+
+
+def logs(paths: Collection[str], are_here: bool) -> Logs:
+    """The log folders to read, or the sample; they have segments, unless they are on a server."""
+    found = tuple(paths or [str(sample_segments())])
+    return Logs(found, find_segments(found) if are_here else None)
+
+
+def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
+    """As `logs`, for jobs that also read the files beside segments.
+
+    Raises:
+        JobError: a path is a URL.
+    """
+    for path in paths:
+        if is_url(path):
+            raise JobError(f"{path}: {NOT_IN_STORES}")
+    return logs(paths, are_here)
+
+
+def captures(paths: Collection[str], ports: str, are_here: bool) -> Captured:
+    """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
+    port_numbers(ports)
+    found = tuple(paths or [str(sample_capture())])
+    return Captured(found, find_captures(found).size if are_here else None)
+
+
+def port_numbers(text: str) -> tuple[int, ...]:
+    """The ports of the option.
+
+    Raises:
+        JobError: it is not a list of ports.
+    """
+    try:
+        return Options("--ports", {"ports": text}, ("ports",)).ports("ports")
+    except SourceError:
+        what = "is not a list of ports; write numbers from 1 to 65535, separated by commas"
+        raise JobError(f"--ports: {text!r} {what}") from None
+
+
+def sample_capture() -> Path:
+    """Frames of a small cluster and its clients; examples/capture/README.md describes them."""
+    return _first_existing(_PACKAGE / "samples" / "capture", _CHECKOUT / "examples" / "capture")
+
+
+def sample_segments() -> Path:
+    """The log folder of a broker of the same cluster, a minute after it was created."""
+    return _first_existing(_PACKAGE / "samples" / "segments", _CHECKOUT / "tests" / "data" / "segments")
+
+
+def _first_existing(installed: Path, checkout: Path) -> Path:
+    return installed if installed.exists() else checkout

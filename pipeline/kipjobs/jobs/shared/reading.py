@@ -1,0 +1,120 @@
+"""Log folders and captures as several jobs read them, and the first steps on their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kipjobs.engines import Column, DataFrame, Functions, Session, engine_of, functions_of
+from kipjobs.files.roots import Roots
+from kipjobs.sources.options import path_options
+
+_COMMIT = "0001"
+"""The type of a control record that commits, in hexadecimal; it follows the version, in the key."""
+OF_COMMITTED = (
+    *("topic", "partition", "offset", "timestamp", "key", "value"),
+    *("producer_id", "is_transactional", "is_control"),
+)
+"""The columns of records that `committed` and `without_copies` need, and what records are."""
+OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
+"""The columns of records of the brokers' own topics that jobs need."""
+_LENIENT = {"failOnMissingTopics": "false"}
+"""A cluster, or one of its brokers, need not have each topic that a report looks at."""
+
+
+def log(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
+    """Rows of `kafka_log`.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        topics: only those, as far as they are there; all if empty.
+        options: of the source.
+    """
+    chosen = {**_LENIENT, "topics": ",".join(topics), **options, **path_options(roots)}
+    return session.read.format("kafka_log").options(**chosen).load()
+
+
+def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ()) -> DataFrame:
+    """Rows of `kafka_partition_files` of a kind.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        kind: of the files.
+        topics: only those, as far as they are there; all if empty.
+    """
+    chosen = {**_LENIENT, "kind": kind, "topics": ",".join(topics), **path_options(roots)}
+    return session.read.format("kafka_partition_files").options(**chosen).load()
+
+
+def snapshots(session: Session, roots: Roots, topics: Iterable[str]) -> DataFrame:
+    """Rows of `kafka_snapshot` of these topics, as far as they are there."""
+    chosen = {**_LENIENT, "topics": ",".join(topics), **path_options(roots)}
+    return session.read.format("kafka_snapshot").options(**chosen).load()
+
+
+def heads(session: Session, roots: Roots, columns: Iterable[str], topics: Iterable[str] = ()) -> DataFrame:
+    """The heads of all batches of these topics, or of all topics, with control batches, since these take offsets too.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        columns: of batches.
+        topics: only those, as far as they are there; all if empty.
+    """
+    return log(session, roots, topics, level="batches", includeControl="true", columns=",".join(columns))
+
+
+def without_copies(log: DataFrame) -> DataFrame:
+    """The rows of `kafka_log` with each record once, if the folders of several replicas were read."""
+    return log.dropDuplicates(["topic", "partition", "offset"])
+
+
+def committed(log: DataFrame) -> DataFrame:
+    """The records that count: without control records and those of transactions that were aborted or have no end yet.
+
+    Args:
+        log: rows of `kafka_log`, read with `includeControl`, with each record once.
+    """
+    sf = functions_of(log)
+    ending = sf.when(sf.col("is_control"), sf.hex(sf.substring("key", 3, 2)))
+    # From the end of the log: Spark goes through a window that begins at the current row once for each row.
+    later = (
+        sf.Window.partitionBy("topic", "partition", "producer_id")
+        .orderBy(sf.desc("offset"))
+        .rowsBetween(sf.Window.unboundedPreceding, -1)
+    )
+    in_transactions = (
+        log.where(sf.col("is_transactional"))
+        .withColumn("ending", sf.last(ending, ignorenulls=True).over(later))
+        .where(sf.col("ending") == _COMMIT)
+        .drop("ending")
+    )
+    return log.where(~sf.col("is_transactional")).unionByName(in_transactions).where(~sf.col("is_control"))
+
+
+def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
+    """The last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
+
+    It is after the last batch, and not before the last segment, whose name says where it begins: retention leaves an
+    empty one.
+
+    Args:
+        batches: rows of `heads`, with control batches, since control records take offsets too.
+        segments: rows of `kafka_partition_files` of the kind `segment`.
+    """
+    sf = functions_of(batches)
+    after = batches.select("topic", "partition", (sf.col("last_offset") + 1).alias("end"))
+    ends = after.unionByName(segments.select("topic", "partition", sf.col("base_offset").alias("end")))
+    return ends.groupBy("topic", "partition").agg(sf.max("end").alias("end_offset"))
+
+
+def folder(sf: Functions, column: str) -> Column:
+    """The folder of a file, or of a folder."""
+    return sf.regexp_replace(column, "/[^/]*$", "")
+
+
+def frames(session: Session, roots: Roots, ports: str) -> DataFrame:
+    """Rows of `kafka_frames`; of packets, only of connections to the given ports, if any."""
+    chosen = {"ports": ports, "packetTasks": str(engine_of(session).tasks_at_once(session)), **path_options(roots)}
+    return session.read.format("kafka_frames").options(**chosen).load()

@@ -1,0 +1,171 @@
+"""A job from where it runs to what is printed and written, and the commands that need nothing else.
+
+A command is a function with options of click, whose first argument is a `Runner`: where the job runs.
+`kipjobs.commands` makes commands of it that run here, and `kipspark.commands` those that run on Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from kipjobs.engines import Session
+from kipjobs.files.roots import Roots
+from kipjobs.jobs.shared.options import CAPTURES, LOG_FOLDERS, PORTS, Logs, Outputs, captures, logs, outputs
+from kipjobs.report.metrics import STDOUT, exposition
+from kipjobs.report.outputs import Format, check_file, check_tables, write_file, write_tables
+from kipjobs.report.report import FirstRows, Report, Table, first_rows, total_row
+from kipjobs.report.terminal import show
+from kipjobs.report.views import page
+from kipwire.tools.terminal import ERR, OUT, table_console
+
+ReportOf = Callable[[Session], Report]
+
+_ROWS_OF_PAGE = 20_000
+"""The most rows of a table that a page can have; how many fit depends on their length."""
+
+
+class Runner(Protocol):
+    """Where a job runs."""
+
+    @property
+    def are_here(self) -> bool:
+        """Whether the paths of a job are those of this machine."""
+
+    def session(self, size: int | None) -> AbstractContextManager[Session]:
+        """A session, for a job that reads so many bytes; None if that is not known."""
+
+    def waiting(self, session: Session) -> AbstractContextManager[None]:
+        """Something around everything that waits for results, and around nothing that prints."""
+
+
+def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None = None) -> bool:
+    """Run a job in its own session, and return whether any of its tables has rows.
+
+    Args:
+        runner: where.
+        report_of: the job.
+        wanted: what is written.
+        size: bytes of the segments or captures that the job reads; None if that is not known.
+
+    Raises:
+        JobError: its tables, its page or its metrics cannot be written to the given paths.
+    """
+    check_tables(wanted.out, wanted.table_format)
+    if wanted.html is not None:
+        check_file(wanted.html, "--html")
+    if wanted.metrics not in (None, STDOUT):
+        check_file(Path(wanted.metrics), "--metrics")
+    with runner.session(size) as session:
+        with runner.waiting(session):
+            report = report_of(session)
+        return deliver(report, wanted, lambda: runner.waiting(session))
+
+
+def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> bool:
+    """Print a report, write its tables, page and metrics if wanted, and return whether any table it computed has rows.
+
+    If a page is written, which has all tables, only the first table is printed. If the metrics go to standard output,
+    nothing else does.
+
+    Args:
+        report: of a job.
+        wanted: what is written.
+        waiting: around everything that waits for results, and around nothing that prints.
+    """
+    tables: list[FirstRows] = []
+
+    def rows_of(table: Table) -> FirstRows:
+        with waiting():
+            return first_rows(table, table.shown if wanted.html is None else _ROWS_OF_PAGE)
+
+    def computed(chosen: Iterable[Table]) -> Iterator[FirstRows]:
+        for table in chosen:
+            tables.append(rows_of(table))
+            yield tables[-1]
+
+    said = OUT if wanted.metrics != STDOUT else ERR
+    totals = {}
+    if report.totals is not None and (wanted.metrics != STDOUT or wanted.html is not None):
+        with waiting():
+            totals = total_row(report)
+    if wanted.metrics != STDOUT:
+        show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
+    if wanted.html is not None:
+        tables += map(rows_of, report.tables[len(tables) :])
+    if wanted.metrics is not None:
+        with waiting():
+            text = exposition(report.metrics)
+        write_metrics(wanted.metrics, text)
+    if wanted.out is not None:  # before the page, so that a chart that fails does not lose them
+        with waiting():
+            write_tables(wanted.out, report.tables, wanted.table_format)
+        said.print(f"\nTables: {wanted.out}")
+    if wanted.html is not None:
+        with waiting():
+            charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
+        write_file(wanted.html, page(report, tables, charts, totals))
+        said.print(f"\nPage: {wanted.html}")
+    return any(shown.rows for shown in tables)
+
+
+def write_metrics(file: str, text: str) -> None:
+    """Write metrics to a file, or to standard output."""
+    if file == STDOUT:
+        click.echo(text.encode(), nl=False)
+    else:
+        write_file(Path(file), text)
+        OUT.print(f"\nMetrics: {file}")
+
+
+def on_logs(
+    report: Callable[[Session, Roots], Report],
+    topics: Collection[str] = (),
+    find: Callable[[Collection[str], bool], Logs] = logs,
+) -> Callable[..., None]:
+    """Make the command of a job that needs no more than log folders.
+
+    Args:
+        report: of the job.
+        topics: those that it reads; all if empty.
+        find: finds and checks the folders.
+    """
+
+    @LOG_FOLDERS
+    @outputs
+    def command(
+        runner: Runner, path: tuple[str, ...], out: Path | None, table_format: Format, html: Path | None
+    ) -> None:
+        found = find(path, runner.are_here)
+        run(
+            runner,
+            lambda session: report(session, found.paths),
+            Outputs(out, table_format, html),
+            found.size(topics),
+        )
+
+    return command
+
+
+def on_captures(report: Callable[[Session, Roots, str], Report]) -> Callable[..., None]:
+    """Make the command of a job on captures; its report also gets the ports."""
+
+    @CAPTURES
+    @PORTS
+    @outputs
+    def command(
+        runner: Runner, path: tuple[str, ...], ports: str, out: Path | None, table_format: Format, html: Path | None
+    ) -> None:
+        found = captures(path, ports, runner.are_here)
+        run(
+            runner,
+            lambda session: report(session, found.paths, ports),
+            Outputs(out, table_format, html),
+            found.size,
+        )
+
+    return command

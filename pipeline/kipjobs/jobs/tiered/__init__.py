@@ -1,0 +1,7 @@
+"""Segments and partitions in tiered storage (`kipspark tiered`)."""
+
+from __future__ import annotations
+
+from kipjobs.jobs.tiered.tables import TOPIC, partitions, records, segments
+
+__all__ = ["TOPIC", "partitions", "records", "segments"]

@@ -1,0 +1,41 @@
+"""`kipspark tiered`: its report and its options."""
+
+from __future__ import annotations
+
+from kipjobs.engines import Session, functions_of
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import tiered
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
+from kipjobs.jobs.shared.running import on_logs
+from kipjobs.report.report import Report, Table
+
+
+def tiered_report(session: Session, roots: Roots) -> Report:
+    """What is in tiered storage, from the log folders of brokers."""
+    sf = functions_of(session)
+    decoded = tiered.records(log(session, roots, [tiered.TOPIC], columns=",".join(OF_COORDINATORS))).persist()
+    segments = tiered.segments(decoded).persist()
+    return Report(
+        "Tiered storage",
+        (
+            Table(
+                "partitions",
+                "Partitions in tiered storage",
+                tiered.partitions(segments, decoded),
+                (sf.desc("size"), "topic", "topic_id", "partition"),
+            ),
+            Table(
+                "segments",
+                "Their segments",
+                segments,
+                ("topic", "topic_id", "partition", "start_offset", "changed"),
+                hidden=("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty"),
+            ),
+        ),
+        notes=("Sizes and offsets of partitions are those of segments that are complete.",),
+        where=shown_roots(roots),
+    )
+
+
+command = on_logs(tiered_report, [tiered.TOPIC])
+"""Run `kipspark tiered`."""

@@ -1,0 +1,178 @@
+"""What is in tiered storage (KIP-405), from `__remote_log_metadata`, the topic of Kafka's own metadata manager.
+
+Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm. A record's value
+begins as in the cluster's own metadata log: with the version of the frame, its type and its version, a byte each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from kafka_messages.enums import RemoteLogSegmentState, RemotePartitionDeleteState
+from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
+from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
+from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePartitionDeleteMetadataRecord
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.jobs.metadata.tables import uuid_text
+from kipwire import Message
+from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME
+
+TOPIC = "__remote_log_metadata"
+
+_TYPES: tuple[type[Message], ...] = (
+    RemoteLogSegmentMetadataRecord,
+    RemoteLogSegmentMetadataUpdateRecord,
+    RemotePartitionDeleteMetadataRecord,
+)
+_LEAD = LEAD_SIZES["metadata"]
+_SEGMENT, _UPDATE, _DELETE = "segment", "update", "delete"
+_OF_SEGMENTS = (
+    *("start_offset", "end_offset", "segment_size_in_bytes", "max_timestamp_ms", "segment_leader_epochs"),
+    "txn_index_empty",
+)
+
+
+def records(log: DataFrame) -> DataFrame:
+    """The decoded records: log_partition, log_offset, segment, update, delete; the last three are null but for one.
+
+    A record of another type or version, of a later Kafka, has none of them.
+
+    Raises:
+        BrokenMessageError: when it is computed, at the first broken record.
+    """
+    sf = functions_of(log)
+    lead, body = sf.substring("value", 1, _LEAD), sf.octets("value", _LEAD + 1)
+    return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
+        sf.col("partition").alias("log_partition"),
+        sf.col("offset").alias("log_offset"),
+        *[
+            sf.from_message(
+                sf.when(lead == sf.lit(bytes((METADATA_FRAME, message.API_KEY, message.VERSION))), body),
+                message.NAME,
+                message.VERSION,
+            ).alias(name)
+            for name, message in zip((_SEGMENT, _UPDATE, _DELETE), _TYPES, strict=True)
+        ],
+    )
+
+
+def segments(decoded: DataFrame) -> DataFrame:
+    """The segments in tiered storage, in their last state.
+
+    Columns: topic, topic_id, partition, start_offset, end_offset, size, segment_id, state, broker_id, changed,
+    max_timestamp, leader_epochs (a list of epoch and start_offset), custom_metadata, is_txn_index_empty.
+
+    Args:
+        decoded: of `records`.
+    """
+    sf = functions_of(decoded)
+    added = decoded.where(sf.col(_SEGMENT).isNotNull()).select(
+        *_place(sf, _SEGMENT), *_fields(sf, _SEGMENT), *_last(sf, _SEGMENT)
+    )
+    changes = decoded.where(sf.col(_UPDATE).isNotNull()).select(*_place(sf, _UPDATE), *_last(sf, _UPDATE))
+    last = (
+        added.select("segment_id", "last")
+        .unionByName(changes.select("segment_id", "last"))
+        .groupBy("segment_id")
+        .agg(sf.max("last").alias("last"))
+    )
+    whole = added.drop("last").dropDuplicates(["segment_id"])
+    epochs = sf.transform(
+        "segment_leader_epochs",
+        lambda one: sf.struct(one["leader_epoch"].alias("epoch"), one["offset"].alias("start_offset")),
+    )
+    return whole.join(last, "segment_id").select(
+        "topic",
+        uuid_text(sf, "topic_id").alias("topic_id"),
+        "partition",
+        "start_offset",
+        "end_offset",
+        sf.col("segment_size_in_bytes").alias("size"),
+        uuid_text(sf, "segment_id").alias("segment_id"),
+        _word(sf, sf.col("last.state"), RemoteLogSegmentState).alias("state"),
+        sf.col("last.broker_id").alias("broker_id"),
+        sf.timestamp_millis("last.time").alias("changed"),
+        sf.when(sf.col("max_timestamp_ms") >= 0, sf.timestamp_millis("max_timestamp_ms")).alias("max_timestamp"),
+        epochs.alias("leader_epochs"),
+        sf.col("last.custom_metadata").alias("custom_metadata"),
+        sf.col("txn_index_empty").alias("is_txn_index_empty"),
+    )
+
+
+def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
+    """The partitions in tiered storage: topic, topic_id, partition, segments, size, start_offset, end_offset, deletion.
+
+    Segments count that can be read. `deletion` is how far the removal of a deleted partition has come, else null.
+
+    Args:
+        remote: of `segments`.
+        decoded: of `records`.
+    """
+    sf = functions_of(remote)
+    key = ["topic", "topic_id", "partition"]
+    can_be_read = sf.col("state") == RemoteLogSegmentState.COPY_SEGMENT_FINISHED.name
+    counted = remote.groupBy(*key).agg(
+        sf.count(sf.when(can_be_read, 1)).alias("segments"),
+        sf.coalesce(sf.sum(sf.when(can_be_read, sf.col("size"))), sf.lit(0)).alias("size"),
+        sf.min(sf.when(can_be_read, sf.col("start_offset"))).alias("start_offset"),
+        sf.max(sf.when(can_be_read, sf.col("end_offset"))).alias("end_offset"),
+    )
+    of = sf.col(f"{_DELETE}.topic_id_partition")
+    deleted = (
+        decoded.where(sf.col(_DELETE).isNotNull())
+        .select(
+            of["name"].alias("topic"),
+            of["id"].alias("id"),
+            of["partition"].alias("partition"),
+            "log_offset",
+            sf.col(f"{_DELETE}.remote_partition_delete_state").alias("state"),
+        )
+        .groupBy("topic", uuid_text(sf, "id").alias("topic_id"), "partition")
+        .agg(sf.max_by("state", "log_offset").alias("state"))
+        .select(*key, _word(sf, sf.col("state"), RemotePartitionDeleteState).alias("deletion"))
+    )
+    return counted.join(deleted, key, "full").select(
+        *key,
+        sf.coalesce("segments", sf.lit(0)).alias("segments"),
+        sf.coalesce("size", sf.lit(0)).alias("size"),
+        "start_offset",
+        "end_offset",
+        "deletion",
+    )
+
+
+def _place(sf: Functions, name: str) -> list[Column]:
+    """What a record is about."""
+    of = sf.col(f"{name}.remote_log_segment_id")
+    partition = of["topic_id_partition"]
+    return [
+        of["id"].alias("segment_id"),
+        partition["name"].alias("topic"),
+        partition["id"].alias("topic_id"),
+        partition["partition"].alias("partition"),
+    ]
+
+
+def _fields(sf: Functions, name: str) -> list[Column]:
+    """The fields of a record that are not what it is about."""
+    of = sf.col(name)
+    return [of[field].alias(field) for field in _OF_SEGMENTS]
+
+
+def _last(sf: Functions, name: str) -> list[Column]:
+    """What a record says of the state, with its offset first: all records of a partition are in one log."""
+    return [
+        sf.struct(
+            "log_offset",
+            sf.col(f"{name}.remote_log_segment_state").alias("state"),
+            sf.col(f"{name}.broker_id").alias("broker_id"),
+            sf.col(f"{name}.event_timestamp_ms").alias("time"),
+            sf.col(f"{name}.custom_metadata").alias("custom_metadata"),
+        ).alias("last")
+    ]
+
+
+def _word(sf: Functions, number: Column, words: Iterable[IntEnum]) -> Column:
+    """The name that Kafka has for a number; one that is not known stays a number."""
+    return sf.coalesce(*[sf.when(number == int(one), one.name) for one in words], number.cast("string"))

@@ -1,0 +1,35 @@
+"""Clients, APIs, latencies and errors in captures (`kipspark traffic`)."""
+
+from __future__ import annotations
+
+from kipjobs.jobs.traffic.tables import (
+    WAITING,
+    by_api,
+    by_client,
+    error_codes,
+    errors,
+    exchanges,
+    few_values,
+    inspected,
+    named_errors,
+    slowness,
+    totals,
+    unknown_tags,
+    unserved,
+)
+
+__all__ = [
+    "WAITING",
+    "by_api",
+    "by_client",
+    "error_codes",
+    "errors",
+    "exchanges",
+    "few_values",
+    "inspected",
+    "named_errors",
+    "slowness",
+    "totals",
+    "unknown_tags",
+    "unserved",
+]

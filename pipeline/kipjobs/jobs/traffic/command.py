@@ -1,0 +1,170 @@
+"""`kipspark traffic`: its report and its options."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.errors import JobError
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import traffic
+from kipjobs.jobs.shared.options import CAPTURES, PORTS, Outputs, captures, outputs
+from kipjobs.jobs.shared.reading import frames
+from kipjobs.jobs.shared.running import Runner, run
+from kipjobs.report import charts
+from kipjobs.report.metrics import Gauge, Metrics
+from kipjobs.report.outputs import Format
+from kipjobs.report.report import Chart, Report, Table
+from kipwire.traffic.upgrades import line_of, releases
+
+LATEST = releases()[-1]
+"""The newest line of releases of Kafka that is known."""
+
+_OF_EXCHANGES = (
+    *("latency_ms", "max_wait_ms", "api", "api_version", "client_id", "errors", "timestamp"),
+    *("request_bytes", "response_bytes", "connection", "correlation_id"),
+)
+_HIDDEN = ("capture", "api_key", "listener", "software", "request_error", "response_error")
+"""Columns of exchanges that only files have."""
+
+
+def traffic_report(session: Session, roots: Roots, ports: str = "", release: str = LATEST) -> Report:
+    """Who uses which APIs, from captures, and what a release of Kafka does not serve of it.
+
+    Of packets, only connections to the given ports are read, if any.
+    """
+    sf = functions_of(session)
+    found = traffic.inspected(frames(session, roots, ports)).persist()
+    paired = traffic.exchanges(found).persist()
+    apis = traffic.by_api(paired)
+    missing = traffic.unserved(paired, release).persist()
+    broken = traffic.errors(found)
+    slowest = apis.groupBy("api").agg(
+        sf.max("latency_ms_median").alias("median"),
+        sf.max("latency_ms_99").alias("high"),
+        sf.sum("requests").alias("n"),
+    )
+    return Report(
+        "Traffic",
+        (
+            Table(
+                "unserved",
+                f"What Kafka {release} does not serve",
+                missing,
+                ("client_id", sf.desc("requests"), "api", "api_version"),
+                hidden=("api_key",),
+                is_wrong=True,
+            ),
+            Table(
+                "errors",
+                "What cannot be decoded",
+                broken,
+                ("capture", "number", "connection", "direction", "error"),
+                hidden=("capture",),
+                is_wrong=True,
+            ),
+            Table(
+                "clients",
+                "Clients and the APIs they use",
+                traffic.by_client(paired),
+                (sf.desc("requests"), "client_id", "api"),
+                hidden=("responses", "latency_ms_highest"),
+                flag="with_errors",
+            ),
+            Table("apis", "APIs and versions", apis, (sf.desc("requests"), "api", "api_version"), flag="with_errors"),
+            Table(
+                "error_codes",
+                "Error codes",
+                traffic.error_codes(paired),
+                (sf.desc("fields"), "api", "client_id", "path", "code"),
+            ),
+            Table(
+                "unknown_tags",
+                "Tagged fields that Kafka 4.4 does not know",
+                traffic.unknown_tags(found),
+                ("api", "path", "tag"),
+            ),
+            Table(
+                "exchanges",
+                "The slowest exchanges",
+                paired.withColumn("errors", traffic.named_errors(sf)).select(*_OF_EXCHANGES, *_HIDDEN),
+                (traffic.slowness(sf).desc(), "connection", "correlation_id"),
+                hidden=_HIDDEN,
+                shown=5,
+                note="Slowest without what clients let brokers wait for, which a Fetch does for records (max wait ms).",
+                flag="errors",
+            ),
+        ),
+        (
+            Chart(
+                "Latency by API",
+                # Without those that wait for records as long as their clients let them.
+                slowest.where(~sf.col("api").isin(*traffic.WAITING))
+                .orderBy(sf.desc("n"))
+                .limit(16)
+                .select(sf.col("api").alias("name"), "median", "high"),
+                charts.latencies,
+            ),
+        ),
+        metrics=metrics_of(missing, release),
+        where=shown_roots(roots),
+        totals=traffic.totals(paired, missing, broken),
+    )
+
+
+def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
+    """How many requests of each client an upgrade would break.
+
+    Args:
+        missing: of `traffic.unserved`.
+        release: the one of which it is.
+    """
+    sf = functions_of(missing)
+    labels = ("client_id", "software", "api", "api_version", "release", "fix")
+    requests = Gauge(
+        "kipspark_unserved_requests",
+        "Captured requests that the release of Kafka does not serve.",
+        "requests",
+        {label: label for label in labels},
+    )
+    plain = missing.withColumn("release", sf.lit(release))
+    for name in ("client_id", "software", "fix"):
+        plain = plain.withColumn(name, sf.coalesce(name, sf.lit("")))
+    return (Metrics(plain, (requests,)),)
+
+
+@CAPTURES
+@PORTS
+@click.option(
+    "--upgrade-to",
+    default=LATEST,
+    metavar="RELEASE",
+    help="Release of Kafka, such as 4.4: whose requests does it not serve?",
+)
+@outputs
+@click.option(
+    "--metrics",
+    metavar="FILE",
+    help="File for the requests that the release does not serve, in Prometheus' text format; - is standard output.",
+)
+def command(
+    runner: Runner,
+    path: tuple[str, ...],
+    ports: str,
+    upgrade_to: str,
+    out: Path | None,
+    table_format: Format,
+    html: Path | None,
+    metrics: str | None,
+) -> None:
+    """Run the job."""
+    try:
+        release = line_of(upgrade_to)
+    except ValueError as error:
+        raise JobError(f"--upgrade-to: {error}") from None
+    found = captures(path, ports, runner.are_here)
+    report_of = partial(traffic_report, roots=found.paths, ports=ports, release=release)
+    run(runner, report_of, Outputs(out, table_format, html, metrics), found.size)

@@ -1,0 +1,327 @@
+"""Who uses which APIs in which versions, how big and how slow they are, what fails: from captured frames.
+
+Rows of `kafka_frames` in. Facts about single frames are found as they are read, and the frames themselves are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.messages.selection import KAFKA
+from kipjobs.sources.captures import FRAMES_SCHEMA
+from kipwire import KipwireError
+from kipwire.message.registry import registry_of
+from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic import upgrades
+from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.traffic.upgrades import client_of
+
+_CODES = pa.list_(
+    pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])
+)
+_TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
+
+INSPECTED = ("frame", "error")
+"""Columns of `kafka_frames` that those of `FOUND_SCHEMA` replace."""
+
+FOUND_SCHEMA = pa.schema(
+    [
+        ("api", pa.string()),
+        ("frame_bytes", pa.int64()),
+        ("error_codes", _CODES),
+        ("unknown_tags", _TAGS),
+        ("software_name", pa.string()),
+        ("software_version", pa.string()),
+        ("max_wait_ms", pa.int32()),
+        ("error", pa.string()),
+    ]
+)
+"""What was found in a frame; docs/spark-jobs.md explains it. `frame_bytes` is null if there is no frame."""
+
+_INSPECTED = pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA])
+
+_UNSERVED = pa.schema(
+    [
+        ("client_id", pa.string()),
+        ("software", pa.string()),
+        ("api", pa.string()),
+        ("api_key", pa.int16()),
+        ("api_version", pa.int16()),
+        ("requests", pa.int64()),
+        ("served", pa.string()),
+        ("fix", pa.string()),
+    ]
+)
+_GIVEN = 5
+"""How many of its columns say who sends what."""
+
+WAITING = ("Fetch", "ShareFetch")
+"""APIs whose requests let brokers wait for records."""
+
+_OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
+"""What a response has in common with its request."""
+
+
+def inspected(frames: DataFrame) -> DataFrame:
+    """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, errors."""
+    return functions_of(frames).mapped(frames, inspect_frames, _INSPECTED)
+
+
+def exchanges(found: DataFrame) -> DataFrame:
+    """Requests with their responses, one row each; sizes and latency of the response are null if there is none.
+
+    Sizes of frames that were not captured completely are null, too.
+
+    Args:
+        found: of `inspected`.
+    """
+    sf = functions_of(found)
+    of_connection = (
+        found.where(sf.col("software_name").isNotNull())
+        .groupBy("capture", "connection")
+        .agg(
+            sf.max_by(sf.concat_ws(" ", "software_name", "software_version"), "timestamp_ns").alias("software"),
+        )
+    )
+    frames = found.where(sf.col("api_key").isNotNull())  # the others are about bytes that are not frames
+    requests = frames.where(sf.col("direction") == "request").select(
+        *_OF_EXCHANGE,
+        "listener",
+        "client_id",
+        "api",
+        "api_version",
+        "timestamp",
+        "timestamp_ns",
+        sf.col("frame_bytes").alias("request_bytes"),
+        "max_wait_ms",
+        sf.col("unknown_tags").alias("request_unknown_tags"),
+        sf.col("error").alias("request_error"),
+    )
+    responses = frames.where(sf.col("direction") == "response").select(
+        *_OF_EXCHANGE,
+        sf.col("timestamp_ns").alias("response_ns"),
+        sf.col("frame_bytes").alias("response_bytes"),
+        "error_codes",
+        sf.col("unknown_tags").alias("response_unknown_tags"),
+        sf.col("error").alias("response_error"),
+    )
+    return (
+        requests.join(responses, [*_OF_EXCHANGE], "left")
+        .join(of_connection, ["capture", "connection"], "left")
+        .withColumn("latency_ms", (sf.col("response_ns") - sf.col("timestamp_ns")) / 1e6)
+        .drop("timestamp_ns", "response_ns")
+    )
+
+
+def slowness(functions: Functions) -> Column:
+    """The latency without what the client lets the broker wait for more, as a Fetch does for records.
+
+    Args:
+        functions: those of the frame of `exchanges`.
+    """
+    return functions.col("latency_ms") - functions.coalesce("max_wait_ms", functions.lit(0))
+
+
+def named_errors(functions: Functions) -> Column:
+    """The names of the error codes of an exchange, or their numbers, in a line.
+
+    Args:
+        functions: those of the frame of `exchanges`.
+    """
+    codes = functions.transform("error_codes", lambda one: functions.coalesce(one["error"], one["code"].cast("string")))
+    return functions.concat_ws(", ", codes)
+
+
+def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
+    """One row: clients, requests, those with errors, those that a release does not serve, and what cannot be decoded.
+
+    Args:
+        paired: of `exchanges`.
+        missing: of `unserved`.
+        broken: of `errors`.
+    """
+    sf = functions_of(paired)
+    of_all = paired.agg(
+        sf.count_distinct("client_id").alias("clients"),
+        sf.count(sf.lit(1)).alias("requests"),
+        sf.count(sf.when(sf.size("error_codes") > 0, sf.lit(1))).alias("with_errors"),
+    )
+    of_missing = missing.agg(sf.coalesce(sf.sum("requests"), sf.lit(0)).alias("not_served"))
+    of_broken = broken.agg(sf.count(sf.lit(1)).alias("not_decoded"))
+    return of_all.crossJoin(of_missing).crossJoin(of_broken)
+
+
+def by_client(paired: DataFrame) -> DataFrame:
+    """Which clients use which versions of which APIs, with counts, bytes and latencies.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    return _summed(paired, "client_id", "software", "api", "api_version")
+
+
+def by_api(paired: DataFrame) -> DataFrame:
+    """The same for all clients together, by API and version; `clients` counts their ids.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    sf = functions_of(paired)
+    clients = paired.groupBy("api", "api_version").agg(sf.count_distinct("client_id").alias("clients"))
+    return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
+
+
+def unserved(paired: DataFrame, release: str) -> DataFrame:
+    """Which clients send what a release of Kafka does not serve, so that an upgrade to it would break them.
+
+    Columns: client_id, software, api, api_key, api_version, requests, served (the versions of the API that the release
+    has instead, `none` if it has dropped it), and fix (the library and the release of it that KIP-896 says do without,
+    with a `?` if the library is a guess by the client id; null where it says nothing).
+
+    Args:
+        paired: of `exchanges`.
+        release: a line of releases of Kafka, such as `4.4`.
+    """
+    sf = functions_of(paired)
+    used = paired.groupBy(*_UNSERVED.names[:_GIVEN]).agg(sf.count(sf.lit(1)).alias("requests"))
+
+    def judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist(
+                [found for row in batch.to_pylist() for found in _unserved(row, release)], _UNSERVED
+            )
+
+    return sf.mapped(used, judged, _UNSERVED)
+
+
+def error_codes(paired: DataFrame) -> DataFrame:
+    """Error codes other than 0, with what they mean.
+
+    Columns: api, api_version, client_id, path, code, error (its name, null where Kafka has none), responses and fields:
+    the number of each.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    sf = functions_of(paired)
+    return (
+        paired.select("api", "api_version", "client_id", sf.explode("error_codes").alias("found"))
+        .groupBy("api", "api_version", "client_id", "found.path", "found.code", "found.error")
+        .agg(sf.count(sf.lit(1)).alias("responses"), sf.sum("found.count").alias("fields"))
+    )
+
+
+def unknown_tags(found: DataFrame) -> DataFrame:
+    """Tagged fields that Kafka 4.4 does not know: api, direction, api_version, client_id, path, tag, count and bytes.
+
+    Args:
+        found: of `inspected`.
+    """
+    sf = functions_of(found)
+    return (
+        found.select("api", "direction", "api_version", "client_id", sf.explode("unknown_tags").alias("found"))
+        .groupBy("api", "direction", "api_version", "client_id", "found.path", "found.tag")
+        .agg(sf.count(sf.lit(1)).alias("count"), sf.sum("found.bytes").alias("bytes"))
+    )
+
+
+def errors(found: DataFrame) -> DataFrame:
+    """What cannot be decoded, with the error: frames, and what is not a frame in a capture of packets.
+
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error; what is not a frame
+        has no number and no API.
+
+    Args:
+        found: of `inspected`.
+    """
+    sf = functions_of(found)
+    return found.where(sf.col("error").isNotNull()).select(
+        "capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id", "error"
+    )
+
+
+def few_values(sf: Functions, milliseconds: Column) -> Column:
+    """Latencies to four digits, and to microseconds at most, so that there are not many different ones.
+
+    There are 10,000 below 10 ms, and 9,000 more up to each power of ten until 10 s. An exact percentile keeps a count
+    of each different value in memory, and a large capture has millions.
+    """
+    steps = sf.when(milliseconds < 10, 1000).when(milliseconds < 100, 100).when(milliseconds < 1000, 10)
+    coarse = steps.when(milliseconds < 10_000, 1).otherwise(0.1)
+    return sf.round(milliseconds * coarse) / coarse
+
+
+def _summed(paired: DataFrame, *by: str) -> DataFrame:
+    sf = functions_of(paired)
+    latency = few_values(sf, sf.col("latency_ms"))
+    return paired.groupBy(*by).agg(
+        sf.count(sf.lit(1)).alias("requests"),
+        sf.count("latency_ms").alias("responses"),
+        sf.sum("request_bytes").alias("request_bytes"),
+        sf.sum("response_bytes").alias("response_bytes"),
+        _percentile(sf, latency, 0.5).alias("latency_ms_median"),
+        _percentile(sf, latency, 0.99).alias("latency_ms_99"),
+        sf.max("latency_ms").alias("latency_ms_highest"),
+        sf.count(sf.when(sf.size("error_codes") > 0, 1)).alias("with_errors"),
+    )
+
+
+def _percentile(sf: Functions, values: Column, part: float) -> Column:
+    """A percentile between the two nearest values, to a nanosecond: the last digits depend on the engine."""
+    return sf.round(sf.percentile(values, part) * 1e6) / 1e6
+
+
+def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `kafka_frames` with what was found in the frames instead of the frames themselves."""
+    for batch in batches:
+        frames = zip(
+            batch.column("direction").to_pylist(),
+            batch.column("api_key").to_pylist(),
+            batch.column("api_version").to_pylist(),
+            *(batch.column(name).to_pylist() for name in INSPECTED),
+            strict=True,
+        )
+        with no_garbage_collection():
+            found = pa.RecordBatch.from_pylist([_found(*frame) for frame in frames], FOUND_SCHEMA)
+        kept = batch.drop_columns(list(INSPECTED))
+        yield pa.RecordBatch.from_arrays(
+            [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
+        )
+
+
+def _unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
+    """The row with what a release serves instead; nothing if it serves what the row says."""
+    name, _, version = (row["software"] or "").partition(" ")
+    client = client_of((name, version) if name else None, row["client_id"])
+    missing = upgrades.unserved(release, row["api_key"], row["api_version"], client)
+    if missing is not None:
+        yield {**row, "served": missing.served, "fix": missing.fix or None}
+
+
+def _found(
+    direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
+) -> dict[str, Any]:
+    if api_key is None or frame is None:
+        api = None if api_key is None else api_name(api_key)
+        return {"api": api, "error_codes": [], "unknown_tags": [], "error": missing}
+    found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
+    try:
+        body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
+    except KipwireError as error:
+        return {**found, "error_codes": [], "unknown_tags": [], "error": str(error)}
+    codes, tags = facts_of(body)
+    return {
+        **found,
+        "error_codes": [
+            {"path": path, "code": code, "error": error_name(code), "count": count}
+            for (path, code), count in codes.items()
+        ],
+        "unknown_tags": [tag._asdict() for tag in tags],
+        "software_name": getattr(body, "client_software_name", None),
+        "software_version": getattr(body, "client_software_version", None),
+        "max_wait_ms": getattr(body, "max_wait_ms", None),
+    }

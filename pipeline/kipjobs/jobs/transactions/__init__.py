@@ -1,0 +1,23 @@
+"""Open and hanging transactions, and what they hold back (`kipspark transactions`)."""
+
+from __future__ import annotations
+
+from kipjobs.jobs.transactions.tables import (
+    OF_BATCHES,
+    log_starts,
+    open_transactions,
+    partitions,
+    producers,
+    transactions,
+    without_coordinator,
+)
+
+__all__ = [
+    "OF_BATCHES",
+    "log_starts",
+    "open_transactions",
+    "partitions",
+    "producers",
+    "transactions",
+    "without_coordinator",
+]

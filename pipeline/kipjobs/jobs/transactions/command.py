@@ -1,0 +1,113 @@
+"""`kipspark transactions`: its report and its options."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.jobs import metadata, transactions
+from kipjobs.jobs.metadata.report import metadata_records
+from kipjobs.jobs.shared.options import folders_of_brokers
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log
+from kipjobs.jobs.shared.running import on_logs
+from kipjobs.jobs.transactions.tables import OPEN, TOPIC
+from kipjobs.report.report import Report, Table
+from kipwire.tools.text import counted
+
+
+def transactions_report(session: Session, roots: Roots) -> Report:
+    """Transactions of coordinators and of partitions, from the log folders of brokers."""
+    sf = functions_of(session)
+    coordinated = transactions.transactions(log(session, roots, [TOPIC], columns=",".join(OF_COORDINATORS))).persist()
+    batches = heads(session, roots, transactions.OF_BATCHES)
+    segments = files(session, roots, "segment").persist()
+    snapshots = files(session, roots, "producer")
+    producers = transactions.producers(batches, segments, snapshots).persist()
+    partitions = transactions.partitions(batches, segments, producers).persist()
+    is_known = transactions.without_coordinator(producers, coordinated).isEmpty()
+    coordinators = None if is_known else _coordinators(session, roots, segments)
+    are_all = coordinators is not None and coordinators.are_all
+    opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
+    is_open = sf.col("state").isin(*OPEN)
+    return Report(
+        "Transactions",
+        (
+            Table(
+                "open",
+                "Open transactions of partitions",
+                opened,
+                (sf.desc("is_hanging"), sf.desc("held_back"), "start_offset", "topic", "partition", "producer_id"),
+            ),
+            Table(
+                "transactions",
+                "Transactional ids, as their coordinators know them",
+                coordinated,
+                (is_open.desc(), "started", "transactional_id"),
+            ),
+            Table(
+                "partitions",
+                "Partitions, and where they end for readers of committed data",
+                partitions.where(sf.col("topic") != metadata.TOPIC),
+                (sf.desc("held_back"), "topic", "partition"),
+            ),
+            Table(
+                "producers",
+                "Producers of partitions",
+                producers,
+                ("topic", "partition", "producer_id"),
+                hidden=("started", "records"),
+                shown=10,
+            ),
+        ),
+        notes=(
+            "A hanging transaction is open in a partition, but no coordinator has that partition in a transaction of "
+            "the producer: only an operator can end it, with kafka-transactions abort.",
+            *(() if coordinators is None else (coordinators.note,)),
+        ),
+        where=shown_roots(roots),
+    )
+
+
+class _Coordinators(NamedTuple):
+    """The transaction coordinators whose logs are there."""
+
+    partitions: list[int]
+    """Those of their topic that have a folder."""
+    number: int | None
+    """How many the topic has; None if that is not known."""
+
+    @property
+    def are_all(self) -> bool:
+        return self.number is not None and self.partitions == list(range(self.number))
+
+    @property
+    def note(self) -> str:
+        """Which logs were read, and what that means for producers that no coordinator knows."""
+        topic, read = TOPIC, ", ".join(map(str, self.partitions))
+        if self.are_all:
+            return f"{topic} was read as a whole: {counted(len(self.partitions), 'partition')}."
+        if not self.partitions:
+            what = f"There is no {topic}"
+        elif self.number is None:
+            what = f"No metadata log says whether {topic} has more partitions than those here ({read})"
+        else:
+            of_all = counted(self.number, "partition")
+            what = f"Only {len(self.partitions)} of {of_all} of {topic} ({read}) could be read"
+        return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
+
+
+def _coordinators(session: Session, roots: Roots, segments: DataFrame) -> _Coordinators:
+    sf = functions_of(session)
+    of_topic = segments.where(sf.col("topic") == TOPIC).select("partition").distinct()
+    there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
+    if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
+        return _Coordinators(there, None)
+    topics = metadata.topics(metadata_records(session, roots, metadata.OF_TOPICS).persist())
+    of_theirs = topics.where((sf.col("topic") == TOPIC) & sf.col("removed").isNull())
+    ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
+    return _Coordinators(there, number)
+
+
+command = on_logs(transactions_report, find=folders_of_brokers)
+"""Run `kipspark transactions`."""

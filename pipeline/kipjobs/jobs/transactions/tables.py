@@ -1,0 +1,387 @@
+"""Producers with open transactions in partitions, what these hold back, and the state of each transactional id.
+
+Heads of batches in, from `kafka_log` with the level `batches` and `includeControl`, those of replicas too, and what
+`kafka_partition_files` has of the same path. A transaction of a producer ends with its next marker in the partition.
+What markers say is read from where they are.
+
+What coordinators say is from rows of `kafka_log` of `__transaction_state`; records that are there more than once, from
+several replicas, do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from kafka_messages.end_txn_marker.v0 import EndTxnMarker
+from kafka_messages.enums import TransactionState
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.errors import SourceError
+from kipjobs.jobs.shared.reading import folder, last_ends
+from kipwire import KipwireError
+from kipwire.records import control_record, read_segment
+from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
+
+TOPIC = "__transaction_state"
+
+_TYPE = "TransactionLog"
+OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+"""The states of transactions that have not ended."""
+
+OF_BATCHES = (
+    *("topic", "partition", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "records_count"),
+    *("producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "segment", "batch_position"),
+)
+"""The columns of batches that are needed."""
+
+MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32()))
+"""The columns that `with_markers` adds: COMMIT or ABORT, and the epoch of the coordinator that had it written."""
+
+_PARTITION = ["topic", "partition"]
+_PRODUCER = [*_PARTITION, "producer_id"]
+_NONE = -1
+"""The epoch, the sequence number or the offset that is not there."""
+
+
+def log_starts(segments: DataFrame) -> DataFrame:
+    """The first offset of each replica: topic, partition, folder, log_start.
+
+    Args:
+        segments: rows of `kafka_partition_files` of the kind `segment`.
+    """
+    sf = functions_of(segments)
+    return segments.groupBy(*_PARTITION, folder(sf, "file").alias("folder")).agg(
+        sf.min("base_offset").alias("log_start")
+    )
+
+
+def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """The producers of each partition, as a broker knows them once it has read the log.
+
+    Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, last_sequence (both -1 if there is none),
+    last_timestamp, start_offset (null without an open transaction), started, records (of the open transaction).
+
+    Args:
+        batches: with `OF_BATCHES`.
+        segments: rows of `kafka_partition_files` of the kind `segment`.
+        snapshots: those of the kind `producer`. One counts if the log begins with it: it has what was before.
+    """
+    sf = functions_of(batches)
+    known = _known(batches, segments, snapshots).persist()
+    opened = known.where(sf.col("is_open")).select(*_PRODUCER, "ended_at", sf.col("opened_at"))
+    data = batches.where(sf.col("is_transactional") & ~sf.col("is_control"))
+    transactions = (
+        data.join(sf.broadcast(opened), _PRODUCER)
+        .where(sf.col("base_offset") > sf.col("ended_at"))
+        .dropDuplicates([*_PRODUCER, "base_offset"])
+        .groupBy(*_PRODUCER)
+        .agg(
+            sf.min("base_offset").alias("first_offset"),
+            sf.min_by("base_timestamp", "base_offset").alias("started"),
+            sf.sum("records_count").alias("records"),
+        )
+    )
+    start = sf.when(sf.col("is_open"), sf.least("opened_at", "first_offset"))
+    is_whole = sf.col("opened_at").isNull() | (sf.col("first_offset") <= sf.col("opened_at"))
+    return known.join(transactions, _PRODUCER, "left").select(
+        *_PRODUCER,
+        "producer_epoch",
+        "coordinator_epoch",
+        "last_sequence",
+        "last_timestamp",
+        start.alias("start_offset"),
+        sf.when(is_whole, sf.col("started")).alias("started"),
+        "records",
+    )
+
+
+def _known(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """What each producer did last: the columns of `producers` without `records`, and `is_open`.
+
+    `opened_at` is what a snapshot says of the open transaction, `ended_at` the offset of the last marker, or -1.
+    """
+    sf = functions_of(batches)
+    before = _of_snapshots(segments, snapshots)
+    last_delta = (sf.col("last_offset") - sf.col("base_offset")).cast("int")
+    in_log = batches.where(sf.col("producer_id") != _NONE).select(
+        *_PRODUCER,
+        sf.col("base_offset").alias("at"),
+        "producer_epoch",
+        sf.when(sf.col("base_sequence") < 0, sf.lit(_NONE))
+        .otherwise((sf.col("base_sequence").cast("bigint") + last_delta).bitwiseAND(HIGHEST_SEQUENCE).cast("int"))
+        .alias("sequence"),
+        sf.col("max_timestamp").alias("last_timestamp"),
+        (sf.col("is_control") & sf.col("is_transactional")).alias("is_marker"),
+        (~sf.col("is_control") & sf.col("is_transactional")).alias("is_data"),
+        sf.when(sf.col("is_control"), sf.struct("segment", sf.col("batch_position").alias("position"))).alias("place"),
+        sf.lit(None).cast("int").alias("earlier_epoch"),
+        sf.lit(None).cast("bigint").alias("earlier_start"),
+    )
+    is_marker, is_data = sf.col("is_marker"), sf.col("is_data")
+    gathered = (
+        in_log.unionByName(before)
+        .groupBy(*_PRODUCER)
+        .agg(
+            sf.max_by("producer_epoch", "at").alias("producer_epoch"),
+            sf.max_by("last_timestamp", "at").alias("last_timestamp"),
+            sf.max_by(
+                sf.struct("sequence", "producer_epoch"), sf.when(~is_marker | (sf.col("sequence") >= 0), sf.col("at"))
+            ).alias("data"),
+            sf.max(sf.when(is_marker, sf.col("at"))).alias("marker_at"),
+            sf.max_by("place", sf.when(is_marker, sf.col("at"))).alias("place"),
+            sf.max(sf.when(is_data, sf.col("at"))).alias("data_at"),
+            sf.max(sf.when(sf.col("earlier_epoch").isNotNull(), sf.col("at"))).alias("earlier_at"),
+            sf.max_by("earlier_epoch", sf.when(sf.col("earlier_epoch").isNotNull(), sf.col("at"))).alias(
+                "earlier_epoch"
+            ),
+            sf.max_by("earlier_start", sf.when(sf.col("earlier_epoch").isNotNull(), sf.col("at"))).alias(
+                "earlier_start"
+            ),
+        )
+    )
+    ended_at = sf.coalesce("marker_at", sf.lit(_NONE).cast("bigint"))
+    opened_at = sf.when((sf.col("earlier_start") >= 0) & (ended_at <= sf.col("earlier_at")), sf.col("earlier_start"))
+    placed = gathered.select(
+        *_PRODUCER,
+        "producer_epoch",
+        "last_timestamp",
+        # A new epoch begins with new sequence numbers.
+        sf.when(sf.col("data.producer_epoch") == sf.col("producer_epoch"), sf.col("data.sequence"))
+        .otherwise(_NONE)
+        .alias("last_sequence"),
+        "earlier_epoch",
+        ended_at.alias("ended_at"),
+        opened_at.alias("opened_at"),
+        (sf.coalesce("data_at", sf.lit(_NONE)) > ended_at).alias("has_data"),
+        sf.col("place.segment").alias("marker_segment"),
+        sf.col("place.position").alias("marker_position"),
+    )
+    return _with_markers(placed).select(
+        *_PRODUCER,
+        "producer_epoch",
+        "last_timestamp",
+        "last_sequence",
+        sf.coalesce("coordinator_epoch", "earlier_epoch", sf.lit(_NONE)).alias("coordinator_epoch"),
+        "ended_at",
+        "opened_at",
+        (sf.col("has_data") | sf.col("opened_at").isNotNull()).alias("is_open"),
+    )
+
+
+def _with_markers(placed: DataFrame) -> DataFrame:
+    return functions_of(placed).extended(placed, with_markers, MARKER_FIELDS)
+
+
+def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """What snapshots say of the producers before the first offset of each replica, as batches before it."""
+    sf = functions_of(segments)
+    starts = log_starts(segments).where(sf.col("log_start") > 0).drop("topic", "partition")
+    first = snapshots.where(sf.col("producer_id").isNotNull()).join(
+        sf.broadcast(starts),
+        (folder(sf, "file") == sf.col("folder")) & (sf.col("snapshot_offset") == sf.col("log_start")),
+    )
+    return first.select(
+        *_PRODUCER,
+        (sf.col("snapshot_offset") - 1).alias("at"),
+        "producer_epoch",
+        sf.col("last_sequence").alias("sequence"),
+        "last_timestamp",
+        sf.lit(False).alias("is_marker"),
+        sf.lit(False).alias("is_data"),
+        sf.lit(None).cast("struct<segment:string,position:bigint>").alias("place"),
+        sf.col("coordinator_epoch").alias("earlier_epoch"),
+        sf.col("current_txn_first_offset").alias("earlier_start"),
+    )
+
+
+def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> DataFrame:
+    """Where each partition ends for readers of committed data.
+
+    Columns: topic, partition, log_start, last_stable_offset (the first offset that is not decided, or the end),
+    end_offset, held_back (the number of records from the last stable offset on) and open_transactions.
+
+    Args:
+        batches: with `OF_BATCHES`.
+        segments: rows of `kafka_partition_files` of the kind `segment`.
+        known: of `producers`.
+    """
+    sf = functions_of(batches)
+    starts = log_starts(segments).groupBy(*_PARTITION).agg(sf.min("log_start").alias("log_start"))
+    ends = last_ends(batches, segments)
+    undecided = (
+        known.where(sf.col("start_offset").isNotNull())
+        .groupBy(*_PARTITION)
+        .agg(sf.min("start_offset").alias("first_undecided"), sf.count("*").alias("open_transactions"))
+    )
+    held = (
+        batches.where(~sf.col("is_control"))
+        .join(sf.broadcast(undecided.drop("open_transactions")), _PARTITION)
+        .where(sf.col("base_offset") >= sf.col("first_undecided"))
+        .dropDuplicates([*_PARTITION, "base_offset"])
+        .groupBy(*_PARTITION)
+        .agg(sf.sum("records_count").alias("held_back"))
+    )
+    return (
+        starts.join(ends, _PARTITION)
+        .join(undecided, _PARTITION, "left")
+        .join(held, _PARTITION, "left")
+        .select(
+            *_PARTITION,
+            "log_start",
+            # As in Kafka, what was deleted is not waited for.
+            sf.when(sf.col("first_undecided").isNull(), sf.col("end_offset"))
+            .otherwise(sf.greatest("first_undecided", "log_start"))
+            .alias("last_stable_offset"),
+            "end_offset",
+            sf.coalesce("held_back", sf.lit(0)).alias("held_back"),
+            sf.coalesce("open_transactions", sf.lit(0)).alias("open_transactions"),
+        )
+    )
+
+
+def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame, all_coordinators: bool) -> DataFrame:
+    """The open transactions of all partitions, and whether a coordinator will end them.
+
+    Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, transactional_id and state (null if no
+    coordinator knows the producer), start_offset, started, last_timestamp, records, held_back (how many records readers
+    of committed data cannot see because of it; 0 if another one of the partition began before it), is_hanging.
+
+    A transaction is hanging where no coordinator has the partition in a transaction of that producer, which is what
+    Kafka's own tool says: nobody will end it. Null if the coordinator that would know it may be missing.
+
+    Args:
+        known: of `producers`.
+        held: of `partitions`.
+        coordinated: of `coordinators.transactions`.
+        all_coordinators: whether these are all that there are.
+    """
+    sf = functions_of(known)
+    name = sf.concat(sf.col("topic"), sf.lit("-"), sf.col("partition").cast("string"))
+    by_producer = coordinated.select("producer_id", "transactional_id", "state", "partitions")
+    has_partition = sf.array_contains("partitions", name)
+    is_hanging = sf.when(sf.col("transactional_id").isNotNull(), ~has_partition).when(sf.lit(all_coordinators), True)
+    is_first = sf.greatest("start_offset", "log_start") == sf.col("last_stable_offset")
+    return (
+        known.where(sf.col("start_offset").isNotNull())
+        .join(by_producer, "producer_id", "left")
+        .join(held.select(*_PARTITION, "log_start", "last_stable_offset", "held_back"), _PARTITION, "left")
+        .select(
+            *_PRODUCER,
+            "producer_epoch",
+            "coordinator_epoch",
+            "transactional_id",
+            "state",
+            "start_offset",
+            "started",
+            "last_timestamp",
+            "records",
+            sf.when(is_first, sf.col("held_back")).otherwise(0).alias("held_back"),
+            is_hanging.alias("is_hanging"),
+        )
+    )
+
+
+def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
+    """The producers with an open transaction that no coordinator knows, with the columns of `producers`.
+
+    Args:
+        known: of `producers`.
+        coordinated: of `coordinators.transactions`.
+    """
+    sf = functions_of(known)
+    return known.where(sf.col("start_offset").isNotNull()).join(coordinated, "producer_id", "left_anti")
+
+
+def with_markers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows with the columns `marker_segment` and `marker_position`, and what is at these places.
+
+    Null where a row has no place, where the broker has removed the segment since, and of a marker of which compaction
+    has left the head alone.
+    """
+    for batch in batches:
+        places = zip(
+            batch.column("marker_segment").to_pylist(), batch.column("marker_position").to_pylist(), strict=True
+        )
+        found = [_marker(segment, position) for segment, position in places]
+        added = [pa.array(column, type_) for column, (_, type_) in zip(_transposed(found), MARKER_FIELDS, strict=True)]
+        schema = pa.schema([*batch.schema, *MARKER_FIELDS])
+        yield pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
+
+
+def _transposed(found: list[tuple[str | None, int | None]]) -> list[list[str | int | None]]:
+    return [[one[column] for one in found] for column in range(len(MARKER_FIELDS))]
+
+
+def _marker(segment: str | None, position: int | None) -> tuple[str | None, int | None]:
+    if segment is None or position is None or not Path(segment).exists():
+        return None, None
+    try:
+        for batch in read_segment(segment, start=position, grows=True):
+            for record in batch.records:
+                type_, _, value = control_record(record)
+                return type_, value.coordinator_epoch if isinstance(value, EndTxnMarker) else None
+            return None, None
+    except OSError as error:
+        raise SourceError(f"{segment}: cannot be read: {error.strerror or error}") from None
+    except (KipwireError, ValueError) as error:
+        raise SourceError(f"{segment}: {error}") from None
+    return None, None
+
+
+def transactions(log: DataFrame) -> DataFrame:
+    """The last state of each transactional id.
+
+    Columns: transactional_id, coordinator_partition (of the topic), producer_id, producer_epoch, state in the words
+    of Kafka's tools, timeout_ms, started (null if none is open or was), changed, and `partitions` such as `orders-0`.
+
+    Raises:
+        BrokenMessageError: when it is computed, at the first broken record.
+    """
+    sf = functions_of(log)
+    record = sf.from_coordinator("key", "value", coordinator="transaction", types=[_TYPE])
+    value = sf.col("value")
+    return (
+        log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
+        .select("partition", "offset", record.alias("record"))
+        .where(sf.col("record.type") == _TYPE)
+        .groupBy(
+            sf.col("record.key.transaction_log.transactional_id").alias("transactional_id"),
+            sf.col("partition").alias("coordinator_partition"),
+        )
+        .agg(sf.max_by("record.value.transaction_log", "offset").alias("value"))
+        .where(value.isNotNull())  # a tombstone: the transactional id has expired
+        .select(
+            "transactional_id",
+            "coordinator_partition",
+            value["producer_id"].alias("producer_id"),
+            value["producer_epoch"].alias("producer_epoch"),
+            _state(sf, value["transaction_status"]).alias("state"),
+            value["transaction_timeout_ms"].alias("timeout_ms"),
+            _time(sf, value["transaction_start_timestamp_ms"]).alias("started"),
+            _time(sf, value["transaction_last_update_timestamp_ms"]).alias("changed"),
+            _partitions(sf, value["transaction_partitions"]).alias("partitions"),
+        )
+    )
+
+
+def _state(sf: Functions, status: Column) -> Column:
+    """The word that Kafka's tools have for a state, such as PrepareCommit; a number that is not known stays one."""
+    words = {int(one): one.name.title().replace("_", "") for one in TransactionState}
+    return sf.coalesce(*[sf.when(status == number, word) for number, word in words.items()], status.cast("string"))
+
+
+def _time(sf: Functions, milliseconds: Column) -> Column:
+    return sf.when(milliseconds >= 0, sf.timestamp_millis(milliseconds))
+
+
+def _partitions(sf: Functions, topics: Column) -> Column:
+    """Partitions by topic as one list of names, which are those of their folders; empty for null."""
+    names = sf.transform(
+        topics,
+        lambda one: sf.transform(
+            one["partition_ids"], lambda number: sf.concat(one["topic"], sf.lit("-"), number.cast("string"))
+        ),
+    )
+    return sf.coalesce(sf.array_sort(sf.flatten(names)), sf.array().cast("array<string>"))

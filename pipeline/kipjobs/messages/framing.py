@@ -1,0 +1,218 @@
+"""The lead of a stored or sent message: the bytes before it, which give its type and version.
+
+| message | before it |
+|---|---|
+| value of a coordinator's record | its version, as int16 |
+| key of a coordinator's record | the type of the record, as int16; the message is of version 0 |
+| record of the metadata log | the version of this frame (1), type and version, as unsigned varints |
+| request | its header, whose version follows from the request's |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipjobs.arrow import pc
+from kipjobs.errors import JobError
+from kipjobs.messages.row_errors import RowError, row_error_of
+from kipjobs.messages.selection import Selection
+from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.description.fields import in_version
+from kipwire.message.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
+from kipwire.message.registry import registry_of
+from kipwire.model.errors import unknown_version
+from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME, pack_lead, unpack_lead
+from kipwire.tools.text import only_left
+
+_INT16_SIZE = 2
+_LONGEST = 2**31 - 1
+"""The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
+
+
+class Group(NamedTuple):
+    """The messages of one class in a column."""
+
+    cls: type[Message]
+    rows: pa.Array
+    """Their row numbers in the column, ascending."""
+    bodies: pa.Array
+    """The messages, without the bytes before them."""
+    starts: list[int] | int
+    """Where each begins in the given bytes; one number if all are equal."""
+
+    def start(self, index: int) -> int:
+        """Where one of them begins."""
+        return self.starts if isinstance(self.starts, int) else self.starts[index]
+
+
+class Grouped(NamedTuple):
+    """A column by class; null is in no group."""
+
+    groups: list[Group]
+    errors: dict[int, RowError]
+    """By row, of messages whose class is not known."""
+
+
+class LeadError(Exception):
+    """The bytes before a message do not give a known message."""
+
+    def __init__(self, row_error: RowError) -> None:
+        super().__init__(row_error)
+        self.row_error = row_error
+
+
+def grouped(selection: Selection, data: pa.Array) -> Grouped:
+    """A column of messages, by version.
+
+    Raises:
+        JobError: the bytes of such messages do not include their version.
+        KipwireError: as `Selection.classes`.
+    """
+    classes = {cls.VERSION: cls for cls in selection.classes}
+    if selection.version is not None:
+        return Grouped(_by_answer(classes[selection.version], data), {})
+    kind = next(iter(classes.values())).TYPE
+    if kind == "request":
+        return _by_header(selection, data)
+    if kind not in LEAD_SIZES:
+        raise JobError(f"the bytes of {selection.message} do not include the version; give one")
+
+    size = LEAD_SIZES[kind]
+
+    def find(lead: bytes) -> type[Message]:
+        type_, version = read_lead(kind, selection.message, lead)
+        cls = next(iter(classes.values()))
+        if type_ not in (None, cls.API_KEY):
+            reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
+            raise LeadError(RowError(selection.message, None, "type", 0, reason))
+        if version not in classes:
+            raise LeadError(version_error(selection.package, selection.message, version, size))
+        return classes[version]
+
+    return by_lead(data, size, find)
+
+
+def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
+    """A column of bodies of one version, in which answers that refuse a version are of version 0 (KIP-511)."""
+    rows = pc.indices_nonzero(data.is_valid())
+    refused: list[int] = []
+    if may_answer_in_version_0(asked):
+        candidates = pc.indices_nonzero(pc.starts_with(data, UNSUPPORTED_VERSION.to_bytes(2, "big"))).to_pylist()
+        refused = [row for row in candidates if class_of_answer(asked, data[row].as_py(), 0) is not asked]
+    if not refused:
+        return [Group(asked, rows, data.take(rows) if data.null_count else data, 0)]
+    apart = pa.array(refused, pa.uint64())
+    others = rows.filter(pc.invert(pc.is_in(rows, apart)))
+    return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
+
+
+def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
+    """The type, if the bytes include it, and the version.
+
+    Args:
+        kind: the type of the message's spec.
+        message: the message's name, for the error.
+        lead: as many bytes as there are, up to those of `LEAD_SIZES`.
+
+    Raises:
+        LeadError: there are too few bytes, or they are invalid.
+    """
+    size = LEAD_SIZES[kind]
+    if len(lead) < size:
+        raise LeadError(RowError(message, None, "version", len(lead), f"need {size} bytes, {only_left(len(lead))}"))
+    type_, version, frame = unpack_lead(kind, lead)
+    if frame not in (None, METADATA_FRAME):
+        raise LeadError(RowError(message, None, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known"))
+    return type_, version
+
+
+def write_lead(cls: type[Message]) -> bytes:
+    """The bytes before a message of a class; the reverse of `read_lead`.
+
+    Raises:
+        JobError: such messages are stored without a version, or with more than the class says.
+    """
+    lead = pack_lead(cls)
+    if lead is None:
+        raise JobError(f"{cls.NAME} is not stored with its version; give a version")
+    return lead
+
+
+def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
+    """Group a column by the class that the first bytes give.
+
+    Args:
+        data: the column.
+        size: the number of bytes before a message.
+        find: the class for these bytes, which may be fewer; it raises LeadError if there is none.
+    """
+    rows_of: dict[type[Message], list[pa.Array]] = {}
+    errors: dict[int, RowError] = {}
+    for lead, rows in _rows_by_lead(data, size):
+        try:
+            rows_of.setdefault(find(lead), []).append(rows)
+        except LeadError as error:
+            errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
+    groups = []
+    for cls, parts in rows_of.items():
+        rows = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
+        some = data if len(rows) == len(data) else data.take(rows)
+        groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
+    return Grouped(groups, errors)
+
+
+def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
+    """Each lead of up to `size` bytes, with the numbers of the rows that begin with it."""
+    first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
+    if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
+        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
+        return
+    leads = pc.binary_slice(data, 0, size).dictionary_encode()
+    for code, lead in enumerate(leads.dictionary.to_pylist()):
+        yield lead, pc.indices_nonzero(pc.equal(leads.indices, code))
+
+
+def version_error(package: str, message: str, version: int, size: int) -> RowError:
+    """The error of a message in a version without a class, after a lead of `size` bytes."""
+    reason = unknown_version(version, registry_of(package).versions(message))
+    return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
+
+
+def _by_header(selection: Selection, data: pa.Array) -> Grouped:
+    """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
+    found = registry_of(selection.package)
+    headers = found.with_header("RequestHeader")
+    api_key = selection.classes[0].API_KEY
+    rows_of_version: dict[int, list[tuple[int, int]]] = {}
+    errors = {}
+    frames = data.to_pylist()
+    for row, frame in enumerate(frames):
+        if frame is None:
+            continue
+        try:
+            key, version = key_and_version(frame)
+        except DecodeError as error:
+            errors[row] = row_error_of(error, 0)._replace(version=None)
+            continue
+        if key != api_key:
+            reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
+            errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason)
+            continue
+        try:
+            header_version = found.request_header_version(key, version)
+            _, start = headers.message("RequestHeader", header_version).read(frame)
+        except UnsupportedVersionError as error:
+            errors[row] = RowError("RequestHeader", None, "request_api_version", _INT16_SIZE, str(error))
+        except DecodeError as error:
+            errors[row] = row_error_of(error, 0)
+        else:
+            rows_of_version.setdefault(version, []).append((row, start))
+    groups = []
+    for version, some in rows_of_version.items():
+        bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
+        rows = pa.array([row for row, _ in some], pa.uint64())
+        groups.append(Group(found.message(selection.message, version), rows, bodies, [start for _, start in some]))
+    return Grouped(groups, errors)

@@ -1,0 +1,241 @@
+"""Records of internal topics, whose first bytes say which of several messages each record is.
+
+A family is what one kind of topic holds: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
+`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipjobs.arrow import pc
+from kipjobs.errors import JobError
+from kipjobs.messages.decoding import decode_group, raise_first, scattered
+from kipjobs.messages.framing import (
+    Group,
+    Grouped,
+    LeadError,
+    by_lead,
+    read_lead,
+    version_error,
+)
+from kipjobs.messages.row_errors import RowError, by_row_of_column
+from kipjobs.messages.selection import Selection, all_versions_type
+from kipwire import Message
+from kipwire.message.registry import registry_of
+from kipwire.records.internal_topics import LEAD_SIZES
+
+COORDINATORS = ("group", "transaction", "share")
+
+_OF_OTHER_TOPICS = {"TransactionLog": "transaction", "ShareSnapshot": "share", "ShareUpdate": "share"}
+"""Records of coordinators that are not in `__consumer_offsets`."""
+_REMOTE = "Remote"
+"""The start of the names of records that are in the log of tiered storage, not in the cluster's metadata log."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of one family."""
+
+    family: str
+    """One of `COORDINATORS`, or `metadata`."""
+    types: tuple[str, ...] = ()
+    """Only these are decoded, by names such as `OffsetCommit` or `TopicRecord`; all if empty."""
+    package: str = "kafka_messages"
+
+
+class Record(NamedTuple):
+    """One type of record."""
+
+    name: str
+    column: str
+    key: Selection | None
+    """None in the metadata log, whose records have no keys."""
+    value: Selection
+
+
+class DecodedRecords(NamedTuple):
+    """A column of records."""
+
+    rows: pa.StructArray
+    """Null where a record is broken, or has no key."""
+    errors: dict[int, RowError]
+
+
+@lru_cache
+def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
+    """All types of records of a family, by number."""
+    found: dict[int, Record] = {}
+    known = registry_of(package)
+    for name in known.names():
+        entry = known.entry(name)
+        if not entry.versions or entry.api_key is None:
+            continue
+        if family == "metadata" and entry.type == "metadata" and not name.startswith(_REMOTE):
+            found[entry.api_key] = Record(name, entry.module, None, Selection(package, name))
+        elif entry.type == "coordinator-value":
+            short = name.removesuffix("Value")
+            if _OF_OTHER_TOPICS.get(short, "group") == family:
+                key = Selection(package, f"{short}Key")
+                column = entry.module.removesuffix("_value")
+                found[entry.api_key] = Record(short, column, key, Selection(package, name))
+    return dict(sorted(found.items()))
+
+
+def chosen_types(records: Records) -> dict[int, Record]:
+    """The types of records that are decoded, by number.
+
+    Raises:
+        JobError: there is no such family, or it has no such type.
+    """
+    if records.family not in (*COORDINATORS, "metadata"):
+        raise JobError(f"there is no coordinator {records.family!r}; the coordinators are {', '.join(COORDINATORS)}")
+    types = types_of(records.family, records.package)
+    names = {record.name for record in types.values()}
+    for name in records.types:
+        if name not in names:
+            raise JobError(f"{records.family} records have no type {name!r}; the types are {', '.join(sorted(names))}")
+    return {number: record for number, record in types.items() if not records.types or record.name in records.types}
+
+
+@lru_cache
+def records_type(records: Records) -> pa.StructType:
+    """The columns of records: the name of each one's type, and a column of messages for each type.
+
+    Raises:
+        JobError: as `chosen_types`.
+    """
+    types = chosen_types(records).values()
+    values = [(record.column, all_versions_type(record.value)) for record in types]
+    if records.family == "metadata":
+        return pa.struct([("type", pa.string()), *values])
+    keys = [(record.column, all_versions_type(record.key)) for record in types if record.key]
+    return pa.struct([("type", pa.string()), ("key", pa.struct(keys)), ("value", pa.struct(values))])
+
+
+def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> DecodedRecords:
+    """Keys and values of a coordinator's topic.
+
+    Raises:
+        JobError: as `chosen_types`.
+    """
+    types = types_of(records.family, records.package)
+    of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
+    names = _names(types, of_key.groups, len(keys))
+    # The key says which message the value is: the value's own first bytes give only the version.
+    errors = dict(of_key.errors)
+    groups: list[Group] = []
+    for group in of_key.groups:
+        if types[group.cls.API_KEY] in chosen_types(records).values():
+            some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
+            groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
+            errors.update(by_row_of_column(some.errors, group.rows))
+    whole = records_type(records)
+    key = _structs(
+        whole.field("key").type, chosen_types(records), of_key.groups, len(keys), errors, lambda one: one.key
+    )
+    value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), errors, lambda one: one.value)
+    return _assembled(whole, [names, key, value], errors)
+
+
+def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.Array) -> None:
+    """Raise the error of the first record that has one, if any.
+
+    Raises:
+        BrokenMessageError: that one, with the bytes of the key or the value.
+    """
+    is_value = bool(errors) and errors[min(errors)].message.endswith("Value")
+    raise_first(errors, values if is_value else keys)
+
+
+def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
+    """Values of the cluster's metadata log.
+
+    Raises:
+        JobError: as `chosen_types`.
+    """
+    types = types_of(records.family, records.package)
+    of_value = _grouped(types, values, "metadata", lambda record: record.value)
+    names = _names(types, of_value.groups, len(values))
+    errors = dict(of_value.errors)
+    whole = records_type(records)
+    part = _structs(whole, chosen_types(records), of_value.groups, len(values), errors, lambda one: one.value)
+    return _assembled(whole, [names, *part.flatten()[1:]], errors)
+
+
+def _grouped(
+    types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
+) -> Grouped:
+    """A column by type and version of its records."""
+    size = LEAD_SIZES[kind]
+
+    def find(lead: bytes) -> type[Message]:
+        number, version = read_lead(kind, "record", lead)
+        assert number is not None  # these kinds have it
+        record = types.get(number)
+        if record is None:
+            raise LeadError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
+        return _class(selection(record) or record.value, version, size)
+
+    return by_lead(data, size, find)
+
+
+def _grouped_values(record: Record, values: pa.Array) -> Grouped:
+    """The values of one type of record, by version."""
+    size = LEAD_SIZES["coordinator-value"]
+
+    def find(lead: bytes) -> type[Message]:
+        _, version = read_lead("coordinator-value", record.value.message, lead)
+        return _class(record.value, version, size)
+
+    return by_lead(values, size, find)
+
+
+def _class(selection: Selection, version: int, size: int) -> type[Message]:
+    known = registry_of(selection.package)
+    if version not in known.versions(selection.message):
+        raise LeadError(version_error(selection.package, selection.message, version, size))
+    return known.message(selection.message, version)
+
+
+def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
+    """The name of each record's type, even of records that are not decoded."""
+    parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
+    return scattered(count, pa.string(), groups, parts)
+
+
+def _structs(
+    whole: pa.StructType,
+    types: dict[int, Record],
+    groups: list[Group],
+    count: int,
+    errors: dict[int, RowError],
+    selection: Callable[[Record], Selection | None],
+) -> pa.StructArray:
+    """A struct with a column for each type; what is broken is added to the errors."""
+    children = {field.name: pa.nulls(count, field.type) for field in whole}
+    for number, record in types.items():
+        message = selection(record)
+        some = [group for group in groups if number == group.cls.API_KEY]
+        if message is None or not some:
+            continue
+        parts = []
+        for group in some:
+            rows, wrong = decode_group(message, group)
+            parts.append(rows)
+            errors.update(by_row_of_column(wrong, group.rows))
+        children[record.column] = scattered(count, all_versions_type(message), some, parts)
+    return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
+
+
+def _assembled(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
+    """The whole rows, null where one is broken or has no type."""
+    names = children[0]
+    broken = pa.array([row in errors for row in range(len(names))]) if errors else pa.repeat(False, len(names))
+    rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))
+    return DecodedRecords(rows, errors)

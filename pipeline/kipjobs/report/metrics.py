@@ -1,0 +1,56 @@
+"""Numbers of a job in Prometheus' text format, for the textfile collector of node_exporter or a Pushgateway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kipjobs.engines import DataFrame, functions_of
+from kipwire.tools.exposition import gauge_lines
+
+STDOUT = "-"
+"""Given as the file: standard output."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """One metric: a number of each row that has it."""
+
+    name: str
+    help: str
+    column: str
+    """Where the numbers are; a row with null has no sample."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The column of each label."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of one table."""
+
+    frame: DataFrame
+    gauges: tuple[Gauge, ...]
+
+
+def exposition(metrics: Iterable[Metrics]) -> str:
+    """All metrics as text. All samples of a metric are in one piece, in the order of their labels."""
+    return "".join(f"{line}\n" for one in metrics for line in _lines(one))
+
+
+def _lines(metrics: Metrics) -> Iterator[str]:
+    labels = list(dict.fromkeys(column for gauge in metrics.gauges for column in gauge.labels.values()))
+    sf = functions_of(metrics.frame)
+    texts = {name for name, type_ in metrics.frame.dtypes if type_ == "string"}
+    # What Kafka wrote may be any bytes; the format is UTF-8.
+    valid = [sf.valid_text(name).alias(name) if name in texts else sf.col(name) for name in labels]
+    values = [sf.col(name) for name in dict.fromkeys(gauge.column for gauge in metrics.gauges)]
+    rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()
+    rows.sort(key=lambda row: [row[name] for name in labels])
+    for gauge in metrics.gauges:
+        samples = [
+            ([str(row[column]) for column in gauge.labels.values()], row[gauge.column])
+            for row in rows
+            if row[gauge.column] is not None
+        ]
+        yield from gauge_lines(gauge.name, gauge.help, list(gauge.labels), samples)

@@ -1,0 +1,138 @@
+"""The result of a job as data: tables and charts, from which terminals, pages and files get what they show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kipjobs.engines import Column, DataFrame
+from kipjobs.report.metrics import Metrics
+from kipwire.tools.text import printable_line
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a job."""
+
+    name: str
+    """Also the name of the folder or the file that it is written to."""
+    title: str
+    frame: DataFrame
+    order: tuple[Column | str, ...]
+    """The sort order of the rows that are shown: what is wrong or largest first."""
+    hidden: tuple[str, ...] = ()
+    """Columns that only files have."""
+    shown: int = 20
+    """The number of rows that a terminal shows."""
+    note: str = ""
+    """What to know of its rows, where there are any."""
+    is_wrong: bool = False
+    """Whether its rows are what is wrong, which a page has before its charts."""
+    flag: str = ""
+    """The column that is neither blank nor 0 in rows with an error, which a page can show alone."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart of a page."""
+
+    title: str
+    frame: DataFrame
+    """Its data, few rows."""
+    draw: Callable[[Any, list[Row]], None]
+    """Draws the rows on matplotlib's axes."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a job."""
+
+    title: str
+    """What it is about: topics, groups, traffic."""
+    tables: tuple[Table, ...]
+    """What is wrong comes first."""
+    charts: tuple[Chart, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    metrics: tuple[Metrics, ...] = ()
+    where: str = ""
+    """The paths or the brokers that it is from."""
+    totals: DataFrame | None = None
+    """One row, whose columns are the numbers that answer most questions."""
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a table."""
+
+    table: Table
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    is_all: bool
+
+    def for_terminal(self) -> FirstRows:
+        """As many of them as a terminal shows."""
+        most = self.table.shown
+        return replace(self, rows=self.rows[:most], is_all=self.is_all and len(self.rows) <= most)
+
+
+def first_rows(table: Table, most: int) -> FirstRows:
+    """Compute the first rows of a table, at most the given number."""
+    rows = table.frame.orderBy(*table.order).limit(most + 1).toArrow().to_pylist()
+    columns = tuple(name for name in table.frame.columns if name not in table.hidden)
+    return FirstRows(table, columns, tuple(rows[:most]), len(rows) <= most)
+
+
+def total_row(report: Report) -> Row:
+    """The row of the totals; empty if there are none."""
+    rows = [] if report.totals is None else report.totals.toArrow().to_pylist()
+    return dict(rows[0]) if rows else {}
+
+
+def heading(column: str) -> str:
+    """The name of a column in words."""
+    return column.replace("_", " ")
+
+
+def is_numeric(shown: FirstRows, column: str) -> bool:
+    """Whether a column has numbers."""
+    return any(isinstance(row[column], (int, float)) and not isinstance(row[column], bool) for row in shown.rows)
+
+
+_WORDS_OF_NAMES = (
+    *("id", "ids", "epoch", "epochs", "offset", "offsets", "sequence", "partition", "leader", "replicas", "isr"),
+    *("position", "port", "version", "versions", "number", "line", "broker", "seed"),
+)
+_NAMES = re.compile(rf"(?:.*_)?(?:{'|'.join(_WORDS_OF_NAMES)})|log_start|cleaned_to")
+"""Columns whose numbers are names of things and of places, and not quantities.
+
+People paste them into commands such as `kafka-transactions abort --producer-id`, search for them, and compare them with
+names of files: a separator of thousands is wrong in all of these. So offsets are among them, and lag is not.
+"""
+
+
+def cell(value: Any, column: str = "") -> str:
+    """A value as readable text.
+
+    Args:
+        value: of any type that a table may have.
+        column: its name, which says whether a number is a quantity, such as `1,000` bytes, or the name of something,
+            such as the producer id 1000.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list):
+        return ", ".join(cell(one, column) for one in value)
+    if hasattr(value, "isoformat"):
+        return str(value.strftime("%Y-%m-%d %H:%M:%S.%f"))[:-3]
+    is_quantity = isinstance(value, int) and not _NAMES.fullmatch(column)
+    return printable_line(f"{value:,}" if is_quantity else str(value))

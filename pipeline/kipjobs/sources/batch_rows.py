@@ -1,0 +1,156 @@
+"""The batches of log segments as rows, from their heads alone, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kipjobs.arrow import TIMESTAMP, microseconds
+from kipjobs.files.access import path_text
+from kipjobs.sources.batch_heads import Heads, Numbers, Wanted, batch_heads_in
+from kipjobs.sources.log_columns import Broken
+from kipjobs.sources.log_rows import items_of, unreadable
+from kipjobs.sources.segments import Segment
+from kipjobs.sources.splits import Split
+from kipwire import KipwireError
+from kipwire.columns import ColumnError
+from kipwire.records import RecordBatch
+from kipwire.records.compression import COMPRESSIONS
+
+BATCH_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("base_timestamp", TIMESTAMP),
+        ("max_timestamp", TIMESTAMP),
+        ("timestamp_type", pa.string()),
+        ("records_count", pa.int32()),
+        ("batch_size", pa.int32()),
+        ("compression", pa.string()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("base_sequence", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("is_control", pa.bool_()),
+        ("delete_horizon", TIMESTAMP),
+        ("leader_epoch", pa.int32()),
+        ("magic", pa.int8()),
+        ("segment", pa.string()),
+        ("batch_position", pa.int64()),
+        ("error", pa.string()),
+    ]
+)
+"""The columns of `kafka_log` with the level `batches`; docs/spark-sources.md explains them."""
+
+_HIGHEST = 2**63 - 1
+
+
+def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a range of a segment that may have wanted records, in its order.
+
+    Only heads are read: no checksum and no record.
+
+    Args:
+        split: the range.
+        wanted: which batches. If it is permissive, a batch whose head is broken is a row with the error.
+        schema: columns of `BATCH_SCHEMA`.
+
+    Raises:
+        DecodeError: a head is broken, or bytes are not a whole batch; not if `wanted.permissive`.
+        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
+    """
+    position = split.start
+    while position < split.end:
+        try:
+            for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
+                position = int(heads.position[-1] + heads.size[-1])
+                yield from _rows_of(split, heads, wanted, schema)
+        except OSError as error:
+            raise unreadable(split.segment, error) from None
+        if position >= split.end:
+            return
+        # Heads end where a batch cannot be; the reader of whole batches says what is there, and goes on after it.
+        following = None
+        for item in items_of(split, wanted, position, check_crcs=False):
+            if isinstance(item, RecordBatch):
+                following = item.position
+                break
+            yield _broken_row(split.segment, item, schema)
+        if following is None:
+            return
+        position = following
+
+
+def _fault(split: Split, position: int) -> KipwireError | None:
+    """Say what is wrong with the whole batch at a position; None if nothing is."""
+    try:
+        item = next(items_of(split, Wanted(), position, check_crcs=False), None)
+    except KipwireError as error:
+        return error
+    if isinstance(item, RecordBatch) and item.last_offset > _HIGHEST:
+        return ColumnError(f"batch at byte {position}: its last offset, {item.last_offset}, exceeds 64 bits")
+    return None
+
+
+def _rows_of(split: Split, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Make the rows of heads; odd ones are looked at one by one."""
+    segment = split.segment
+    start = 0
+    for odd in np.flatnonzero(heads.are_odd(*split.offsets)).tolist():
+        fault = _fault(split, int(heads.position[odd]))
+        if fault is None:
+            continue
+        if not wanted.permissive:
+            raise fault
+        yield from _good_rows(segment, heads.between(start, odd), wanted, schema)
+        yield _broken_row(segment, Broken(int(heads.position[odd]), str(fault)), schema)
+        start = odd + 1
+    yield from _good_rows(segment, heads.between(start, len(heads.position)), wanted, schema)
+
+
+def _good_rows(segment: Segment, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    chosen = heads.of(heads.may_have(wanted))
+    if len(chosen.position):
+        arrays = [_column(segment, chosen, field) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _broken_row(segment: Segment, broken: Broken, schema: pa.Schema) -> pa.RecordBatch:
+    values = _of_segment(segment) | {"batch_position": broken.position, "error": path_text(broken.error)}
+    return pa.RecordBatch.from_pylist([{name: values.get(name) for name in schema.names}], schema=schema)
+
+
+def _of_segment(segment: Segment) -> dict[str, Any]:
+    return {"topic": segment.topic, "partition": segment.partition, "segment": path_text(segment.path)}
+
+
+def _column(segment: Segment, heads: Heads, field: pa.Field) -> pa.Array:
+    name = field.name
+    if name in ("topic", "partition", "segment"):
+        return pa.repeat(pa.scalar(_of_segment(segment)[name], field.type), len(heads.position))
+    if name == "error":
+        return pa.nulls(len(heads.position), field.type)
+    if name == "compression":
+        return _words(COMPRESSIONS, heads.codec)
+    if name == "timestamp_type":
+        types = ("NoTimestampType", "CreateTime", "LogAppendTime")
+        return _words(types, np.where(heads.magic == 0, 0, 1 + heads.has_append_time))
+    numbers: Numbers = getattr(heads, _ATTRIBUTES.get(str(name), str(name)))
+    if field.type == TIMESTAMP:
+        return microseconds(pa.array(numbers, pa.int64()))
+    if name in _UNKNOWN_IF_NEGATIVE:
+        return pa.array(numbers, field.type, mask=numbers < 0)
+    return pa.array(numbers, field.type)
+
+
+_ATTRIBUTES = {"batch_size": "size", "batch_position": "position"}
+_UNKNOWN_IF_NEGATIVE = ("base_offset", "records_count")
+
+
+def _words(words: tuple[str, ...], numbers: Numbers) -> pa.Array:
+    return pa.array(words, pa.string()).take(pa.array(numbers, pa.int8()))

@@ -1,0 +1,213 @@
+"""Follow logs that grow, are cut, and come and go: how far a stream may read next, and what it reads for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from kipjobs.errors import ListingError, SourceError
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.changing_logs.checkpoints import Reached
+from kipjobs.sources.changing_logs.limits import Unread, share_out
+from kipjobs.sources.changing_logs.losses import Present, check_is_there, report_loss
+from kipjobs.sources.changing_logs.places import End, Place, log_end, position_at, settled
+from kipjobs.sources.segments import Segment
+from kipjobs.sources.splits import Split, cut
+
+_PLACES = 4
+"""Places that are remembered for each log: where it ends, and where batches of the stream began and ended."""
+
+
+class _Log(NamedTuple):
+    """What a folder has at present."""
+
+    segments: list[Segment]
+    end: End
+
+    @property
+    def present(self) -> Present:
+        return Present(self.segments[0].base_offset, self.end.offset)
+
+    def between(self, first: int, end: int) -> Iterator[tuple[Segment, int | None]]:
+        """The segments that may have some of these offsets, and where the next ones start."""
+        for number, segment in enumerate(self.segments, 1):
+            next_base = self.segments[number].base_offset if number < len(self.segments) else None
+            if segment.base_offset < end and (next_base is None or next_base > first):
+                yield segment, next_base
+
+
+class _Range(NamedTuple):
+    """What may be read of a log."""
+
+    first: int
+    end: int
+    begins: bool
+    """Whether that is from the start of the log."""
+
+
+class Follower:
+    """What a stream remembers between its batches. All of it can be found again, from a checkpoint and the folders."""
+
+    def __init__(
+        self, segments: Callable[[], list[Segment]], wanted: Wanted, split_bytes: int, fail_on_data_loss: bool
+    ) -> None:
+        """Begin to follow.
+
+        Args:
+            segments: lists what there is, or raises a `SourceError` if there is nothing.
+            wanted: which records.
+            split_bytes: bytes of a range.
+            fail_on_data_loss: whether it is an error if records were deleted before they were read.
+        """
+        self._segments = segments
+        self._wanted = wanted
+        self._split_bytes = split_bytes
+        self._fails = fail_on_data_loss
+        self._ends: dict[str, End] = {}
+        self._places: dict[str, tuple[Place, ...]] = {}
+        self._turns: dict[str, int] = {}
+        """The number of the last limited batch that had something of a log."""
+        self._turn = 0
+        self._target: dict[str, int] | None = None
+
+    def fix_target(self) -> None:
+        """Read no further from now on than to the present ends."""
+        self._target = {folder: log.end.offset for folder, log in settled(self._logs).items()}
+
+    def ends(self) -> dict[str, int]:
+        """Where the logs ended when they were last looked at."""
+        return {folder: end.offset for folder, end in self._ends.items()}
+
+    def latest(self, start: Reached, limit: int | None) -> Reached:
+        """How far the batch reads that begins there; the same as `start` if there is nothing to read.
+
+        Args:
+            start: what has been read.
+            limit: in bytes.
+
+        Raises:
+            SourceError: there is nothing to follow yet, a file cannot be read, or a log ends before what was read.
+        """
+        return settled(lambda: self._latest(start, limit))
+
+    def _latest(self, start: Reached, limit: int | None) -> Reached:
+        logs = self._logs(is_needed=not start.next_offsets)
+        ranges = {}
+        for folder, log in logs.items():
+            found = self._range(folder, log, start.next_offsets.get(folder))
+            if found is not None:
+                ranges[folder] = found
+        if limit is None:
+            taken = {folder: found.end for folder, found in ranges.items()}
+        else:
+            taken = self._limited(logs, ranges, limit)
+        for folder in taken:
+            end = logs[folder].end
+            self._remember(folder, Place(end.segment.inode, end.offset, end.position, end.last))
+        begun = {folder: ranges[folder].first for folder in taken if ranges[folder].begins}
+        return Reached({**start.next_offsets, **taken}, begun) if taken else start
+
+    def work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
+        """What the batch between two offsets reads.
+
+        Raises:
+            SourceError: a file cannot be read, or records were deleted before they were read.
+        """
+        return settled(lambda: self._work(start, end))
+
+    def _work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
+        logs = self._logs()
+        work: list[tuple[Split, Wanted]] = []
+        for folder, end_offset in end.next_offsets.items():
+            first = end.first_offsets.get(folder, start.next_offsets.get(folder))
+            if first is not None and first >= end_offset:
+                continue
+            log = logs.get(folder)
+            if first is None:  # a checkpoint of before there were versions does not say where it began
+                first = min(log.segments[0].base_offset, end_offset - 1) if log is not None else 0
+            wanted = self._wanted.between(first, end_offset)
+            present = None if log is None else log.present
+            check_is_there(folder, present, wanted.first_offset, wanted.bounds.end_offset, self._fails)
+            if log is not None:
+                known = self._places.get(folder, ())
+                work += [
+                    (split, wanted)
+                    for segment, next_base in log.between(first, end_offset)
+                    for split in _splits(segment, next_base, first, end_offset, known, self._split_bytes)
+                ]
+        return work
+
+    def _logs(self, is_needed: bool = False) -> Mapping[str, _Log]:
+        """What there is at present, by folders."""
+        try:
+            segments = self._segments()
+        except ListingError:
+            raise
+        except SourceError:
+            if is_needed:
+                raise
+            segments = []
+        logs: dict[str, _Log] = {}
+        for folder, found in groupby(segments, lambda segment: segment.folder):
+            replica = list(found)
+            logs[folder] = _Log(replica, log_end(replica[-1], self._ends.get(folder)))
+        self._ends = {folder: log.end for folder, log in logs.items()}
+        return logs
+
+    def _range(self, folder: str, log: _Log, reached: int | None) -> _Range | None:
+        """What may be read of a log of which everything before an offset has been read; None if nothing."""
+        start, end = log.present
+        is_new = reached is not None and end < reached
+        if is_new:
+            what = f"{folder}: the log ends at offset {end}, before offset {reached}, up to which it was read"
+            report_loss(f"{what}: it was cut off, or deleted and made again", self._fails)
+        if self._target is not None:
+            if is_new:
+                self._target[folder] = end
+            end = min(end, self._target.get(folder, 0))
+        if reached is not None and not is_new:
+            return _Range(reached, end, False) if reached < end else None
+        return _Range(start, max(start, end), True) if is_new or start < end else None
+
+    def _limited(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
+        """The offsets up to which a limited batch reads."""
+        self._turn += 1
+        turns = sorted(ranges, key=lambda folder: self._turns.get(folder, 0))
+        unread = {
+            folder: Unread(
+                logs[folder].segments,
+                ranges[folder].first,
+                logs[folder].end,
+                ranges[folder].end,
+                self._places.get(folder, ()),
+            )
+            for folder in turns
+        }
+        share_out(list(unread.values()), limit)
+        taken: dict[str, int] = {}
+        for folder, (first, end, begins) in ranges.items():
+            of_it = unread[folder]
+            if of_it.offset > first or (begins and first == end):
+                taken[folder] = of_it.offset
+                self._turns[folder] = self._turn
+                if of_it.place is not None:
+                    self._remember(folder, of_it.place)
+        return taken
+
+    def _remember(self, folder: str, place: Place) -> None:
+        """Keep a place, and those before it, at which the next batch may begin."""
+        self._places[folder] = (place, *(one for one in self._places.get(folder, ()) if one != place))[:_PLACES]
+
+
+def _splits(
+    segment: Segment, next_base: int | None, first: int, end: int, known: Collection[Place], split_bytes: int
+) -> list[Split]:
+    """The bytes of a segment that have the offsets from one on and before another one, and no others.
+
+    So each byte belongs to one batch of a stream, and what is broken is found once.
+    """
+    start = position_at(segment, first, known) if segment.base_offset < first else 0
+    if next_base is None or end < next_base:
+        return cut(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end, first)
+    return cut(segment, split_bytes, start, next_base, first)

@@ -1,0 +1,172 @@
+"""Where a batch with an offset starts in a segment, and where a log ends, found again quickly as a stream goes on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from errno import ENOENT
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TypeVar
+
+from kipjobs.errors import SourceError
+from kipjobs.files.access import path_text
+from kipjobs.sources.segments import Segment
+from kipjobs.sources.splits import position_before
+from kipwire.records.accounting import Head, batch_heads, head_at, is_whole
+
+_AFTER_ALL = 2**63
+_MOST_TIMES = 20
+_Found = TypeVar("_Found")
+
+
+class End(NamedTuple):
+    """Where a log ends, and how far its last segment has been scanned for that."""
+
+    segment: Segment
+    position: int
+    """Where the next batch will start in the segment."""
+    offset: int
+    """The offset of the next record."""
+    last: Head | None
+    """The last batch, if there is one."""
+
+
+def log_end(last: Segment, before: End | None) -> End:
+    """The end of a log, from its last segment.
+
+    Args:
+        last: the segment.
+        before: where the log ended before, if that is known: the scan goes on there.
+
+    Raises:
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed.
+    """
+    if before is not None and before.segment == last:
+        return before
+    with Path(last.path).open("rb") as file:
+        return (
+            _scanned(file, last, _known(file, last, before))
+            or _scanned(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
+            or _scanned(file, last, End(last, 0, last.base_offset, None))
+            or End(last, 0, last.base_offset, None)
+        )
+
+
+def settled(action: Callable[[], _Found]) -> _Found:
+    """What an action finds that lists folders and looks into files, which brokers may remove or replace in between.
+
+    Raises:
+        SourceError: a file cannot be read, or files never stay for long enough.
+    """
+    name = ""
+    for _ in range(_MOST_TIMES):
+        try:
+            return action()
+        except FileNotFoundError as error:
+            name = path_text(error.filename or "")
+        except OSError as error:
+            raise SourceError(f"{path_text(error.filename or '')}: cannot be read: {error.strerror or error}") from None
+    raise SourceError(f"{name}: was removed or replaced {_MOST_TIMES} times just after it was found; read it again")
+
+
+def _known(file: BinaryIO, last: Segment, before: End | None) -> End | None:
+    """The end as it was before, if it is of the same file, and the last batch was not cut off and replaced."""
+    if before is None or before.last is None or before.segment.inode != last.inode or before.position > last.size:
+        return None
+    return before if head_at(file, before.last.position) == before.last else None
+
+
+def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
+    """The end of a segment, scanned from a place; None if no batch ends there or after it."""
+    if begin is None:
+        return None
+    before, head = None, begin.last
+    for found in batch_heads(file, begin.position, last.size):
+        before, head = head, found
+    if head is None:
+        return None
+    # A stream goes on from this offset: a damaged one would let it pass over what is added next, or read nothing.
+    if head == begin.last or is_whole(file, head):
+        return End(last, head.end, max(head.last_offset, last.base_offset) + 1, head)
+    written = head_at(file, head.position)
+    if before is not None and (written is None or written.offset <= before.last_offset):  # nothing in it is sure
+        return End(last, head.position, max(before.last_offset, last.base_offset) + 1, before)
+    return End(last, head.end, max(head.offset, last.base_offset) + 1, head)
+
+
+_MOST_HEADS = 4096
+"""Heads that are read at once."""
+
+
+class Place(NamedTuple):
+    """Where the batch with an offset starts, or the next one."""
+
+    inode: int
+    """Of the segment."""
+    offset: int
+    position: int
+    before: Head | None
+    """The batch before it, if there is one: where that one is, this place is what it was."""
+
+
+def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
+    """Find where the last batch ends that has only offsets below one; what follows it is damage, or the next batch.
+
+    A stream ends a range there and begins the next one there. A higher offset never gives a lower position, whatever
+    damaged heads say, so its ranges leave out no byte.
+
+    Args:
+        segment: the segment.
+        offset: the offset.
+        known: where to look first.
+
+    Raises:
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
+    """
+    for place in known:
+        if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
+            return place.position
+    # From a batch that is below the offset, so that no damage between the two is missed.
+    position = start = position_before(segment, offset - 1)
+    before: Head | None = None
+    while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
+        following = next((head for head in heads if head.last_offset >= offset), None)
+        below = heads if following is None else heads[: heads.index(following)]
+        before = below[-1] if below else before
+        position = heads[-1].end
+        if following is not None:
+            break
+    if before is None:
+        return start
+    # A damaged length may take in batches that are not below the offset.
+    with Path(segment.path).open("rb") as file:
+        return before.end if is_whole(file, before) else before.position
+
+
+def _is_there(segment: Segment, place: Place) -> bool:
+    """Whether the segment was not cut off before a place, and written again in other batches."""
+    if place.before is None:
+        return place.position == 0
+    with _opened(segment) as file:
+        return head_at(file, place.before.position) == place.before
+
+
+def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
+    """At most `count` heads from a position on.
+
+    Raises:
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
+    """
+    with _opened(segment) as file:
+        return list(islice(batch_heads(file, position, end), count))
+
+
+@contextmanager
+def _opened(segment: Segment) -> Iterator[BinaryIO]:
+    """Open the file of a segment, if it is still that one."""
+    with Path(segment.path).open("rb") as file:
+        if segment.is_replaced_by(os.fstat(file.fileno())):
+            raise FileNotFoundError(ENOENT, "was replaced", segment.path)
+        yield file

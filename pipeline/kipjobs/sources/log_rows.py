@@ -1,0 +1,216 @@
+"""The records of log segments as Arrow batches, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from kipjobs.arrow import pc
+from kipjobs.errors import SourceError
+from kipjobs.files.access import open_file
+from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.log_columns import (
+    HEADER_KEYS,
+    LOG_SCHEMA,
+    Broken,
+    OfBatch,
+    Repeated,
+    broken_rows,
+    of_batch,
+    record_rows,
+)
+from kipjobs.sources.segments import Segment
+from kipjobs.sources.splits import Split, narrowed
+from kipwire import DecodeError
+from kipwire.columns import ColumnError, RecordColumns
+from kipwire.records import Bounds, RecordBatch
+from kipwire.records.accounting import Tail
+from kipwire.records.heads import NO_TIMESTAMP
+from kipwire.records.segments import read_part
+from kipwire.tools.text import counted
+
+ROWS = 16384
+"""The number of rows, or batches, at which an Arrow batch is complete."""
+_BYTES = 16 * 1024 * 1024
+"""The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
+_INT64 = range(-(2**63), 2**63)
+
+
+def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
+    """The records of a range of a segment, in its order.
+
+    Args:
+        split: the range.
+        wanted: which records.
+        schema: columns of `ALL_LOG_COLUMNS`.
+
+    Raises:
+        DecodeError: bytes are not a whole batch, or a batch is broken; not if `wanted.permissive`.
+        ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
+        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
+    """
+    rows = _Rows(split.segment, wanted, schema)
+    try:
+        parts = narrowed(split, wanted)
+    except OSError as error:
+        raise unreadable(split.segment, error) from None
+    for part in parts:
+        for batch in _batches(part, wanted):
+            rows.add(batch)
+            if rows.are_enough():
+                yield from rows.take()
+    yield from rows.take()
+
+
+def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
+    """Read the batches of a range that may have wanted records, and what is broken in it.
+
+    A range that the broker has cut off from the file since it was listed has none.
+    """
+    for item in items_of(split, wanted, split.start, check_crcs=wanted.check_crcs):
+        if isinstance(item, RecordBatch) and item.is_control and not wanted.control:
+            continue
+        yield item
+
+
+def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> Iterator[RecordBatch | Broken]:
+    """Read a range from a position on: each byte is of a batch or broken, but for a tail that is not asked for.
+
+    Args:
+        split: the range.
+        wanted: what is an error, and what is a row.
+        start: where a batch starts.
+        check_crcs: true if a wrong checksum is an error.
+
+    Raises:
+        DecodeError: bytes are not a whole batch; not if `wanted.permissive`.
+        SourceError: as `read_rows`.
+    """
+    segment = split.segment
+    first, end = split.offsets
+    try:
+        with open_file(segment.path, segment.storage) as file:
+            for item in read_part(
+                file,
+                segment.path,
+                start=start,
+                end=split.end,
+                grows=split.grows,
+                check_crcs=check_crcs,
+                max_decompressed_size=wanted.max_decompressed_size,
+            ):
+                if isinstance(item, RecordBatch):
+                    last = item.last_offset
+                    if last >= first and (end is None or last < end):
+                        yield item
+                    elif wanted.permissive:
+                        yield Broken(item.position, _elsewhere(split, item))
+                    else:
+                        raise SourceError(_elsewhere(split, item))
+                elif isinstance(item, Tail):
+                    if wanted.tail and item.size:
+                        yield Broken(item.position, _words_of(item))
+                elif wanted.permissive:
+                    yield Broken(item.position, item.text)
+                else:
+                    raise item.error
+    except OSError as error:
+        raise unreadable(segment, error) from None
+
+
+def _elsewhere(split: Split, batch: RecordBatch) -> str:
+    """Say that a batch has an offset which its place in the log cannot have."""
+    first, end = split.offsets
+    there = f"from {first} on" if end is None else f"from {first} to {end - 1}"
+    where = f"{split.segment.path}: the batch at byte {batch.position}"
+    return f"{where} ends at offset {batch.last_offset}; offsets there are {there}"
+
+
+def _words_of(tail: Tail) -> str:
+    what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
+    return f"{counted(tail.size, 'byte')} from byte {tail.position} on: {what}"
+
+
+def unreadable(segment: Segment, error: OSError) -> SourceError:
+    return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
+
+
+class _Rows:
+    """Records to be made into an Arrow batch, and what their batches have in common."""
+
+    def __init__(self, segment: Segment, wanted: Wanted, schema: pa.Schema) -> None:
+        self.segment = segment
+        self.wanted = wanted
+        self.schema = schema
+        self.repeated = Repeated()
+        self.records = RecordColumns(header_keys=HEADER_KEYS in schema.names)
+        self.batches: list[OfBatch] = []
+        self.broken: list[Broken] = []
+        self.before_broken: list[int] = []
+        """For each of those, how many good batches come before it."""
+
+    def add(self, batch: RecordBatch | Broken) -> None:
+        """Add the records of a batch, or the error of a broken one if that is permitted."""
+        broken = batch if isinstance(batch, Broken) else self._add(batch)
+        if broken is not None:
+            self.broken.append(broken)
+            self.before_broken.append(len(self.batches))
+
+    def _add(self, batch: RecordBatch) -> Broken | None:
+        try:
+            self.records.add(batch)
+        except (DecodeError, ColumnError) as error:
+            if not self.wanted.permissive:
+                raise
+            return Broken(batch.position, str(error))
+        self.batches.append(of_batch(batch))
+        return None
+
+    def are_enough(self) -> bool:
+        count = max(self.records.rows, len(self.batches), len(self.broken))
+        return count >= ROWS or self.records.size >= _BYTES
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """All wanted rows so far, if there are any; then none are left."""
+        records, batches = _chosen(self.records.take(), self.wanted.bounds), self.batches
+        broken, before = self.broken, self.before_broken
+        self.batches, self.broken, self.before_broken = [], [], []
+        if not broken:
+            if len(records):
+                yield record_rows(self.segment, records, batches, self.schema, self.repeated)
+            return
+        if not len(records):
+            yield broken_rows(self.segment, broken, self.schema, self.repeated)
+            return
+        bad = broken_rows(self.segment, broken, self.schema, self.repeated)
+        rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema, self.repeated)])
+        # A broken batch comes before the good one whose number it has.
+        numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
+        yield rows.take(pc.sort_indices(numbers))
+
+
+def _chosen(records: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
+    """Leave out the records that are not wanted, as `Bounds.has` decides."""
+    if bounds.has_times:
+        records = _filtered(records, pc.not_equal(records.column("timestamp"), NO_TIMESTAMP))
+    for name, first, end in (
+        ("offset", bounds.first_offset, bounds.end_offset),
+        ("timestamp", bounds.first_timestamp, bounds.end_timestamp),
+    ):
+        if first is not None:
+            records = _filtered(records, _reach(records.column(name), first))
+        if end is not None:
+            records = _filtered(records, pc.invert(_reach(records.column(name), end)))
+    return records
+
+
+def _reach(numbers: pa.Int64Array, bound: int) -> pa.BooleanArray:
+    """Whether each number is at least the bound, which may have any number of bits."""
+    if bound not in _INT64:
+        return pa.repeat(bound < 0, len(numbers))
+    return pc.greater_equal(numbers, bound)
+
+
+def _filtered(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+    return records.filter(mask) if mask.false_count else records  # mostly all are wanted, which needs no copy

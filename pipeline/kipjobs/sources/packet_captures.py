@@ -1,0 +1,128 @@
+"""The frames in packet files as Arrow batches, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kipjobs.errors import SourceError
+from kipjobs.files.access import file_at, path_text, size_of
+from kipjobs.files.stores import HERE, Storage
+from kipjobs.sources.captures import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipwire.traffic.captures import CaptureError
+from kipwire.traffic.conversation import Found
+from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share
+
+_NUMBERS = 10_000_000
+"""More than the frames that are found with one packet: what waits for it has at most some MiB."""
+
+BYTES_OF_TASK = 32 * 1024 * 1024
+"""A capture has a task for as many bytes: reading packets takes a tenth of the time that their connections take."""
+
+
+class PacketCapture(NamedTuple):
+    """Packet files that are one capture, since a connection may span all of them; or some connections of it."""
+
+    name: str
+    """The file, or the folder of the files."""
+    files: tuple[str, ...]
+    storage: Storage = HERE
+    """How to reach the store that they are in, if their paths are URLs."""
+    share: Share = WHOLE
+
+
+def shared(capture: PacketCapture, most: int) -> list[PacketCapture]:
+    """A capture as at most `most` shares of about equal work, fewer if it is small."""
+    if most == 1:
+        return [capture]
+    size = sum(size_of(file, capture.storage) for file in capture.files)
+    count = max(1, min(most, size // BYTES_OF_TASK))
+    return [capture._replace(share=Share(number, count)) for number in range(count)] if count > 1 else [capture]
+
+
+class Numbered(NamedTuple):
+    """What was found, with its number if it is a frame."""
+
+    number: int | None
+    found: Found
+
+
+def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
+    """The content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
+
+    A share of a capture has numbers in the order of the whole, but with gaps, since it does not know how many frames
+    other connections have: the number of the packet, times 10,000,000, and then that of the frame.
+
+    Args:
+        capture: the files.
+        ports: the brokers' ports; empty if they are not known.
+
+    Raises:
+        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    files = [file_at(file, capture.storage) for file in capture.files]
+    numbers = count()
+    try:
+        if capture.share == WHOLE:
+            for found in find_frames(files, ports):
+                yield Numbered(None if found.request is None else next(numbers), found)
+            return
+        reached = -1
+        for place, found in find_share(files, ports, capture.share):
+            if place != reached:
+                reached, numbers = place, count(place * _NUMBERS)
+            yield Numbered(None if found.request is None else next(numbers), found)
+    except CaptureError as error:
+        raise SourceError(str(error)) from None
+
+
+def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
+    """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is not a frame.
+
+    Args:
+        capture: the files.
+        ports: the brokers' ports; empty if they are not known.
+        chosen: the wanted frames. What is not a frame stays, since it might be one of them.
+
+    Raises:
+        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for number, found in numbered_frames(capture, ports):
+        request, direction = found.request, found.direction
+        if (
+            request is not None
+            and direction is not None
+            and not chosen.selects(direction, request.api_key, request.client_id)
+        ):
+            continue
+        rows.append(
+            (
+                path_text(capture.name),
+                number,
+                found.time // 1000,
+                found.time,
+                found.connection,
+                found.listener,
+                direction,
+                *(request or (None, None, None, None)),
+                found.frame,
+                found.error,
+            )
+        )
+        size += len(found.frame or b"")
+        if len(rows) >= ROWS or size >= BYTES:
+            yield _batch(rows)
+            rows, size = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: Iterable[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAMES_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=FRAMES_SCHEMA)

@@ -1,0 +1,129 @@
+"""Find the segment files of log folders, with their topics and partitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kipjobs.errors import SourceError
+from kipjobs.files.access import FileVersion, is_that_file
+from kipjobs.files.roots import Roots, files_of, shown_roots
+from kipjobs.files.stores import HERE, Storage
+from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
+
+_SWAP = ".swap"
+
+
+class Segment(NamedTuple):
+    """One segment of a partition's log."""
+
+    path: str
+    topic: str
+    partition: int
+    base_offset: int
+    """No record of the segment has a lower offset."""
+    size: int
+    """Bytes of the file."""
+    version: FileVersion | None = None
+    """By which another file of that name is known; None in stores, whose objects do not change."""
+    storage: Storage = HERE
+    """How to reach the store that it is in, if its path is a URL."""
+
+    @property
+    def is_swap(self) -> bool:
+        """Whether a broker is just replacing older segments by this one, which some of them may still be beside."""
+        return self.path.endswith(_SWAP)
+
+    @property
+    def inode(self) -> int:
+        """The file's number; 0 in stores."""
+        return 0 if self.version is None else self.version.inode
+
+    def is_replaced_by(self, status: os.stat_result) -> bool:
+        """Whether a file that is found at the path, or opened there, may be another one; it may have grown.
+
+        Raises:
+            OSError: the folder is gone.
+        """
+        return self.version is not None and not is_that_file(self.path, self.version, status)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the partition: one replica of its log."""
+        return os.path.dirname(self.path)  # noqa: PTH120  called for many files; a Path costs ten times as much
+
+
+class Listing(NamedTuple):
+    """What is at some paths."""
+
+    segments: list[Segment]
+    """Those that are wanted."""
+    there: frozenset[tuple[str, int]]
+    """Topic and number of all partitions, wanted or not."""
+
+
+def find_segments(
+    roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
+) -> list[Segment]:
+    """The segments of `list_segments`, which has the arguments and errors."""
+    return list_segments(roots, topics, partitions, storage).segments
+
+
+def list_segments(
+    roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
+) -> Listing:
+    """The segments at some paths, those of one folder in the order of their offsets, each once.
+
+    Args:
+        roots: of each, a broker's log folder, any folder above one, the folder of a partition, or one segment file.
+            The folder of a segment must have the name that brokers give it, such as `orders-0`, or the names must be
+            those of tiered storage. It may be a URL.
+        topics: only of these topics; all if empty.
+        partitions: only of partitions with these numbers; all if empty.
+        storage: how to reach the store, for a URL.
+
+    Raises:
+        SourceError: a path does not exist or cannot be listed, or none of them has a segment at all.
+    """
+    named: dict[str, SegmentName] = {}
+
+    def is_wanted(path: str) -> bool:
+        name = _named(path)
+        if name is None:
+            return False
+        named[path] = name
+        return (not topics or name.topic in topics) and (not partitions or name.partition in partitions)
+
+    found = [given.file for given in files_of(roots, is_wanted, storage)]
+    listed = [file for file in found if file.path in named or is_wanted(file.path)]
+    if not named:
+        expected = "expected files such as orders-0/00000000000000000000.log, named as brokers name them"
+        raise SourceError(f"{shown_roots(roots)}: no log segments; {expected}")
+    paths = {file.path for file in listed}
+    segments = sorted(
+        (
+            Segment(file.path, *named[file.path], file.size, file.version, storage)
+            for file in listed
+            # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
+            if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths
+        ),
+        key=lambda segment: (segment.folder, segment.base_offset, segment.path),
+    )
+    return Listing(segments, frozenset((name.topic, name.partition) for name in named.values()))
+
+
+def sibling(segment: Segment, ending: str) -> str:
+    """The path of the file of a segment that ends like this, such as `.index`."""
+    return segment.path.removesuffix(SEGMENT) + ending
+
+
+def _named(path: str) -> SegmentName | None:
+    log = path.removesuffix(_SWAP)
+    if not log.endswith(SEGMENT):
+        return None
+    *_, above, folder, name = ["", "", *log.replace(os.sep, "/").split("/")]
+    of_partition, base_offset = partition_of(folder), base_offset_of(name)
+    if of_partition is not None and base_offset is not None:
+        return SegmentName(*of_partition, base_offset)
+    return tiered_segment_of(above, folder, name)

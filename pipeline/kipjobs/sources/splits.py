@@ -1,0 +1,223 @@
+"""Split segments into ranges of bytes, so that several tasks can read one file.
+
+A range starts where a batch starts. The offset index next to the segment says where that is; if it is missing, or does
+not fit the segment, the lengths in the batches themselves do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from io import SEEK_END
+from typing import BinaryIO, NamedTuple, TypeVar
+
+import numpy as np
+
+from kipjobs.files.access import open_file, open_to_look
+from kipjobs.sources.batch_heads import Wanted, batch_heads_in
+from kipjobs.sources.segments import Segment, sibling
+from kipwire.model.errors import DecodeError
+from kipwire.records.accounting import batch_heads, head_at
+from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
+
+DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
+"""The default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""
+
+
+class Split(NamedTuple):
+    """A range of bytes of a segment."""
+
+    segment: Segment
+    start: int
+    """Where the first batch starts."""
+    end: int
+    """Batches that start from here on belong to the next range."""
+    first_offset: int = 0
+    """No record of the range has a lower offset."""
+    end_offset: int | None = None
+    """Records from this offset on belong to the next range; None if there is none as yet."""
+    offsets: tuple[int, int | None] = (0, None)
+    """The last offsets that batches may have here: from the first number on, and below the second if that is known.
+    Others are damage, which no checksum covers: bounds, or a stream, would pass over such a batch without a word."""
+
+    @property
+    def grows(self) -> bool:
+        """True for the end of a log: its last batch may be incomplete. Batches fill any other range exactly."""
+        return self.end_offset is None and self.end == self.segment.size
+
+    @property
+    def limit(self) -> int | None:
+        """Where the last batch has to end; None for the end of the file, which may have grown meanwhile."""
+        return None if self.grows else self.end
+
+
+def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
+    """The ranges of a replica's segments that may have wanted records, in the order of their offsets."""
+    first, end, time = wanted.first_offset, wanted.bounds.end_offset, wanted.bounds.first_timestamp
+    found: list[Split] = []
+    for number, segment in enumerate(replica, 1):
+        # The last segment still grows, and its index of times after it.
+        end_offset = replica[number].base_offset if number < len(replica) else None
+        if end is not None and segment.base_offset >= end:
+            break
+        try:
+            if end_offset is None or (end_offset > first and (time is None or not ends_before(segment, time))):
+                found += cut(segment, split_bytes, position_before(segment, first), end_offset)
+        except FileNotFoundError:  # the broker has removed or replaced it; who reads it finds out
+            found.append(Split(segment, 0, segment.size, segment.base_offset, end_offset))
+    return found
+
+
+def cut(
+    segment: Segment,
+    split_bytes: int = DEFAULT_SPLIT_BYTES,
+    start: int = 0,
+    end_offset: int | None = None,
+    first_offset: int = 0,
+) -> list[Split]:
+    """Cut a segment into ranges of about `split_bytes` bytes each; none for an empty segment.
+
+    Args:
+        segment: the segment.
+        split_bytes: at least 1; a range is longer where one batch is.
+        start: where a batch starts; what comes before is left out.
+        end_offset: where the next segment starts, if there is one.
+        first_offset: batches from `start` on end at this offset or after it.
+    """
+    if segment.size <= start:
+        return []
+    edges: list[_Edge] = []
+    if segment.size - start > split_bytes:
+        with open_to_look(segment.path, segment.storage) as file:
+            chosen = _spaced(_index(segment), split_bytes, start)
+            found = [_edge(segment, entry) for entry in chosen if _fits(file, segment, entry)]
+            edges = [edge for edge in found if edge is not None]
+            if not chosen or len(edges) != len(chosen):
+                edges = _spaced(_edges(file, segment, start), split_bytes, start)
+    edges = [_Edge(segment.base_offset, start), *edges]
+    ends = [*edges[1:], _Edge(end_offset, segment.size)]
+    # A segment that is just replacing others may also have the records of its neighbours.
+    offsets = (0, None) if segment.is_swap else (max(segment.base_offset, first_offset), end_offset)
+    return [
+        Split(segment, edge.position, end.position, edge.offset or 0, end.offset, offsets)
+        for edge, end in zip(edges, ends, strict=True)
+    ]
+
+
+class _Edge(NamedTuple):
+    """Where a range starts."""
+
+    offset: int | None
+    """No record from there on has a lower offset, and none before it has that one or a higher one."""
+    position: int
+
+
+def _edge(segment: Segment, entry: OffsetIndexEntry) -> _Edge | None:
+    """The start of the batch that an index entry names; None if its head does not say its first offset."""
+    for heads in batch_heads_in(segment.path, entry.position, entry.position + 1, segment.storage):
+        offset = int(heads.base_offset[0])
+        return _Edge(offset, entry.position) if offset >= 0 else None
+    return None
+
+
+def _edges(file: BinaryIO, segment: Segment, start: int) -> Iterator[_Edge]:
+    """The starts of all batches from a position on."""
+    offset = segment.base_offset
+    for head in batch_heads(file, start, segment.size):
+        yield _Edge(offset, head.position)
+        offset = head.last_offset + 1
+
+
+def position_before(segment: Segment, offset: int) -> int:
+    """Where to start reading for the records from an offset on: where some batch before them starts, or 0."""
+    if offset <= segment.base_offset:  # the usual case: not even the index is opened
+        return 0
+    before = None
+    for entry in _index(segment):
+        if entry.offset > offset:
+            break
+        before = entry
+    if before is None:
+        return 0
+    with open_to_look(segment.path, segment.storage) as file:
+        return before.position if _fits(file, segment, before) else 0
+
+
+def ends_before(segment: Segment, timestamp: int) -> bool:
+    """Whether all records of a segment are older than a timestamp, by the time index of a segment that is complete.
+
+    The last entry of that index has the highest timestamp. It is believed if the batch that it names has it.
+    """
+    try:
+        with open_file(sibling(segment, ".timeindex"), segment.storage) as file:
+            entries = list(time_index(file, segment.base_offset))
+            is_complete = file.seek(0, SEEK_END) == len(entries) * TIME_ENTRY_BYTES  # else zeros follow: it grows
+    except (OSError, DecodeError):
+        return False
+    if not entries or not is_complete or entries[-1].timestamp >= timestamp:
+        return False
+    highest, offset = entries[-1]
+    with open_to_look(segment.path, segment.storage) as file:
+        for head in batch_heads(file, position_before(segment, offset), segment.size):
+            if head.last_offset >= offset:
+                (heads,) = batch_heads_in(segment.path, head.position, head.position + 1, segment.storage)
+                return bool(heads.base_offset[0] <= offset and heads.max_timestamp[0] == highest)
+    return False
+
+
+_Located = TypeVar("_Located", OffsetIndexEntry, "_Edge")
+
+
+def _spaced(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
+    """Those that are at least `split_bytes` bytes after the one before."""
+    chosen = []
+    for entry in entries:
+        if entry.position - start >= split_bytes:
+            chosen.append(entry)
+            start = entry.position
+    return chosen
+
+
+def _fits(file: BinaryIO, segment: Segment, entry: OffsetIndexEntry) -> bool:
+    """Whether a batch is where an index entry says."""
+    head = head_at(file, entry.position)
+    return head is not None and segment.base_offset <= head.offset <= entry.offset
+
+
+def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
+    """The offset index, as far as it fits the segment; nothing if there is none."""
+    try:
+        with open_file(sibling(segment, ".index"), segment.storage) as file:
+            for entry in offset_index(file, segment.base_offset):
+                if entry.position >= segment.size:
+                    return
+                yield entry
+    except (OSError, DecodeError):
+        return  # the lengths of the batches do as well
+
+
+def narrowed(split: Split, wanted: Wanted) -> list[Split]:
+    """The parts of a range that may have wanted records; what follows a batch that cannot be one is such a part.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if not wanted.is_bounded:
+        return [split]
+    parts: list[tuple[int, int]] = []
+    reached = split.start
+    for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
+        # Odd ones are kept: the reader says what is wrong with them.
+        kept = heads.may_have(wanted) | heads.are_odd(*split.offsets)
+        ends = heads.position + heads.size
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
+        parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)
+        reached = int(ends[-1])
+    if reached < split.end:
+        parts.append((reached, split.end))
+    joined: list[tuple[int, int]] = []
+    for start, end in parts:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return [split._replace(start=start, end=end) for start, end in joined]

@@ -1,7 +1,0 @@
-"""Dead records of compacted topics (`kipspark compaction`)."""
-
-from __future__ import annotations
-
-from kipspark.jobs.compaction.tables import INTERNAL, OF_RECORDS, compacted_topics, partitions, segments
-
-__all__ = ["INTERNAL", "OF_RECORDS", "compacted_topics", "partitions", "segments"]

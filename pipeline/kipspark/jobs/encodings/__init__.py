@@ -1,7 +1,0 @@
-"""Savings of KIP-625's integer encodings on captures (`kipspark encodings`)."""
-
-from __future__ import annotations
-
-from kipspark.jobs.encodings.tables import ADVICE_SCHEMA, COUNTS_SCHEMA, advice, counts
-
-__all__ = ["ADVICE_SCHEMA", "COUNTS_SCHEMA", "advice", "counts"]

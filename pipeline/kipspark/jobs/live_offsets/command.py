@@ -1,0 +1,164 @@
+"""`kipspark offsets`: its options, and the stream that it writes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import click
+from pyspark.sql import DataFrame, SparkSession
+
+from kipjobs.errors import JobError
+from kipjobs.files.access import check_are_here
+from kipjobs.jobs.offsets import command as of_folders
+from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, Outputs, logs, outputs
+from kipjobs.jobs.shared.running import run
+from kipjobs.report.outputs import Format, check_folder
+from kipspark.jobs.live_offsets import report as reports
+from kipspark.running import OnSpark
+from kipspark.spark.client_config import client_options
+from kipspark.spark.connector import connector_jars
+from kipspark.spark.session import is_submitted
+from kipwire.tools.terminal import OUT
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+"""How often to check whether a stream still runs."""
+
+CommitsOf = Callable[[SparkSession], DataFrame]
+
+
+@LOG_FOLDERS
+@click.option(
+    "--bootstrap-servers",
+    metavar="BROKERS",
+    help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.",
+)
+@click.option(
+    "--command-config", type=FILE, metavar="FILE", help="Properties file for the client that connects to the brokers."
+)
+@outputs
+@of_folders.METRICS
+@of_folders.STALLED_AFTER
+@click.option("--stream", is_flag=True, help="Write commits to --out as they arrive; needs --checkpoint.")
+@click.option(
+    "--checkpoint", type=FOLDER_HERE, metavar="FOLDER", help="Folder in which a stream records what it has read."
+)
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help="Seconds between two reads; by default it reads once.",
+)
+def command(
+    runner: OnSpark,
+    path: tuple[str, ...],
+    bootstrap_servers: str | None,
+    command_config: Path | None,
+    out: Path | None,
+    table_format: Format,
+    html: Path | None,
+    metrics: str | None,
+    stalled_after: int,
+    stream: bool,
+    checkpoint: Path | None,
+    every: int | None,
+) -> None:
+    """Run `kipspark offsets`."""
+    if path and bootstrap_servers is not None:
+        raise JobError("give either a PATH or --bootstrap-servers, not both")
+    if command_config is not None and bootstrap_servers is None:
+        raise JobError("--command-config needs --bootstrap-servers")
+    if not stream and (checkpoint is not None or every is not None):
+        raise JobError("--checkpoint and --every need --stream")
+    wanted = Outputs(out, table_format, html, metrics)
+    if bootstrap_servers is None:
+        folders = logs(path, runner.are_here)
+        if not stream:
+            of_folders.run_on(runner, folders, wanted, stalled_after)
+            return
+        check_are_here("--stream", folders.paths)
+        commits_of: CommitsOf = partial(reports.commits_of_folders, roots=folders.paths)
+    else:
+        options = client_options(command_config) if command_config else {}
+        if runner.remote is None and not is_submitted():
+            runner = runner._replace(jars=connector_jars())
+        if not stream:
+            report_of = partial(
+                reports.live_offsets_report,
+                bootstrap_servers=bootstrap_servers,
+                options=options,
+                stalled_after=stalled_after,
+            )
+            run(runner, report_of, wanted)
+            return
+        commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
+    _check_stream(wanted, checkpoint)
+    assert out is not None
+    assert checkpoint is not None
+    with runner.session(None) as spark:
+        write_stream(commits_of(spark), out, checkpoint, every)
+
+
+def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
+    """Check that a stream can be written as wanted.
+
+    Raises:
+        JobError: it cannot.
+    """
+    if wanted.out is None or checkpoint is None:
+        raise JobError("--stream needs --out and --checkpoint")
+    if wanted.html is not None:
+        raise JobError("--html does not go with --stream, which does not end in a report")
+    if wanted.metrics is not None:
+        raise JobError("--metrics does not go with --stream, which does not end in a report")
+    if wanted.table_format is not Format.PARQUET:
+        raise JobError(f"--format {wanted.table_format} does not go with --stream, which writes Parquet files")
+    check_folder(wanted.out, "--out")
+    check_folder(checkpoint, "--checkpoint")
+
+
+def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
+    """Write a stream to Parquet files as it arrives, from where the checkpoint ends.
+
+    Args:
+        commits: the stream.
+        out: where the files go.
+        checkpoint: what was read so far.
+        seconds: between two reads; None: write what there is, then end.
+    """
+    writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
+    triggered = (
+        writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
+    )
+    with ctrl_c() as pressed:
+        query = triggered.start(str(out))
+        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
+            pass
+        if pressed.is_set():
+            query.stop()
+            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
+        else:
+            query.awaitTermination()  # raises the error that ended it, if any
+
+
+@contextmanager
+def ctrl_c() -> Iterator[Event]:
+    """An event that Ctrl-C sets, in the main thread; a second one interrupts as usual.
+
+    Spark's own handler raises KeyboardInterrupt during a call to Java, which breaks that call.
+    """
+    pressed = Event()
+
+    def press(*_: object) -> None:
+        pressed.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

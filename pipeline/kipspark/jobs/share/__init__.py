@@ -1,7 +1,0 @@
-"""Share groups: start offsets, lag and deliveries (`kipspark share`)."""
-
-from __future__ import annotations
-
-from kipspark.jobs.share.tables import GROUPS, TOPIC, batches, partitions, states, topic_ids, topics_of_groups
-
-__all__ = ["GROUPS", "TOPIC", "batches", "partitions", "states", "topic_ids", "topics_of_groups"]

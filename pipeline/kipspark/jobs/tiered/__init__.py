@@ -1,7 +1,0 @@
-"""Segments and partitions in tiered storage (`kipspark tiered`)."""
-
-from __future__ import annotations
-
-from kipspark.jobs.tiered.tables import TOPIC, partitions, records, segments
-
-__all__ = ["TOPIC", "partitions", "records", "segments"]

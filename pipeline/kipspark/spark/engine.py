@@ -1,0 +1,164 @@
+"""Spark as one of the engines of jobs: what `kipjobs.engines` has beyond the names of PySpark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kipjobs.files.access import read_path
+from kipspark.arrow import spark_type, struct_type
+from kipspark.spark.column_functions import ColumnOrName
+from kipspark.spark.functions import from_coordinator, from_message, from_metadata
+from kipspark.spark.session import tasks_at_once
+
+ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+class SparkFunctions:
+    """All functions of PySpark, and those that it does not have."""
+
+    Window = Window
+    from_coordinator = staticmethod(from_coordinator)
+    from_metadata = staticmethod(from_metadata)
+    from_message = staticmethod(from_message)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sf, name)
+
+    def valid_text(self, column: ColumnOrName) -> Column:
+        """A text with U+FFFD for all that is not UTF-8."""
+        return sf.make_valid_utf8(column)
+
+    def octets(self, column: ColumnOrName, position: int) -> Column:
+        """The bytes from a position on."""
+        return sf.substr(_column_of(column), sf.lit(position))
+
+    def bytes_of(self, column: ColumnOrName) -> Column:
+        """The number of bytes."""
+        return sf.octet_length(column)
+
+    def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
+        """Two hashes of together 96 bits."""
+        return sf.xxhash64(column), sf.hash(column)
+
+    def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
+        """The rows with the one of these structs that is not null, as JSON."""
+        return frame.withColumn(name, sf.coalesce(*[sf.to_json(one) for one in columns]))
+
+    def mapped(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
+        """The rows that a function makes of batches of rows."""
+        return frame.mapInArrow(change, struct_type(schema))
+
+    def extended(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
+        """As `mapped`, for a function that adds columns."""
+        added = [StructField(name, spark_type(type_)) for name, type_ in fields]
+        return frame.mapInArrow(change, StructType([*frame.schema, *added]))
+
+    def grouped(
+        self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> DataFrame:
+        """The rows that a function makes of all rows of each group."""
+        return frame.groupBy(*by).applyInArrow(change, struct_type(schema))
+
+
+def _column_of(given: ColumnOrName) -> Column:
+    return sf.col(given) if isinstance(given, str) else given
+
+
+class SparkEngine:
+    """Spark, on this machine or on others."""
+
+    functions = SparkFunctions()
+
+    def tasks_at_once(self, session: SparkSession) -> int:
+        """About how many tasks run at the same time."""
+        return tasks_at_once(session)
+
+    def sees(self, frame: DataFrame, folder: Path) -> bool:
+        """Whether Spark sees a folder of this machine."""
+        probe = folder / "probe"
+        probe.write_text("seen")
+        try:
+            return [row[0] for row in frame.sparkSession.read.text(read_path(probe)).collect()] == ["seen"]
+        except PySparkException:
+            return False
+        finally:
+            probe.unlink()
+
+    def write_parquet(self, frame: DataFrame, folder: Path) -> None:
+        """Write a table as Parquet files, by Spark's tasks."""
+        frame.write.parquet(str(folder))
+
+    def write_text(self, frame: DataFrame, order: Sequence[ColumnOrName], text_format: str, file: Path) -> None:
+        """Write a table to one file: Spark's tasks write its parts, since not every table fits in memory."""
+        parts = file.with_name(f"{file.name}.parts")
+        end = LINE_ENDS[text_format]
+        lines(frame.orderBy(*order), text_format).write.option("lineSep", end).text(str(parts))
+        with file.open("xb") as opened:
+            opened.write((",".join(frame.schema.names) + end if text_format == "csv" else "").encode())
+            for part in sorted(parts.glob("part-*")):
+                with part.open("rb") as written:
+                    shutil.copyfileobj(written, opened)
+                part.unlink()  # so that a table is not twice on the disk
+        shutil.rmtree(parts)
+
+
+ENGINE = SparkEngine()
+
+LINE_ENDS = {"csv": "\r\n", "jsonl": "\n"}
+"""The formats that are text."""
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
+"""ISO 8601 in UTC, such as `2026-11-21T08:00:50.123000Z`, whatever the zone of the session is."""
+_AS_JSON = {**_TIMES, "ignoreNullFields": "false"}
+_NESTED = (ArrayType, MapType, StructType)
+
+
+def lines(frame: DataFrame, text_format: str) -> DataFrame:
+    """The rows of a table as text, in a column `value`; without line ends and without a header."""
+    if text_format == "csv":
+        types: list[DataType] = [field.dataType for field in frame.schema.fields]
+        return frame.select(sf.concat_ws(",", *map(_csv, frame.schema.names, types)).alias("value"))
+    return frame.select(sf.to_json(sf.struct(*map(_column, frame.schema.names)), _AS_JSON).alias("value"))
+
+
+def _column(name: str) -> Column:
+    """The column with that name, even if it has a dot."""
+    return sf.col(f"`{name}`")
+
+
+def _csv(name: str, type_: DataType) -> Column:
+    """A field of CSV: nothing for null, and text always in quotes, so that an empty text is not null."""
+    column = _column(name)
+    if isinstance(type_, TimestampType):
+        text = sf.to_csv(sf.struct(column), _TIMES)
+    elif isinstance(type_, _NESTED):
+        text = _quoted(sf.to_json(column, _AS_JSON))
+    elif isinstance(type_, BinaryType):
+        text = _quoted(sf.base64(column))
+    elif isinstance(type_, StringType):
+        text = _quoted(column)
+    else:
+        text = column.cast("string")
+    return sf.when(column.isNull(), sf.lit("")).otherwise(text)
+
+
+def _quoted(text: Column) -> Column:
+    quote = sf.lit('"')
+    return sf.concat(quote, sf.replace(sf.make_valid_utf8(text), quote, sf.lit('""')), quote)

@@ -1,0 +1,144 @@
+"""Connections to the brokers of a cluster, kept from round to round; one that fails is asked no more in its round."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from kafka_messages.enums import ErrorCode
+from kafka_messages.metadata_request.v13 import MetadataRequest
+from kipwire.aio import Address, Connection, Failure
+from kipwire.aio.failures import shown_address
+from kipwire.console.brokers import Node, Settings
+from kipwire.console.offsets.model import Problem
+from kipwire.message.messages import Message
+
+if TYPE_CHECKING:
+    from kipwire.message.frames import AnsweredBy
+
+M = TypeVar("M", bound=Message)
+
+_MOST_KNOWN = 1000
+"""Brokers that are kept as ways into the cluster."""
+
+
+class Cluster:
+    """The brokers of a cluster."""
+
+    def __init__(self, settings: Settings, addresses: Sequence[Address]) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            settings: how to reach brokers.
+            addresses: some of them, of which one must answer in the first round.
+        """
+        self._settings = settings
+        self._addresses = tuple(addresses)
+        self._known: tuple[Address, ...] = ()
+        """Those of the last round."""
+        self._connections: dict[Address, Connection] = {}
+        self._opening: dict[Address, asyncio.Lock] = {}
+        self._failures: dict[Node, Failure] = {}
+
+    @property
+    def name(self) -> str:
+        """The addresses that were given."""
+        return ",".join(map(shown_address, self._addresses))
+
+    def check(self) -> None:
+        """Look whether there is a way to reach brokers, without reaching one: files are read, passwords asked for.
+
+        Raises:
+            SettingsError: there is none.
+        """
+        _ = self._settings.security
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The brokers that have failed in this round."""
+        return [Problem(str(node), failure.reason, may_pass=True) for node, failure in self._failures.items()]
+
+    async def brokers(self) -> list[Node]:
+        """Begin a round: all brokers of the cluster, by the first one that answers.
+
+        Raises:
+            KipwireError: none answers; the error is that of the first one.
+        """
+        self._failures.clear()
+        first: Failure | None = None
+        connected = [address for address, one in self._connections.items() if one.failure is None]
+        for address in dict.fromkeys((*connected, *self._addresses, *self._known)):
+            try:
+                connection = await self._connection(address)
+                found = await connection.request(MetadataRequest(topics=[]))
+            except Failure as error:
+                if first is None or (error.address in self._addresses and first.address not in self._addresses):
+                    first = error
+                continue
+            nodes = sorted(Node(one.node_id, (one.host, one.port)) for one in found.brokers)
+            self._known = tuple(node.address for node in nodes[:_MOST_KNOWN])
+            await self._forget({*self._known, *self._addresses})
+            return nodes
+        assert first is not None
+        raise first
+
+    async def versions(self, node: Node, api_key: int) -> range:
+        """The versions of an API that a broker serves; empty if it has none.
+
+        Raises:
+            Failure: it cannot be asked, or could not be before in this round.
+        """
+        return (await self._asked(node)).versions.get(api_key, range(0))
+
+    async def ask(self, node: Node, request: AnsweredBy[M]) -> M:
+        """The response of a broker.
+
+        Raises:
+            Failure: it does not answer, or did not before in this round.
+            KipwireError: it is too old for the request, or its response is broken.
+        """
+        connection = await self._asked(node)
+        try:
+            return await connection.request(request)
+        except Failure as failure:
+            self._failures.setdefault(node, failure)
+            raise
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for connection in self._connections.values():
+            await connection.close()
+        self._connections.clear()
+
+    async def _asked(self, node: Node) -> Connection:
+        if (known := self._failures.get(node)) is not None:
+            raise type(known)(known.address, known.reason)
+        try:
+            return await self._connection(node.address)
+        except Failure as failure:
+            self._failures.setdefault(node, failure)
+            raise
+
+    async def _connection(self, address: Address) -> Connection:
+        async with self._opening.setdefault(address, asyncio.Lock()):
+            connection = self._connections.get(address)
+            if connection is None or connection.failure is not None:
+                if connection is not None:
+                    del self._connections[address]
+                    await connection.close()
+                connection = self._connections[address] = await self._settings.connect(address)
+            return connection
+
+    async def _forget(self, present: set[Address]) -> None:
+        """Close the connections to brokers that the cluster has no more."""
+        for address in self._connections.keys() - present:
+            await self._connections.pop(address).close()
+        for address in self._opening.keys() - present:
+            del self._opening[address]
+
+
+def refused(where: str, who: str, code: int) -> Problem:
+    """What an error code of a response means for what was asked about."""
+    known = ErrorCode.find(code)
+    return Problem(where, f"{who} answers {ErrorCode.text(code)}", known is not None and known.retriable)

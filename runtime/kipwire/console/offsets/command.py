@@ -1,0 +1,111 @@
+"""The command `kipwire offsets`: its options with `--brokers`. `running` is what it does, imported when it is called.
+
+`kipwire.console.brokers.options` says what that saves. Without `--brokers` it is the job of that name, on log folders,
+which the extra "jobs" brings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kipwire.console.brokers import BROKERS, broker_options
+from kipwire.console.command_line import Command, Later, OneOf
+from kipwire.console.offsets.given import Format, Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.aio import Address
+    from kipwire.console.brokers import Settings
+
+_HIGHEST_PORT = 65535
+
+
+class _ListenType(click.ParamType["Address"]):
+    """Reads where a server listens."""
+
+    name = "LISTEN"
+
+    def convert(self, value: str | Address, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        """Host, empty for all addresses of the machine, and port; a usage error for anything else."""
+        if isinstance(value, tuple):
+            return value
+        host, colon, port = value.rpartition(":")
+        if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5) or int(port) > _HIGHEST_PORT:
+            self.fail(f"{value!r} is no place to listen; give [HOST]:PORT, such as :9308 or localhost:9308", param, ctx)
+        return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+class _AtBrokersOrInFolders(click.Command):
+    """The command with `--brokers`, which also has the help; all else is for the job."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the one that is meant."""
+        names = {arg.partition("=")[0] for arg in args}
+        is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
+        if is_ours or (parent is not None and parent.resilient_parsing):
+            return super().make_context(info_name, args, parent, **extra)
+        return _JOB.make_context(info_name, args, parent, **extra)
+
+
+_JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
+
+
+@click.command(
+    cls=_AtBrokersOrInFolders,
+    epilog="Without --brokers: groups over time, from log folders of brokers or the sample data, with all commits and "
+    "members, and a page of charts; kipwire offsets PATH --help has the options of that.",
+)
+@click.option(
+    "--brokers",
+    type=BROKERS,
+    required=True,
+    metavar="HOST:PORT[,...]",
+    help="Brokers of a cluster, of which one must answer. The options below --every are for connections to them.",
+)
+@click.option("--group", "groups", multiple=True, metavar="GLOB", help="Only groups with such a name.")
+@click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what they read of such topics.")
+@click.option(
+    "--committed", is_flag=True, help="Lag ends before open transactions, as for readers of committed records."
+)
+@click.option(
+    "--seconds/--no-seconds", default=True, help="Find lag in seconds, too, by a Fetch for each group that is behind."
+)
+@click.option(
+    "--stalled-after",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="Wait and look again, and show who has not moved meanwhile; with --serve how long an offset stands still, 60.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    default="text",
+    help="Tables for people, a JSON object on each line, or Prometheus' text format.",
+)
+@click.option("--serve", "listen", type=_ListenType(), metavar="[HOST]:PORT", help="Be an exporter for Prometheus.")
+@click.option(
+    "--every", type=click.FloatRange(min=0.1), default=15.0, metavar="SECONDS", help="How often --serve looks."
+)
+@broker_options
+def offsets(
+    brokers: tuple[Address, ...],
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    committed: bool,
+    seconds: bool,
+    stalled_after: float | None,
+    format_: Format,
+    listen: Address | None,
+    every: float,
+    settings: Settings,
+) -> None:
+    """Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log folders."""
+    from kipwire.console.offsets.running import run_live
+
+    run_live(settings, brokers, Wanted(groups, topics, committed, seconds), format_, stalled_after, listen, every)

@@ -1,0 +1,272 @@
+"""Groups, as their coordinators know them: which there are, who is in them, what they have committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from kafka_messages import REGISTRY
+from kafka_messages.consumer_group_describe_request.v1 import ConsumerGroupDescribeRequest
+from kafka_messages.describe_groups_request.v6 import DescribeGroupsRequest
+from kafka_messages.describe_share_group_offsets_request.v1 import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
+from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.list_groups_request.v5 import ListGroupsRequest
+from kafka_messages.offset_fetch_request import v7, v9
+from kafka_messages.share_group_describe_request.v1 import ShareGroupDescribeRequest
+from kafka_messages.streams_group_describe_request.v1 import StreamsGroupDescribeRequest
+from kipwire.aio import Failure
+from kipwire.console.brokers import Node
+from kipwire.console.offsets.cluster import Cluster, refused
+from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.model import Described, Group, Kind, Listed, Member, Place, Problem
+from kipwire.model.errors import DecodeError, KipwireError
+
+AT_ONCE = 50
+"""Groups that are asked about in one request, so that no response is larger than brokers like."""
+
+_CONSUMERS = ("consumer", "")
+"""Protocol types of classic groups that read topics; the second has offsets without ever having had a member."""
+_WITH_SEVERAL_GROUPS = 8
+"""The first version of OffsetFetch in which several groups can be asked about."""
+_GONE = (ErrorCode.GROUP_ID_NOT_FOUND,)
+_ASSIGNMENT = "ConsumerProtocolAssignment"
+_VERSION_BYTES = 2
+
+Offsets = dict[Place, int]
+Committed = tuple[Offsets, Offsets]
+"""Offsets; and, of share groups, lags."""
+
+
+class Found(NamedTuple):
+    """What brokers know of groups."""
+
+    names: list[str]
+    """Of all groups that read topics."""
+    groups: list[Group]
+    """Those that are wanted, in the order of their names."""
+    problems: list[Problem]
+
+
+async def find_groups(cluster: Cluster, nodes: Sequence[Node], wanted: Wanted) -> Found:
+    """The groups of all brokers.
+
+    Args:
+        cluster: its connections.
+        nodes: its brokers.
+        wanted: which groups and topics.
+    """
+    problems: list[Problem] = []
+    found: dict[str, Listed] = {}
+    for listed in await asyncio.gather(*[_listed(cluster, node, problems) for node in nodes]):
+        for group in listed:
+            found.setdefault(group.name, group)
+    names = sorted(found)
+    groups = [found[name] for name in names if is_wanted(name, wanted.groups)]
+    described, committed = await asyncio.gather(
+        _of_all(cluster, groups, _describe, problems), _of_all(cluster, groups, _fetch_offsets, problems)
+    )
+    return Found(names, list(_groups(groups, described, committed, wanted.topics)), problems)
+
+
+def _groups(
+    listed: Iterable[Listed],
+    described: Mapping[str, Described],
+    committed: Mapping[str, Committed],
+    topics: Sequence[str],
+) -> Iterator[Group]:
+    for one in listed:
+        state, members = described.get(one.name, Described(one.state, None))
+        if members is not None and topics:
+            members = tuple(member._replace(places=_wanted(member.places, topics)) for member in members)
+        offsets, lags = (_of_topics(part, topics) for part in committed.get(one.name, ({}, {})))
+        if not topics or offsets or any(member.places for member in members or ()):
+            yield Group(one.name, one.kind, state or one.state, members, offsets, lags)
+
+
+def _wanted(places: Iterable[Place], patterns: Sequence[str]) -> frozenset[Place]:
+    return frozenset(place for place in places if is_wanted(place.topic, patterns))
+
+
+def _of_topics(offsets: Offsets, patterns: Sequence[str]) -> Offsets:
+    return {place: offset for place, offset in offsets.items() if is_wanted(place.topic, patterns)}
+
+
+def is_wanted(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name fits one of the patterns, or there are none."""
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+async def _listed(cluster: Cluster, node: Node, problems: list[Problem]) -> list[Listed]:
+    """The groups that a broker coordinates."""
+    try:
+        response = await cluster.ask(node, ListGroupsRequest())
+    except Failure:
+        return []  # the cluster keeps it
+    except KipwireError as error:
+        problems.append(Problem(str(node), str(error)))
+        return []
+    if response.error_code:
+        problems.append(refused(str(node), "the broker", response.error_code))
+    listed = []
+    for one in response.groups:
+        kind = _kind(one.group_type, one.protocol_type)
+        if kind is not None:
+            listed.append(Listed(one.group_id, kind, one.group_state, node))
+    return listed
+
+
+def _kind(group_type: str, protocol_type: str) -> Kind | None:
+    """The kind of a group; None for one that reads no topics, such as of Kafka Connect, or of an unknown kind."""
+    name = group_type.lower() or Kind.CLASSIC  # brokers before Kafka 3.8 have no other
+    if name not in list(Kind) or (name == Kind.CLASSIC and protocol_type not in _CONSUMERS):
+        return None
+    return Kind(name)
+
+
+Ask = Callable[[Cluster, Node, Kind, list[str], list[Problem]], AsyncIterator[tuple[str, Any]]]
+
+
+async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems: list[Problem]) -> dict[str, Any]:
+    """What coordinators say of groups, by name."""
+    together: dict[tuple[Node, Kind], list[str]] = {}
+    for one in groups:
+        together.setdefault((one.coordinator, one.kind), []).append(one.name)
+
+    async def some(node: Node, kind: Kind, names: list[str]) -> dict[str, Any]:
+        try:
+            return {name: value async for name, value in ask(cluster, node, kind, names, problems)}
+        except Failure:
+            pass  # the cluster keeps it
+        except KipwireError as error:
+            problems.extend(Problem(f"group {name}", str(error)) for name in names)
+        return {}
+
+    asked: list[Awaitable[dict[str, Any]]] = [
+        some(node, kind, names[at : at + AT_ONCE])
+        for (node, kind), names in together.items()
+        for at in range(0, len(names), AT_ONCE)
+    ]
+    return {name: value for part in await asyncio.gather(*asked) for name, value in part.items()}
+
+
+async def _describe(
+    cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
+) -> AsyncIterator[tuple[str, Described]]:
+    """State and members."""
+    request: Any
+    match kind:
+        case Kind.CLASSIC:
+            request = DescribeGroupsRequest(groups=names)
+        case Kind.CONSUMER:
+            request = ConsumerGroupDescribeRequest(group_ids=names)
+        case Kind.STREAMS:
+            request = StreamsGroupDescribeRequest(group_ids=names)
+        case Kind.SHARE:
+            request = ShareGroupDescribeRequest(group_ids=names)
+    response: Any = await cluster.ask(node, request)
+    for one in response.groups:
+        if one.error_code in _GONE:
+            yield one.group_id, Described("Dead", ())
+        elif one.error_code:
+            problems.append(refused(f"group {one.group_id}", "the coordinator", one.error_code))
+        else:
+            yield one.group_id, Described(one.group_state, tuple(members_of(kind, one)))
+
+
+def members_of(kind: Kind, group: Any) -> Iterator[Member]:
+    """The members of a group that is described, with what they read."""
+    subtopologies = {}
+    if kind is Kind.STREAMS and group.topology is not None:
+        subtopologies = {one.subtopology_id: one for one in group.topology.subtopologies or ()}
+    for one in group.members:
+        places: Iterable[Place]
+        match kind:
+            case Kind.CLASSIC:
+                places = assigned(one.member_assignment)
+            case Kind.STREAMS:
+                places = _of_tasks(one.assignment.active_tasks, subtopologies)
+            case _:
+                topics = one.assignment.topic_partitions
+                places = (Place(topic.topic_name, number) for topic in topics for number in topic.partitions)
+        yield Member(one.member_id, one.client_id, one.client_host.removeprefix("/"), frozenset(places))
+
+
+def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterator[Place]:
+    """The partitions that tasks of Kafka Streams read: those of their numbers, of all topics of their subtopologies."""
+    for task in tasks:
+        of_task = subtopologies.get(task.subtopology_id)
+        if of_task is not None:
+            topics = [*of_task.source_topics, *(one.name for one in of_task.repartition_source_topics)]
+            yield from (Place(topic, number) for topic in topics for number in task.partitions)
+
+
+def assigned(data: bytes) -> frozenset[Place]:
+    """The partitions in the bytes that the leader of a classic group has assigned to a member; none in other bytes."""
+    if len(data) < _VERSION_BYTES:
+        return frozenset()
+    version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), REGISTRY.versions(_ASSIGNMENT)[-1])
+    try:
+        found: Any = REGISTRY.message(_ASSIGNMENT, version).decode(data[_VERSION_BYTES:])
+    except DecodeError:  # of a client that has a form of its own
+        return frozenset()
+    return frozenset(Place(one.topic, number) for one in found.assigned_partitions for number in one.partitions)
+
+
+async def _fetch_offsets(
+    cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
+) -> AsyncIterator[tuple[str, Committed]]:
+    """What groups have committed for all topics that the client may see."""
+    if kind is Kind.SHARE:
+        async for found in _fetch_share_offsets(cluster, node, names, problems):
+            yield found
+    elif _WITH_SEVERAL_GROUPS in await cluster.versions(node, ApiKey.OFFSET_FETCH):
+        groups = [v9.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
+        several = await cluster.ask(node, v9.OffsetFetchRequest(groups=groups))
+        for one in several.groups:
+            if one.error_code not in (0, *_GONE):
+                problems.append(refused(f"group {one.group_id}", "the coordinator", one.error_code))
+            yield one.group_id, (_offsets(one.group_id, one.topics, problems), {})
+    else:
+        requests = [cluster.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
+        for name, answer in zip(names, await asyncio.gather(*requests), strict=True):
+            if answer.error_code not in (0, *_GONE):
+                problems.append(refused(f"group {name}", "the coordinator", answer.error_code))
+            yield name, (_offsets(name, answer.topics, problems), {})
+
+
+def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> Offsets:
+    found = {}
+    for topic in topics:
+        for one in topic.partitions:
+            place = Place(topic.name, one.partition_index)
+            if one.error_code:
+                problems.append(refused(f"group {group}, {place}", "the coordinator", one.error_code))
+            elif one.committed_offset >= 0:
+                found[place] = one.committed_offset
+    return found
+
+
+async def _fetch_share_offsets(
+    cluster: Cluster, node: Node, names: list[str], problems: list[Problem]
+) -> AsyncIterator[tuple[str, Committed]]:
+    groups = [DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None) for name in names]
+    response = await cluster.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
+    for group in response.groups:
+        if group.error_code not in (0, *_GONE):
+            problems.append(refused(f"group {group.group_id}", "the coordinator", group.error_code))
+        offsets, lags = {}, {}
+        for topic in group.topics:
+            for one in topic.partitions:
+                place = Place(topic.topic_name, one.partition_index)
+                if one.error_code:
+                    problems.append(refused(f"group {group.group_id}, {place}", "the coordinator", one.error_code))
+                elif one.start_offset >= 0:
+                    offsets[place] = one.start_offset
+                    if one.lag >= 0:
+                        lags[place] = one.lag
+        yield group.group_id, (offsets, lags)

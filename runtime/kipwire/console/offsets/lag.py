@@ -1,0 +1,211 @@
+"""What follows from looks: lag, what is wrong, and who stands still. Nothing here talks to brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kipwire.console.offsets.model import First, Group, Kind, Look, Member, Place
+
+_MS = 1000
+
+
+class Row(NamedTuple):
+    """A partition that a group has committed an offset of, or that a member reads."""
+
+    group: str
+    kind: Kind
+    place: Place
+    offset: int | None
+    """The next record to read; None if none was committed."""
+    start: int | None
+    """The first offset of the partition, as far as it is known."""
+    end: int | None
+    """None if it is not known, or there is no such partition any more."""
+    lag: int | None
+    """`end` minus `offset`, 0 for a group that is ahead; None if one of them is not known."""
+    seconds: float | None
+    """The age of the first record that the group has not read; 0 if there is none, None if it is not known."""
+    readers: tuple[Member, ...] | None
+    """The members that read it; None if the members are not known."""
+
+    @property
+    def has_no_reader(self) -> bool:
+        """Whether records are unread, and no member of the group reads the partition."""
+        return bool(self.lag) and self.readers == ()
+
+    @property
+    def removed(self) -> int:
+        """Offsets that the log does not have any more, and that the group has not read."""
+        if self.offset is None or self.start is None:
+            return 0
+        return max(self.start - self.offset, 0)
+
+    @property
+    def ahead(self) -> int:
+        """By how many offsets the group is ahead of the end, as after a log was made anew."""
+        return 0 if self.offset is None or self.end is None else max(self.offset - self.end, 0)
+
+
+def rows_of(look: Look) -> list[Row]:
+    """The rows of all groups: those with the largest lag first, those without a known lag last."""
+    rows = [row for group in look.groups for row in _rows(look, group)]
+    return sorted(rows, key=lambda row: 1 if row.lag is None else -row.lag)
+
+
+def _rows(look: Look, group: Group) -> Iterator[Row]:
+    readers: dict[Place, list[Member]] = {}
+    for member in group.members or ():
+        for place in member.places:
+            readers.setdefault(place, []).append(member)
+    for place in sorted({*group.offsets, *readers}):
+        offset, end = group.offsets.get(place), look.ends.get(place)
+        lag = None if offset is None or end is None else max(end - offset, 0)
+        if group.kind is Kind.SHARE and offset is not None:
+            lag = group.lags.get(place, lag)
+        seconds = None
+        if lag is not None and group.kind is not Kind.SHARE:
+            seconds = age(lag, look.firsts.get(place, {}).get(offset or 0), look.time)
+        reading = None if group.members is None else tuple(readers.get(place, ()))
+        yield Row(group.name, group.kind, place, offset, look.starts.get(place), end, lag, seconds, reading)
+
+
+def age(lag: int, first: First | None, now: float) -> float | None:
+    """The lag in seconds; None if the time of the record is not known, or in the future."""
+    if lag == 0 or (first is not None and not first.is_there):
+        return 0.0
+    if first is None or not 0 <= first.time <= now * _MS:
+        return None
+    return now - first.time / _MS
+
+
+class Count(NamedTuple):
+    """Groups that have something, with how many partitions."""
+
+    groups: int
+    partitions: int
+
+
+def count(rows: Iterable[tuple[str, Place]]) -> Count:
+    """Count groups and partitions.
+
+    Args:
+        rows: the name of a group, and a partition.
+    """
+    every = list(rows)
+    return Count(len({group for group, _ in every}), len(every))
+
+
+class Totals(NamedTuple):
+    """The numbers that answer most questions."""
+
+    groups: int
+    with_members: int
+    partitions: int
+    behind: Count
+    lag: int
+    """Of all groups together."""
+    seconds: float | None
+    """The highest; None if none is known."""
+    without_reader: Count
+    removed: Count
+    """Whose next record was removed before it was read."""
+    ahead: Count
+    gone: Count
+    """Of partitions that do not exist any more."""
+    stalled: Count | None
+    """None: one look does not say."""
+
+
+class Stand(NamedTuple):
+    """An offset of a group, and since when it is known to be there."""
+
+    offset: int
+    since: float
+    """Seconds since 1970."""
+    end_then: int | None
+    """The end of the partition when the offset came there; None if that was before the first look."""
+
+
+class Stalled(NamedTuple):
+    """A group that stands still while the topic grows."""
+
+    row: Row
+    since: float
+    seconds: float
+    """How long."""
+    grown: int | None
+    """By how many offsets the partition has grown since; None if that is not known."""
+
+
+Stands = Mapping[tuple[str, Place], Stand]
+
+
+def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> Stands:
+    """Where groups stand, and since when.
+
+    Args:
+        look: it. Where it has problems, what it lacks stands as it stood before.
+        rows: that follow from it.
+        before: what followed from the look before; None for the first one.
+    """
+    found = dict(before or {}) if look.problems else {}
+    for row in rows:
+        if row.offset is None or row.kind is Kind.SHARE:
+            continue
+        key = row.group, row.place
+        last = None if before is None else before.get(key)
+        if last is None or last.offset != row.offset:
+            last = Stand(row.offset, look.time, None if before is None else row.end)
+        found[key] = last
+    return found
+
+
+def stalled_of(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
+    """The groups that stand still while the topic grows, in the order of the rows.
+
+    Records are unread, the offset has not moved for `least` seconds or longer, and the partition has grown since then.
+    If it is not known by how much, since the offset was there before the first look, the group is listed, too.
+
+    Args:
+        rows: of a look.
+        stands: that follow from it.
+        time: of that look.
+        least: seconds.
+    """
+    found = []
+    for row in rows:
+        stand = stands.get((row.group, row.place))
+        if stand is None or not row.lag or row.end is None or time - stand.since < least:
+            continue
+        grown = None if stand.end_then is None else row.end - stand.end_then
+        if grown is None or grown > 0:
+            found.append(Stalled(row, stand.since, time - stand.since, grown))
+    return found
+
+
+def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Totals:
+    """The totals.
+
+    Args:
+        look: it.
+        rows: that follow from it.
+        stalled: who stands still; None if one look alone is known.
+    """
+
+    def those(chosen: Iterable[Row]) -> Count:
+        return count((row.group, row.place) for row in chosen)
+
+    return Totals(
+        groups=len(look.groups),
+        with_members=sum(bool(group.members) for group in look.groups),
+        partitions=len(rows),
+        behind=those(row for row in rows if row.lag),
+        lag=sum(row.lag or 0 for row in rows),
+        seconds=max((row.seconds for row in rows if row.seconds is not None), default=None),
+        without_reader=those(row for row in rows if row.has_no_reader),
+        removed=those(row for row in rows if row.removed),
+        ahead=those(row for row in rows if row.ahead),
+        gone=those(row for row in rows if row.place in look.gone),
+        stalled=None if stalled is None else those(one.row for one in stalled),
+    )

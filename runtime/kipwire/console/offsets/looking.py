@@ -1,0 +1,61 @@
+"""One round: from connections to a `Look`."""
+
+from __future__ import annotations
+
+import time
+
+from kipwire.console.offsets.cluster import Cluster
+from kipwire.console.offsets.ends import Ends, find_ends
+from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.groups import find_groups
+from kipwire.console.offsets.model import Group, Kind, Look, Place
+from kipwire.console.offsets.unread import Search, find_firsts
+
+
+async def look(cluster: Cluster, wanted: Wanted) -> Look:
+    """Look at the groups of a cluster.
+
+    Args:
+        cluster: its connections.
+        wanted: what is looked at.
+
+    Raises:
+        KipwireError: no broker answers.
+    """
+    nodes = await cluster.brokers()
+    names, groups, problems = await find_groups(cluster, nodes, wanted)
+    places = {place for group in groups for place in _places(group)}
+    found = await find_ends(cluster, nodes, places, committed=wanted.committed)
+    now = time.time()
+    searches = _searches(groups, found) if wanted.seconds else []
+    firsts, more = await find_firsts(cluster, searches)
+    return Look(
+        now,
+        tuple(names),
+        tuple(groups),
+        found.starts,
+        found.ends,
+        frozenset(found.gone),
+        firsts,
+        (*cluster.problems, *problems, *found.problems, *more),
+    )
+
+
+def _places(group: Group) -> set[Place]:
+    """The partitions that a group has offsets of, or reads."""
+    return set(group.offsets).union(*(member.places for member in group.members or ()))
+
+
+def _searches(groups: list[Group], found: Ends) -> list[Search]:
+    """Each committed offset of a partition once that is behind its end."""
+    behind = {
+        (place, offset)
+        for group in groups
+        if group.kind is not Kind.SHARE
+        for place, offset in group.offsets.items()
+        if offset < found.ends.get(place, 0)
+    }
+    return [
+        Search(place, offset, found.starts.get(place, 0), found.ends[place], found.leaders[place])
+        for place, offset in sorted(behind)
+    ]

@@ -1,0 +1,118 @@
+"""One look at a cluster, as data: groups with their members and offsets, ends of partitions, times of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # what follows from looks is imported without what talks to brokers
+    from kipwire.console.brokers import Node
+
+
+class Place(NamedTuple):
+    """A partition."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}"
+
+
+class Kind(StrEnum):
+    """The protocol of a group."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    """KIP-848."""
+    STREAMS = "streams"
+    """KIP-1071."""
+    SHARE = "share"
+    """KIP-932. Its offsets are those at which what is not acknowledged yet begins."""
+
+
+class Member(NamedTuple):
+    """A member of a group."""
+
+    id: str
+    client_id: str
+    host: str
+    places: frozenset[Place]
+    """What it is assigned."""
+
+
+class Listed(NamedTuple):
+    """A group, as its coordinator lists it."""
+
+    name: str
+    kind: Kind
+    state: str
+    """Empty where the broker is too old to say."""
+    coordinator: Node
+
+
+class Described(NamedTuple):
+    """A group, as its coordinator describes it."""
+
+    state: str
+    members: tuple[Member, ...] | None
+    """None if they are not known."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group."""
+
+    name: str
+    kind: Kind
+    state: str
+    members: tuple[Member, ...] | None
+    """None if they are not known."""
+    offsets: Mapping[Place, int]
+    """What it has committed; of a share group where it begins."""
+    lags: Mapping[Place, int] = field(default_factory=dict)
+    """Of a share group: records that are still to be delivered, as its coordinator counts them."""
+
+
+class First(NamedTuple):
+    """The first record from an offset on."""
+
+    is_there: bool
+    """False if nothing is left to read: what takes the offsets up to the end is deleted, or no record."""
+    time: int
+    """Milliseconds since 1970; -1 if it has none."""
+
+
+class Problem(NamedTuple):
+    """What could not be read."""
+
+    where: str
+    """A broker, a group or a partition."""
+    reason: str
+    may_pass: bool = False
+    """Whether it may be read a moment later."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one round has found."""
+
+    time: float
+    """When the ends were read, in seconds since 1970, by the clock of this machine."""
+    names: tuple[str, ...]
+    """Of all groups that read topics, also of those that are not wanted."""
+    groups: tuple[Group, ...]
+    starts: Mapping[Place, int]
+    """The first offsets of partitions."""
+    ends: Mapping[Place, int]
+    """The offsets after the last records. A partition whose end is not known has none."""
+    gone: frozenset[Place]
+    """Partitions that do not exist any more."""
+    firsts: Mapping[Place, Mapping[int, First]]
+    """By committed offset, of groups that are behind; what is not there is not known."""
+    problems: tuple[Problem, ...]

@@ -1,0 +1,294 @@
+"""What people and programs see of a look: totals, what is wrong, groups, partitions; or JSON objects, one a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from shutil import get_terminal_size
+from typing import Any
+
+from kipwire.console.offsets.lag import Count, Row, Stalled, Totals, rows_of, stalled_of, stands_of, totals_of
+from kipwire.console.offsets.model import Group, Look, Member
+from kipwire.console.output import moment_text
+from kipwire.console.text_tables import MOST_SHOWN, table_lines
+from kipwire.tools.text import counted, has_colour, printable_line, styled_line
+
+_UNKNOWN = "?"
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is shown of one look, or of the second of two."""
+
+    where: str
+    """The addresses that were given."""
+    look: Look
+    first: Look | None = None
+    """An earlier look, by which the other says who stands still."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows of all groups."""
+        return rows_of(self.look)
+
+    @cached_property
+    def stalled(self) -> list[Stalled] | None:
+        """Who stands still since the first look; None without one."""
+        if self.first is None:
+            return None
+        stands = stands_of(self.look, self.rows, stands_of(self.first, rows_of(self.first)))
+        return stalled_of(self.rows, stands, self.look.time, self.look.time - self.first.time)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The totals."""
+        return totals_of(self.look, self.rows, self.stalled)
+
+
+def duration(seconds: float | None) -> str:
+    """A time for people, such as `3 h 12 min`; `?` if it is not known."""
+    if seconds is None:
+        return _UNKNOWN
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{seconds:.1f} s" if seconds < 10 and seconds else f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    if whole < _DAY:
+        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
+    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
+
+
+# For people.
+
+
+def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
+    """The lines of a report, with their ends.
+
+    Args:
+        report: it.
+        all_rows: whether to show every row of a table, however many there are.
+    """
+    coloured = has_colour(sys.stdout)
+    heading = f"Consumer groups at {report.where}, {moment_text(round(report.look.time * 1000))}"
+    yield styled_line([(printable_line(heading), "bold")], coloured=coloured)
+    yield "\n"
+    for name, number, more, style in _total_lines(report.totals):
+        yield styled_line([(f"{name:<16}{number:>9}  {more}".rstrip(), style)], coloured=coloured)
+    if report.look.problems:
+        yield "\n" + styled_line([("What could not be read", "bold")], coloured=coloured)
+        for problem in report.look.problems[: None if all_rows else MOST_SHOWN]:
+            yield styled_line([(printable_line(str(problem)), "red")], coloured=coloured)
+        if not all_rows and len(report.look.problems) > MOST_SHOWN:
+            yield f"and {len(report.look.problems) - MOST_SHOWN:,} more\n"
+    for table in _tables(report):
+        if table.rows:
+            yield from table_lines(
+                table.title,
+                table.header,
+                table.rows,
+                table.texts,
+                table.texts_after,
+                most=None if all_rows else MOST_SHOWN,
+                width=get_terminal_size().columns,
+            )
+
+
+def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
+    """Name, number, what more there is to say, and style of each line."""
+    with_members = f"{totals.with_members:,} with members, {counted(totals.partitions, 'partition')}"
+    yield "groups", f"{totals.groups:,}", with_members, ""
+    records = "" if not totals.lag else f", {counted(totals.lag, 'record')}"
+    oldest = f", up to {duration(totals.seconds)}" if totals.seconds else ""
+    yield _total("behind", totals.behind, f"{records}{oldest}", "yellow")
+    if totals.stalled is None:
+        yield "stalled", _UNKNOWN, "one look does not say: --stalled-after 30 looks twice", ""
+    else:
+        yield _total("stalled", totals.stalled, "", "red")
+    yield _total("without a reader", totals.without_reader, " that no member reads", "red")
+    if totals.removed.groups:
+        yield _total("too late", totals.removed, " whose next record was removed", "red")
+    if totals.ahead.groups:
+        yield _total("ahead", totals.ahead, " that end before the offset", "red")
+    if totals.gone.groups:
+        yield _total("of no topic", totals.gone, " that do not exist any more", "")
+
+
+def _total(name: str, count: Count, more: str, style: str) -> tuple[str, str, str, str]:
+    if not count.groups:
+        return name, "0", "", ""
+    return name, f"{count.groups:,}", f"{counted(count.partitions, 'partition')}{more}", style
+
+
+@dataclass(frozen=True)
+class _Table:
+    title: str
+    header: Sequence[str]
+    rows: list[Sequence[str]]
+    texts: int
+    texts_after: int = 0
+
+
+def _tables(report: Report) -> Iterator[_Table]:
+    """What is wrong, by group and topic; then everything."""
+    rows = report.rows
+    stands = {(one.row.group, one.row.place): one.seconds for one in report.stalled or ()}
+    yield _wrong(
+        "Stalled: records are unread, and the offset does not move",
+        [one.row for one in report.stalled or ()],
+        ("lag", "stands for"),
+        lambda own: (f"{_lag(own):,}", duration(max(stands[row.group, row.place] for row in own))),
+    )
+    yield _wrong(
+        "Without a reader: records are unread, and no member of the group reads them",
+        [row for row in rows if row.has_no_reader],
+        ("lag", "behind by"),
+        lambda own: (f"{_lag(own):,}", duration(_oldest(own))),
+    )
+    yield _wrong(
+        "Too late: the next records were removed before the group has read them",
+        [row for row in rows if row.removed],
+        ("removed",),
+        lambda own: (f"{sum(row.removed for row in own):,}",),
+    )
+    yield _wrong(
+        "Ahead: the log ends before the offset of the group",
+        [row for row in rows if row.ahead],
+        ("ahead by",),
+        lambda own: (f"{max(row.ahead for row in own):,}",),
+    )
+    yield _Table(
+        "Groups",
+        ("group", "kind", "state", "members", "partitions", "lag", "behind by"),
+        [_group_cells(group, own) for group, own in _by_group(report)],
+        3,
+    )
+    yield _Table(
+        "Offsets and lag",
+        ("group", "partition", "offset", "end", "lag", "behind by", "read by"),
+        [
+            (
+                *_place(row),
+                _number(row.offset),
+                _number(row.end),
+                _number(row.lag),
+                "-" if row.lag is None else duration(row.seconds),
+                _readers(row),
+            )
+            for row in rows
+        ],
+        2,
+        1,
+    )
+
+
+def _wrong(title: str, rows: list[Row], header: Sequence[str], cells: Callable[[list[Row]], Sequence[str]]) -> _Table:
+    """A table of those rows in which something is wrong, with one line for each group and topic."""
+    own: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        own.setdefault((row.group, row.place.topic), []).append(row)
+    lines: list[Sequence[str]] = [(*names, f"{len(some):,}", *cells(some)) for names, some in own.items()]
+    return _Table(title, ("group", "topic", "partitions", *header), lines, 2)
+
+
+def _lag(rows: list[Row]) -> int:
+    return sum(row.lag or 0 for row in rows)
+
+
+def _oldest(rows: list[Row]) -> float | None:
+    """The highest lag in seconds; None if none of those that are behind is known."""
+    if not any(row.lag for row in rows):
+        return 0.0
+    return max((row.seconds for row in rows if row.lag and row.seconds is not None), default=None)
+
+
+def _by_group(report: Report) -> list[tuple[Group, list[Row]]]:
+    """The groups with their rows, largest lag first."""
+    own: dict[str, list[Row]] = {}
+    for row in report.rows:
+        own.setdefault(row.group, []).append(row)
+    both = [(group, own.get(group.name, [])) for group in report.look.groups]
+    return sorted(both, key=lambda one: -_lag(one[1]))
+
+
+def _group_cells(group: Group, rows: list[Row]) -> Sequence[str]:
+    members = _UNKNOWN if group.members is None else f"{len(group.members):,}"
+    behind = duration(_oldest(rows)) if rows else "-"
+    return group.name, group.kind, group.state, members, f"{len(rows):,}", f"{_lag(rows):,}", behind
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row.group, str(row.place)
+
+
+def _number(number: int | None) -> str:
+    return "-" if number is None else str(number)
+
+
+def _readers(row: Row) -> str:
+    if row.readers is None:
+        return _UNKNOWN
+    first = "-" if not row.readers else f"{row.readers[0].client_id} at {row.readers[0].host}"
+    return first if len(row.readers) < 2 else f"{len(row.readers)} members"
+
+
+# For programs.
+
+
+def json_of(report: Report) -> Iterator[str]:
+    """The lines of a report as JSON, with their ends: totals, groups, partitions, problems."""
+    totals = report.totals
+    yield _line(
+        "totals",
+        as_of=report.look.time,
+        groups=totals.groups,
+        with_members=totals.with_members,
+        partitions=totals.partitions,
+        lag=totals.lag,
+        lag_seconds=totals.seconds,
+        behind=_count(totals.behind),
+        stalled=None if totals.stalled is None else _count(totals.stalled),
+        without_reader=_count(totals.without_reader),
+        removed=_count(totals.removed),
+        ahead=_count(totals.ahead),
+        gone=_count(totals.gone),
+        problems=len(report.look.problems),
+    )
+    for group, own in _by_group(report):
+        members = None if group.members is None else [_member(one) for one in group.members]
+        yield _line("group", group=group.name, kind=group.kind, state=group.state, lag=_lag(own), members=members)
+    stalled = {(one.row.group, one.row.place): one.seconds for one in report.stalled or ()}
+    for row in report.rows:
+        topic, partition = row.place
+        yield _line(
+            "partition",
+            group=row.group,
+            kind=row.kind,
+            topic=topic,
+            partition=partition,
+            offset=row.offset,
+            start_offset=row.start,
+            end_offset=row.end,
+            lag=row.lag,
+            lag_seconds=row.seconds,
+            stalled_seconds=stalled.get((row.group, row.place)),
+            readers=None if row.readers is None else [_member(one) for one in row.readers],
+        )
+    for problem in report.look.problems:
+        yield _line("problem", where=problem.where, reason=problem.reason)
+
+
+def _line(type_: str, **values: Any) -> str:
+    return json.dumps({"type": type_, **values}, separators=(",", ":")) + "\n"
+
+
+def _count(count: Count) -> dict[str, int]:
+    return {"groups": count.groups, "partitions": count.partitions}
+
+
+def _member(member: Member) -> dict[str, str]:
+    return {"member_id": member.id, "client_id": member.client_id, "host": member.host}

@@ -1,0 +1,170 @@
+"""What `kipwire offsets --brokers` does: one report, of one look or two; or an exporter until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+
+from kipwire.aio import Address
+from kipwire.aio.failures import shown_address
+from kipwire.console.brokers import Settings, run
+from kipwire.console.command_line import fail
+from kipwire.console.offsets.cluster import Cluster
+from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
+from kipwire.console.offsets.given import Format, Wanted
+from kipwire.console.offsets.groups import is_wanted
+from kipwire.console.offsets.looking import look
+from kipwire.console.offsets.metrics import metrics_of
+from kipwire.console.offsets.model import Look
+from kipwire.console.offsets.report import Report, json_of, text_of
+from kipwire.console.output import Output
+from kipwire.tools.text import did_you_mean, print_err
+
+ATTEMPTS = 4
+"""Looks in a row, as long as something cannot be read that may pass, such as a leader that is being elected."""
+PAUSE = 0.5
+"""Seconds before the second one; twice as many before each that follows."""
+STALLED_AFTER = 60.0
+_MOST_NAMES = 10
+_ROUNDS_UNTIL_OLD = 3
+_SECONDS_UNTIL_OLD = 60.0
+
+
+def run_live(
+    settings: Settings,
+    brokers: Sequence[Address],
+    wanted: Wanted,
+    format_: Format,
+    stalled_after: float | None,
+    listen: Address | None,
+    every: float,
+) -> None:
+    """Show the groups of a cluster: once, or to Prometheus with `listen`; see `show` and `serve`."""
+    if listen is None:
+        show(settings, brokers, wanted, format_, stalled_after)
+    else:
+        serve(settings, brokers, wanted, listen, every, stalled_after)
+
+
+def show(
+    settings: Settings, brokers: Sequence[Address], wanted: Wanted, format_: Format, stalled_after: float | None
+) -> None:
+    """Print a report; exit with 1 if something could not be read, and with 2 if no broker answers.
+
+    Args:
+        settings: how to reach brokers.
+        brokers: some of a cluster.
+        wanted: what is shown.
+        format_: how it is written.
+        stalled_after: seconds until a second look, which says who stands still; None for one look.
+    """
+    where = ",".join(map(shown_address, brokers))
+    first, last = run(_looks(Cluster(settings, brokers), wanted, stalled_after))
+    if not (last.groups or last.problems) and (wanted.groups or wanted.topics):
+        fail(f"{where}: {_nothing(wanted, last.names)}")
+    report = Report(where, last, first)
+    out = Output()
+    for line in _lines(report, format_, all_rows=bool(wanted.groups or wanted.topics)):
+        out.write(line)
+    out.flush()
+    if last.problems:
+        sys.exit(1)
+
+
+def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
+    match format_:
+        case Format.TEXT:
+            return text_of(report, all_rows=all_rows)
+        case Format.JSON:
+            return json_of(report)
+        case Format.PROMETHEUS:
+            return iter([metrics_of(report.look, report.rows, report.stalled or ())])
+
+
+def _nothing(wanted: Wanted, names: Sequence[str]) -> str:
+    """Why nothing is shown."""
+    given = " or ".join(wanted.groups)
+    if wanted.groups and not any(is_wanted(name, wanted.groups) for name in names):
+        near = did_you_mean(wanted.groups[0], names) if len(wanted.groups) == 1 else ""
+        return f"no group is named {given}{near or f'; there are {_some(names)}'}"
+    return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(wanted.topics)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
+
+
+async def _looks(cluster: Cluster, wanted: Wanted, stalled_after: float | None) -> tuple[Look | None, Look]:
+    """The look that is shown, after an earlier one if there are two."""
+    try:
+        found = await _patient(cluster, wanted)
+        if stalled_after is None:
+            return None, found
+        await asyncio.sleep(stalled_after)
+        return found, await _patient(cluster, wanted)
+    finally:
+        await cluster.close()
+
+
+async def _patient(cluster: Cluster, wanted: Wanted) -> Look:
+    """A look; another one where something may pass by itself, a bounded number of times."""
+    found = await look(cluster, wanted)
+    for attempt in range(ATTEMPTS - 1):
+        if not any(problem.may_pass for problem in found.problems):
+            break
+        await asyncio.sleep(PAUSE * 2**attempt)
+        found = await look(cluster, wanted)
+    return found
+
+
+def serve(
+    settings: Settings,
+    brokers: Sequence[Address],
+    wanted: Wanted,
+    listen: Address,
+    every: float,
+    stalled_after: float | None,
+) -> None:
+    """Run an exporter until Ctrl-C or SIGTERM.
+
+    Args:
+        settings: how to reach brokers.
+        brokers: some of a cluster.
+        wanted: what is shown.
+        listen: host, empty for everywhere, and port, 0 for a free one.
+        every: seconds from round to round.
+        stalled_after: seconds that an offset stands still to be listed; None for a minute.
+    """
+    exporter = Exporter(
+        STALLED_AFTER if stalled_after is None else stalled_after,
+        max(_SECONDS_UNTIL_OLD, _ROUNDS_UNTIL_OLD * every),
+        lambda line: print_err(f"kipwire: {line}"),
+    )
+    try:
+        run(_served(Cluster(settings, brokers), exporter, wanted, listen, every))
+    except OSError as error:
+        code = error.errno or 0
+        why = os.strerror(code) if code > 0 else error.strerror  # asyncio's own words repeat the address
+        fail(f"cannot listen at {shown_address(listen)}: {why}")
+
+
+async def _served(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
+    cluster.check()
+    server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
+    address = server.sockets[0].getsockname()[:2]
+    print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address(address)}/metrics")
+    rounds = asyncio.ensure_future(exporter.run(partial(look, cluster, wanted), every))
+    with suppress(NotImplementedError):  # on Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, rounds.cancel)
+    try:
+        with suppress(asyncio.CancelledError):
+            await rounds
+    finally:
+        server.close()
+        await cluster.close()

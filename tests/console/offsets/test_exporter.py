@@ -1,0 +1,246 @@
+"""kipwire offsets --serve: it goes on whatever brokers do, and whatever comes by HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kipwire.aio import Refused, parse_address
+from kipwire.console.brokers import Settings
+from kipwire.console.offsets import exporter as exporters
+from kipwire.console.offsets.cluster import Cluster
+from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server, request_line
+from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.looking import look
+from kipwire.console.offsets.model import Group, Kind, Look, Place, Problem
+from kipwire.testing import FakeBroker
+from tests.support.subjects.exposition import by_labels, samples
+from tests.support.subjects.scripted_broker import unused_address
+
+A = Place("orders", 0)
+
+
+def seen(offset: int, end: int, time: float, *problems: Problem) -> Look:
+    group = Group("billing", Kind.CLASSIC, "Empty", (), {A: offset})
+    return Look(time, ("billing",), (group,), {A: 0}, {A: end}, frozenset(), {}, problems)
+
+
+@asynccontextmanager
+async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
+    """A server, and what asks it: bytes in, bytes out."""
+    handler = Server(exporter)
+    server = await asyncio.start_server(handler.handle, "127.0.0.1", 0, limit=HEAD_BYTES)
+    host, port = server.sockets[0].getsockname()
+
+    async def ask(request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(request)
+        if request:
+            await writer.drain()
+        else:
+            writer.write_eof()
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    async with server:
+        yield ask
+
+
+def made(rounds: list[Look | Exception], said: list[str] | None = None, *, oldest: float = 1000) -> Exporter:
+    """An exporter after some rounds."""
+    one = Exporter(60, oldest, (said if said is not None else []).append)
+    left = iter(rounds)
+
+    async def following() -> Look:
+        found = next(left, None)
+        if found is None:
+            raise asyncio.CancelledError
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def run() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await one.run(following, 0)
+
+    asyncio.run(run())
+    return one
+
+
+async def scrape(exporter: Exporter, target: str = "/metrics") -> tuple[bytes, str]:
+    async with serving(exporter) as ask:
+        head, _, body = (await ask(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())).partition(b"\r\n\r\n")
+    return head, body.decode()
+
+
+def test_scrapes_get_the_last_round() -> None:
+    exporter = made([seen(3, 10, 1000), seen(5, 10, 1015)])
+    head, body = asyncio.run(scrape(exporter))
+    assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    found = samples(body)
+    assert by_labels(found, "kafka_consumergroup_lag", ("consumergroup", "topic", "partition")) == {
+        ("billing", "orders", "0"): 5
+    }
+    assert found["kipspark_offsets_as_of_timestamp_seconds", frozenset()] == 1015
+    assert found["kipwire_offsets_up", frozenset()] == 1
+
+
+def test_stalled_is_known_after_several_rounds() -> None:
+    labels = ("consumergroup", "topic", "partition")
+    for rounds, expected in (
+        ([seen(3, 10, 1000)], {}),
+        ([seen(3, 10, 1000), seen(3, 10, 1061)], {("billing", "orders", "0"): 61}),
+        ([seen(3, 10, 1000), seen(4, 10, 1010), seen(4, 10, 1080)], {}),
+        ([seen(3, 10, 1000), seen(4, 10, 1010), seen(4, 11, 1080)], {("billing", "orders", "0"): 70}),
+    ):
+        _, body = asyncio.run(scrape(made([*rounds])))
+        assert by_labels(samples(body), "kipspark_consumergroup_stalled_seconds", labels) == expected
+
+
+def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:
+    said: list[str] = []
+    failure = Refused(("kafka", 9092), "nothing listens there")
+    exporter = made([seen(3, 10, 1000), failure, failure], said)
+    _, body = asyncio.run(scrape(exporter))
+    assert set(samples(body)) == {
+        (name, frozenset()) for name in ("kipwire_offsets_up", "kipwire_offsets_round_seconds")
+    }
+    assert samples(body)["kipwire_offsets_up", frozenset()] == 0
+    head, reason = asyncio.run(scrape(exporter, "/health"))
+    assert (head.splitlines()[0], reason) == (
+        b"HTTP/1.1 503 Service Unavailable",
+        "kafka:9092: nothing listens there\n",
+    )
+    assert said == ["kafka:9092: nothing listens there"]
+    made([failure, seen(3, 10, 1000, Problem("node 2", "gone")), seen(3, 10, 1000, Problem("node 2", "gone"))], said)
+    assert said[1:] == ["kafka:9092: nothing listens there", "the cluster answers again", "node 2: gone"]
+
+
+def test_an_old_round_is_not_shown() -> None:
+    exporter = made([seen(3, 10, 1000)], oldest=-1)
+    _, body = asyncio.run(scrape(exporter))
+    assert samples(body)["kipwire_offsets_up", frozenset()] == 0
+    assert "kafka_consumergroup_lag" not in body
+    _, reason = asyncio.run(scrape(exporter, "/health"))
+    assert reason.startswith("the last round ended ")
+
+
+def test_a_scrape_waits_for_the_first_round_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "SECONDS_FOR_FIRST_ROUND", 0.05)
+    _, body = asyncio.run(scrape(Exporter(60, 60, print)))
+    assert samples(body) == {("kipwire_offsets_up", frozenset()): 0}
+    _, reason = asyncio.run(scrape(Exporter(60, 60, print), "/health"))
+    assert reason == "no round has ended yet\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"HEAD /metrics HTTP/1.1\r\n\r\n", b"200 OK"),
+        (b"GET /metrics?x=1 HTTP/1.0\r\n\r\n", b"200 OK"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"200 OK"),
+        (b"GET /other HTTP/1.1\r\n\r\n", b"404 Not Found"),
+        (b"GET /\xff\x00 HTTP/1.1\r\n\r\n", b"404 Not Found"),
+        (b"POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"405 Method Not Allowed"),
+        (b"\x16\x03\x01\x02\x00\r\n\r\n", b"400 Bad Request"),
+        (b"GET /metrics\r\n\r\n", b"400 Bad Request"),
+        (b"\r\n\r\n", b"400 Bad Request"),
+        (b"GET " + b"a" * 2 * HEAD_BYTES, b"431 Request Header Fields Too Large"),
+        (b"x" * 2 * HEAD_BYTES + b"\r\n\r\n", b"431 Request Header Fields Too Large"),
+        (b"", b""),
+    ],
+)
+def test_whatever_comes_ends_its_own_connection_alone(request_: bytes, status: bytes) -> None:
+    async def work() -> None:
+        async with serving(made_within) as ask:
+            answer = await ask(request_)
+            assert answer.partition(b"\r\n")[0] == (b"HTTP/1.1 " + status if status else b"")
+            if request_.startswith(b"HEAD"):
+                assert answer.endswith(b"\r\n\r\n")
+            assert (await ask(b"GET /health HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 200 OK")
+
+    made_within = made([seen(3, 10, 1000)])
+    asyncio.run(work())
+
+
+def test_connections_that_say_nothing_are_closed_and_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "SECONDS_FOR_HEAD", 0.2)
+    monkeypatch.setattr(exporters, "MOST_CONNECTIONS", 3)
+    exporter = made([seen(3, 10, 1000)])
+
+    async def work() -> None:
+        handler = Server(exporter)
+        server = await asyncio.start_server(handler.handle, "127.0.0.1", 0, limit=HEAD_BYTES)
+        host, port = server.sockets[0].getsockname()
+        async with server:
+            silent = [await asyncio.open_connection(host, port) for _ in range(5)]
+            assert [await reader.read() for reader, _ in silent] == [b""] * 5
+            for _, writer in silent:
+                writer.close()
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(b"GET /health HTTP/1.1\r\n\r\n")
+            assert (await reader.read()).endswith(b"\r\n\r\nok\n")
+            writer.close()
+
+    asyncio.run(work())
+
+
+def test_request_lines() -> None:
+    assert request_line(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == ("GET", "/metrics")
+    assert request_line(b"GET  /metrics HTTP/1.1\r\n") == ("", "")
+    assert request_line(b"G\xc3T / HTTP/1.1\r\n") == ("", "")
+
+
+def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
+    """One cluster, its connections kept: a node that stops is a problem, a cluster that is gone an error."""
+    with FakeBroker(topics={"orders": 2}, nodes=2, auto_create_topics=False) as broker:
+        addresses = [parse_address(one) for one in broker.bootstrap_servers.split(",")]
+
+        async def work() -> None:
+            cluster = Cluster(Settings(timeout=5), addresses[:1])
+            try:
+                assert not (await look(cluster, Wanted())).problems
+                await asyncio.to_thread(broker.stop_node, 1)
+                assert not (await look(cluster, Wanted())).problems  # by the other one, which it has heard of
+                await asyncio.to_thread(broker.stop_node, 2)
+                with pytest.raises(Refused):
+                    await look(cluster, Wanted())
+                await asyncio.to_thread(broker.start_node, 1)
+                assert not (await look(cluster, Wanted())).problems
+            finally:
+                await cluster.close()
+
+        asyncio.run(work())
+
+
+def test_the_command_serves_until_it_is_ended() -> None:
+    address = unused_address()
+    with FakeBroker(topics={"orders": 1}) as broker:
+        command = [sys.executable, "-m", "kipwire", "offsets", "--brokers", broker.bootstrap_servers]
+        process = subprocess.Popen([*command, "--serve", address, "--every", "0.1"], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        said = process.stderr
+        first = said.readline()
+        assert first == f"kipwire: metrics of {broker.bootstrap_servers} at http://{address}/metrics\n"
+        with socket.create_connection(parse_address(address)) as one:
+            one.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            text = b"".join(iter(lambda: one.recv(65536), b"")).decode()
+        assert "\nkipwire_offsets_up 1\n" in text
+        process.send_signal(signal.SIGTERM)
+        assert (process.wait(30), said.read()) == (0, "")
+        said.close()
+        taken = subprocess.run(
+            [*command, "--serve", broker.bootstrap_servers], capture_output=True, text=True, check=False, timeout=60
+        )
+        words = f"kipwire: cannot listen at {broker.bootstrap_servers}: Address already in use\n"
+        assert (taken.returncode, taken.stderr) == (2, words)

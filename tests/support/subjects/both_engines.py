@@ -1,0 +1,135 @@
+"""The jobs on both engines, and what differs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kipjobs.engines import DataFrame, Session
+from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.files.roots import Roots
+from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.jobs.encodings.command import encodings_report
+from kipjobs.jobs.metadata.report import metadata_report
+from kipjobs.jobs.offsets.report import offsets_report
+from kipjobs.jobs.share.command import share_report
+from kipjobs.jobs.tiered.command import tiered_report
+from kipjobs.jobs.traffic.command import traffic_report
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.metrics import exposition
+from kipjobs.report.report import Report
+from kipspark.reasons import SPARK_ERRORS, reason
+from kipwire import KipwireError
+
+JOBS: dict[str, Callable[[Session, Roots], Report]] = {
+    "offsets": offsets_report,
+    "traffic": traffic_report,
+    "transactions": transactions_report,
+    "metadata": lambda session, path: metadata_report(session, path, None),
+    "compaction": lambda session, path: compaction_report(session, path, ()),
+    "share": share_report,
+    "tiered": tiered_report,
+    "encodings": encodings_report,
+}
+"""The report of each job that both command lines have."""
+
+Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
+"""By name, the columns with their types, and the rows in an order of their own."""
+
+
+def found(report: Report) -> Found:
+    """All that a report has: tables, the data of charts, totals, metrics, notes."""
+    tables = {table.name: _rows(table.frame) for table in report.tables}
+    charts = {f"chart {chart.title}": _rows(chart.frame) for chart in report.charts}
+    totals = {} if report.totals is None else {"totals": _rows(report.totals)}
+    return {
+        **tables,
+        **charts,
+        **totals,
+        "notes": ([], list(report.notes)),
+        "metrics": ([], exposition(report.metrics).splitlines()),
+    }
+
+
+def _rows(frame: DataFrame) -> tuple[list[tuple[str, str]], list[str]]:
+    table = frame.toArrow()
+    types = [(field.name, str(_plain(field.type))) for field in table.schema]
+    return types, sorted(map(repr, map(_ordered, table.to_pylist())))
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """A type without what says nothing of values: names of the items of lists, and what may be null."""
+    if pa.types.is_list(type_):
+        return pa.list_(_plain(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, _plain(field.type)) for field in type_])
+    return type_
+
+
+def _ordered(value: Any) -> Any:
+    return {name: value[name] for name in sorted(value)} if isinstance(value, dict) else value
+
+
+def outcomes(job: str, spark: SparkSession, path: Roots) -> tuple[Found | str, Found | str]:
+    """What a job finds on each engine, or the text of its error."""
+    return _outcome(lambda: _here(job, path)), _outcome(lambda: found(JOBS[job](spark, path)))
+
+
+def _outcome(compute: Callable[[], Found]) -> Found | str:
+    try:
+        return compute()
+    except (KipwireError, *SPARK_ERRORS) as error:
+        return reason(error)
+
+
+def _here(job: str, path: Roots) -> Found:
+    with EmbeddedSession() as session:
+        return found(JOBS[job](cast(Session, session), path))
+
+
+def of_both(job: str, spark: SparkSession, path: Roots) -> tuple[Found, Found]:
+    """What a job finds on each engine."""
+    return _here(job, path), found(JOBS[job](spark, path))
+
+
+class Both:
+    """Reports of a folder that changes, on both engines: what is compared is a copy."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._sessions: list[EmbeddedSession] = []
+
+    def report(self, report_of: Callable[..., Report], path: Path, *arguments: Any) -> Report:
+        """The report of the engine in this process, after a check that Spark has the same."""
+        copy = self._folder / str(len(self._sessions))
+        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.index", "*.timeindex"))
+        self._sessions.append(EmbeddedSession())
+        here = report_of(self._sessions[-1], copy, *arguments)
+        assert different(found(here), found(report_of(self._spark, copy, *arguments))) == {}
+        return here
+
+    def close(self) -> None:
+        """End the sessions."""
+        for session in self._sessions:
+            session.stop()
+
+
+def different(here: Found, on_spark: Found) -> dict[str, Any]:
+    """What differs, by the name of the table: types, and rows that only one engine has."""
+    assert here.keys() == on_spark.keys()
+    differing: dict[str, Any] = {}
+    for name in here:
+        if here[name] != on_spark[name]:
+            (types, rows), (types_of_spark, rows_of_spark) = here[name], on_spark[name]
+            differing[name] = {
+                "types": [pair for pair in zip(types, types_of_spark, strict=False) if pair[0] != pair[1]],
+                "only here": [row for row in rows if row not in rows_of_spark],
+                "only on Spark": [row for row in rows_of_spark if row not in rows],
+            }
+    return differing
