@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
-from kipwire.console.dump.contents import LONGEST_KEPT, JsonText, kept
+from kipwire.console.dump.contents import LONGEST_KEPT, kept
+from kipwire.console.json_text import JsonText
 from kipwire.records import read_segment
 from kipwire.records.internal_topics import internal_record
 from kipwire.testing import messages
