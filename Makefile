@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
-	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo demo-spark docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -107,8 +107,11 @@ mypy: setup
 pyright: setup
 	$(BIN)/pyright
 
-demo:  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page
-	@VENV=$(VENV) MAKE="$(MAKE)" bash scripts/demo.sh
+demo:  ## On shipped data: your own protocol, a capture decoded and encoded, a page on consumer groups; no Java, no Spark
+	@PYTHON=$(PYTHON) bash scripts/demo.sh
+
+demo-spark: setup  ## The jobs in the process and on Spark, on the samples; all rows are compared
+	@VENV=$(VENV) bash scripts/demo_spark.sh
 
 bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare
@@ -154,10 +157,11 @@ bench-proxy: setup  ## The proxy's processor time between clients and a broker, 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
 	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
 
-docs: setup  ## Build the documentation site: build/docs/html/index.html
-	$(BIN)/python -m docs.site build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
-	$(BIN)/python -m docs.site.built build/docs/html
+docs:  ## Build the documentation site, in an environment of its own: build/docs/html/index.html
+	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator docs
+	build/docs-venv/bin/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	build/docs-venv/bin/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"
 
 lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml
