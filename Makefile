@@ -157,11 +157,10 @@ bench-proxy: setup  ## The proxy's processor time between clients and a broker, 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
 	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
 
-docs:  ## Build the documentation site, in an environment of its own: build/docs/html/index.html
-	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator docs
-	build/docs-venv/bin/python -m docs.site build/docs
-	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
-	build/docs-venv/bin/python -m docs.site.built build/docs/html
+docs: setup  ## Build the documentation site: build/docs/html/index.html
+	$(BIN)/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	$(BIN)/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"
 
 lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml
