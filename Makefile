@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
-	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo demo-spark docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -110,8 +110,11 @@ mypy: setup
 pyright: setup
 	$(BIN)/pyright
 
-demo:  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page
-	@VENV=$(VENV) MAKE="$(MAKE)" bash scripts/demo.sh
+demo:  ## On shipped data: your own protocol, a capture decoded and encoded, a page on consumer groups; no Java, no Spark
+	@PYTHON=$(PYTHON) bash scripts/demo.sh
+
+demo-spark: setup  ## The jobs in the process and on Spark, on the samples; all rows are compared
+	@VENV=$(VENV) bash scripts/demo_spark.sh
 
 bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare

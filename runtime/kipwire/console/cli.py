@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from kipwire.console.release import showed_release
 from kipwire.model.extras import run_with_extra
 
@@ -9,4 +11,8 @@ from kipwire.model.extras import run_with_extra
 def main() -> None:
     """Run the command line. Exit status: 0 success, 1 something was found, 2 the command cannot run."""
     if not showed_release("kipwire"):
-        run_with_extra("kipwire", "console", "kipwire.console.app")
+        try:
+            run_with_extra("kipwire", "console", "kipwire.console.app")
+        except KeyboardInterrupt:  # before a command could take it, while modules are imported
+            sys.stderr.write("kipwire: interrupted\n")
+            sys.exit(130)

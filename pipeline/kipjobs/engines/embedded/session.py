@@ -153,7 +153,7 @@ class EmbeddedSession:
         def decoded(*columns: pa.ChunkedArray) -> pa.Array:
             try:
                 return decoder.decode(*[one.combine_chunks() for one in columns])
-            except Exception as error:
+            except (Exception, KeyboardInterrupt) as error:
                 self._raised = self._raised or error
                 raise
 
@@ -176,7 +176,7 @@ class EmbeddedSession:
         """The same batches; DuckDB says only the text of an error that Python raises, so it is remembered."""
         try:
             yield from batches
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self._raised = self._raised or error
             raise
 

@@ -1,0 +1,166 @@
+"""`kipwire offsets` and its like: without Spark, on a terminal, interrupted, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import sleep
+
+import pyarrow.parquet as pq
+import pytest
+
+from kipjobs.commands import MANY_BYTES, Here
+from kipjobs.engines.embedded.columns import Column
+from kipjobs.engines.embedded.progress import Progress
+from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.errors import JobError
+from kipwire.console.app import JOBS
+from kipwire.records import read_segment, write_batch
+from tests.support.command_line import call
+from tests.support.places import DATA, ROOT
+from tests.support.subjects.offset_logs import Batch, Commit, write_logs
+
+WITHOUT_SPARK = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j", "pandas", "typer", "kipspark"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+sys.argv = ["kipwire", *sys.argv[1:]]
+from kipwire.console.cli import main
+main()
+"""
+OF_CAPTURES = ("traffic", "encodings")
+
+
+def kipwire(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program where nothing of Spark can be imported."""
+    command = [sys.executable, "-c", WITHOUT_SPARK, *map(str, arguments)]
+    env = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=env)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_runs_on_its_samples_without_spark_and_leaves_nothing(job: str, tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    out, page = tmp_path / "tables", tmp_path / "page.html"
+    done = kipwire(job, "--out", out, "--html", page, TMPDIR=str(tmp_path / "temporary"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Tables: {out}" in done.stdout and f"Page: {page}" in done.stdout
+    assert page.read_text().startswith("<!doctype html>")
+    tables = [folder.name for folder in out.iterdir()]
+    assert len(tables) > 1
+    for name in tables:
+        assert pq.read_table(out / name).column_names
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ("metadata --at yesterday", r"--at: 'yesterday' is not a valid time"),
+        ("offsets {none}", r"none: there is no such file or folder"),
+        ("offsets --format csv", r"--format csv needs --out, the folder for the tables"),
+        ("offsets --metrics {here}", r"is a folder; --metrics needs the name of a file"),
+        ("traffic --ports 0", r"--ports: '0' is not a list of ports"),
+        ("traffic --upgrade-to 9.9", r"--upgrade-to: '9.9' is no release of Kafka"),
+        ("compaction {orders} --topics none", r"--topics: there is no 'none' in"),
+        ("transactions s3://bucket/logs", r"files beside segments are read in the folders of brokers, not in stores"),
+        ("metadata {orders}", r"no records of __cluster_metadata"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(
+    arguments: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = arguments.format(none=tmp_path / "none", here=tmp_path, orders=DATA / "segments" / "orders-0").split()
+    done = call(*words, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert re.search(f"^kipwire: .*{wrong}", done.stderr)
+
+
+def test_a_broken_record_is_named_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = write_logs(tmp_path / "logs", "t", {0: [Batch(0, [0, 1])]}, [Commit("g", 0, 1, 2)])
+    segment = next((logs / "__consumer_offsets-0").iterdir())
+    (batch,) = read_segment(segment)
+    (record,) = batch.records
+    assert record.value is not None
+    record.value = record.value[:9]
+    segment.write_bytes(write_batch([record]))
+    done = call("offsets", logs, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 2
+    assert re.fullmatch(r"kipwire: OffsetCommitValue v4: .*need 8 bytes.*\n", done.stderr), done.stderr
+
+
+def large_log(folder: Path, batches: int) -> Path:
+    """A log of one partition and its commits that takes a while to read: copies of a batch at other offsets."""
+    logs = write_logs(folder, "t", {0: [Batch(0, [0])]}, [Commit("g", 0, 1, 2)])
+    segment = next((logs / "__consumer_offsets-0").iterdir())
+    batch = segment.read_bytes()
+    segment.write_bytes(b"".join(offset.to_bytes(8, "big") + batch[8:] for offset in range(batches)))
+    return logs
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.night
+def test_ctrl_c_says_that_it_stopped_and_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+    logs = large_log(tmp_path / "logs", 400_000)
+    (tmp_path / "temporary").mkdir()
+    command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs), "--out", str(tmp_path / "tables"), "--memory"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    running = subprocess.Popen([*command, "64"], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+    while not list((tmp_path / "temporary").iterdir()):  # until its session is open
+        sleep(0.01)
+    sleep(seconds)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, "kipwire: interrupted\n")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not (tmp_path / "tables").exists() or list((tmp_path / "tables").iterdir()) == []
+
+
+def test_progress_is_on_a_terminal_in_the_words_of_users_and_gone_at_the_end(tmp_path: Path) -> None:
+    logs = large_log(tmp_path / "logs", 60_000)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, cwd=ROOT) as running:
+        os.close(theirs)
+        assert running.stdout is not None
+        running.stdout.read()
+    said = os.read(ours, 100_000).decode()
+    assert re.search(r"reading \d of [12] segments?(, \d+ of \d+ MB)?", said), said
+    assert said.endswith("\r\x1b[K")
+
+
+def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    here = Here(64, Progress())
+    with here.session(MANY_BYTES):
+        pass
+    said = " ".join(capsys.readouterr().err.split())
+    assert "50 GB take this process about" in said and "kipspark with --master or --remote runs the same job" in said
+    with here.session(MANY_BYTES - 1):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None:
+    logs = large_log(tmp_path / "logs", 150_000)
+    with EmbeddedSession(64) as session:
+        log = session.read.format("kafka_log").option("topics", "__consumer_offsets").load(str(logs)).persist()
+        assert log.count() == 150_000
+        assert log.dropDuplicates(["offset"]).count() == 150_000
+
+
+def test_an_error_of_memory_says_what_to_set() -> None:
+    with EmbeddedSession(64) as session:
+        rows = session.read.format("kafka_log").load(str(DATA / "segments"))
+        large = rows.agg(Column("max(repeat('x', 200000000))", "text"))
+        with pytest.raises(JobError, match="do not fit in 64 MiB and on the disk: set --memory to more MiB"):
+            large.toArrow()
