@@ -35,6 +35,8 @@ ORDER = (
     "names",
     "advise",
     "drift",
+    "resolved",
+    "wireshark",
     "spark",
     "spark-sources",
     "spark-jobs",

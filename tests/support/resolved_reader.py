@@ -115,6 +115,7 @@ class Reader:
     def item(self, item: Json, seen: Json, values: Json, end: int, path: str) -> Any:
         """What later items need of an item; what is a field gets into the values."""
         told = item["value"]
+        value: Any
         key = item["name"][0].lower() + item["name"][1:]
         if item["role"] == "bits":
             number = self.single(told, end)
@@ -136,7 +137,7 @@ class Reader:
         values[key] = value
         need(value is not None or not seen.get(item.get("requiredIf", "")), "null is not allowed")
         if "sameLengthAs" in item:
-            need(len(value) == len(seen[item["sameLengthAs"]]), "an array is too long or too short")
+            need(len(value or ()) == len(seen[item["sameLengthAs"]]), "an array is too long or too short")
         return value
 
     def value(self, told: Json, seen: Json, end: int, path: str) -> Any:

@@ -13,7 +13,6 @@ from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path
 from tests.support import command_line
 
-
 FILES = (schema_path(), enum_schema_path(), resolved_schema_path())
 
 
