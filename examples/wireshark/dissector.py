@@ -114,6 +114,8 @@ class Dissector:
             lines = [f"local n,q={read} add(t,{f},range(T,p,8))"]
         else:
             lines = [f"local n,q={read} add(t,{f},range(T,p,q-p),n)"]
+        if value.get("bits") == 64:
+            lines.append("n=n:tonumber()")
         if item["role"] == "constant":
             lines.append(f'if n~={item["constant"]} then fault(p, "{item["attribute"]} is "..n) end')
         if item["role"] == "size":
