@@ -109,11 +109,11 @@ class Dissector:
             read = f"{'zig' if value['form'] == 'zigzag_varint' else 'two'}(p,{value['bits']})"
         else:
             read = f"fixed(p,{value['width']},{signed})"
-        if value["form"] == "fixed" and value["width"] > 4:  # more than a number of Lua holds exactly
-            read = f"fixed(p,8,{signed})"
-            lines = [f"local n,q={read} add(t,{f},range(T,p,8))"]
+        if value["form"] == "fixed":
+            lines = [f"local n,q={read} add(t,{f},range(T,p,q-p))"]
         else:
-            lines = [f"local n,q={read} add(t,{f},range(T,p,q-p),n)"]
+            shown = "Int64.new(n)" if value["type"] == "int64" and value["bits"] < 64 else "n"
+            lines = [f"local n,q={read} add(t,{f},range(T,p,q-p),{shown})"]
         if value.get("bits") == 64:
             lines.append("n=n:tonumber()")
         if item["role"] == "constant":
@@ -123,10 +123,18 @@ class Dissector:
         names = []
         for bit in item.get("bits", ()):
             names.append(f"b_{bit['attribute']}")
-            kind = "bool" if bit["type"] == "bool" else "uint32"
+            low, width = bit["lowest"], bit["width"]
+            kind = "bool" if bit["type"] == "bool" else "uint64" if width > 32 else "uint32"
             f = self.field(f"{path}.{bit['attribute']}", kind, bit.get("about", ""))
-            lines.append(f"{names[-1]}=floor(n/{1 << bit['lowest']})%{1 << bit['width']}")
-            shown = f"{names[-1]}==1" if kind == "bool" else names[-1]
+            number = f"floor(n/{1 << low})%{1 << width}"
+            if value["width"] == 8:  # in two halves, since a number of Lua has 53 bits
+                low_half, high_half = f"floor(fixed(p+4,4)/{1 << low})", f"fixed(p,4)%{1 << max(low + width - 32, 0)}"
+                number = f"floor({high_half}/{1 << max(low - 32, 0)})"
+                number = number if low >= 32 else f"({low_half}+{high_half}*{1 << 32 - low})%{1 << width}"
+            lines.append(f"{names[-1]}={number}")
+            number = names[-1]
+            shown = f"UInt64.new({number}%4294967296,floor({number}/4294967296))" if kind == "uint64" else number
+            shown = f"{number}==1" if kind == "bool" else shown
             lines.append(f"add(t,{f},range(T,p,q-p),{shown})")
         return [*([f"local {','.join(names)}"] if names else []), f"do {' '.join(lines)} p=q end"]
 
