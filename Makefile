@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
-	demo demo-spark docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo demo-spark docs wireshark broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -159,6 +159,12 @@ bench-proxy: setup  ## The proxy's processor time between clients and a broker, 
 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
 	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
+
+wireshark: setup  ## Write a dissector for Wireshark, of all of Kafka's APIs and versions: build/wireshark/kipwire_kafka.lua
+	$(BIN)/kipgen resolve schemas/kafka_messages --out build/wireshark/kafka.json
+	$(BIN)/kipgen resolve schemas/kafka_records --out build/wireshark/records.json
+	$(BIN)/python examples/wireshark/dissector.py build/wireshark/kafka.json --records build/wireshark/records.json \
+		--name kipwire_kafka --label Kafka --out build/wireshark/kipwire_kafka.lua
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -36,6 +36,8 @@ ORDER = (
     "names",
     "advise",
     "drift",
+    "resolved",
+    "wireshark",
     "spark",
     "spark-sources",
     "spark-jobs",

@@ -43,6 +43,9 @@ and its reading in `parse` (3), its rules (4), what it means for one version in 
 on it, a step (7) and its code in the templates (9); `FIELDS` say it to everything at run time that reads no generated
 code (8). CONTRIBUTING.md has the places for a type and for a property of record formats, one by one.
 
+`data` is another way on from stage 6: the wire descriptions of a package as one JSON document, for programs in other
+languages (docs/resolved.md). It refers to nothing of Python.
+
 `language` has the data that all stages share, and imports none of them. `commands` has the command line: it calls the
 stages, prints, and sets exit statuses. Next to them `commands.compat` compares two revisions of specs by their wire
 descriptions (6), and `commands.drift` compares specs with Kafka's own.

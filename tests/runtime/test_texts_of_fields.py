@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 
-from kipgen.python.render import HeaderVersions, render_message
+from kipgen.python.render import render_message
 from kipgen.reading.check import read_bytes
+from kipgen.resolve.headers import HeaderVersions
 from kipwire import Field, Struct
 from kipwire.model.abi import LEVEL, OLDEST
 from tests.support.level_checks import classes, folder

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from kipgen.package.generate import apply_changes, find_changes
-from kipgen.python.render import HeaderVersions, render_message
+from kipgen.python.render import render_message
 from kipgen.reading.check import read_file
+from kipgen.resolve.headers import HeaderVersions
 
 
 def write_package(specs: Path, package: Path) -> None:

@@ -16,6 +16,10 @@ app = CommandLine(
             "kipgen.commands.check_command:check",
             "Check specs against the rules of the language; all problems at once.",
         ),
+        "resolve": Command(
+            "kipgen.commands.resolve_command:resolve",
+            "Write what is on the wire in each version of each message, as JSON for programs in any language.",
+        ),
         "rules": Command(
             "kipgen.commands.language_commands:rules",
             "Show the rules of the language and those of kipgen compat, each with a good and a bad example.",

@@ -9,7 +9,7 @@ import click
 
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.reading.rules import ALL
-from kipgen.resources import enum_schema_path, schema_path
+from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path
 from kipwire.console.command_line import OneOf, fail
 from kipwire.tools.text import did_you_mean, print_out
 
@@ -57,14 +57,21 @@ class Kind(StrEnum):
 
     MESSAGE = "message"
     ENUM = "enum"
+    RESOLVED = "resolved"
+
+
+_FILES = {Kind.MESSAGE: schema_path, Kind.ENUM: enum_schema_path, Kind.RESOLVED: resolved_schema_path}
 
 
 @click.command
 @click.argument(
-    "kind", type=OneOf(Kind), default="message", help="What the schema is for: specs of messages, or of enums."
+    "kind",
+    type=OneOf(Kind),
+    default="message",
+    help="What the schema is for: specs of messages or of enums, or what kipgen resolve writes.",
 )
 @click.option("--path", is_flag=True, help="Print where the file is, for the settings of an editor.")
 def schema(kind: Kind, path: bool) -> None:
     """Print the JSON Schema of specs, with which editors check them as they are written."""
-    file = enum_schema_path() if kind is Kind.ENUM else schema_path()
+    file = _FILES[kind]()
     print(file if path else file.read_text(encoding="utf-8").rstrip())

@@ -24,18 +24,13 @@ from kipgen.package.manifest import (
     read_manifest,
 )
 from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
-from kipgen.python.render import (
-    HeaderVersions,
-    RegistryEntry,
-    registry_entry,
-    render_message,
-    render_package,
-)
+from kipgen.python.render import RegistryEntry, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
 from kipgen.reading.spec_files import spec_files
+from kipgen.resolve.headers import HeaderVersions, header_versions
 from kipwire.tools.files import read_regular, write_whole
 
 Progress = Callable[[int, int], object]
@@ -213,7 +208,7 @@ def _work(
     # The package as a whole may break a rule now, or its headers may have changed.
     everything, problems = check.read_folder(specs)
     found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}
-    headers = _header_versions(found)
+    headers = header_versions(found.values())
     entries = [registry_entry(spec, headers) for spec in found.values()]
     if headers == earlier.headers:
         found = {source: spec for source, spec in found.items() if source in changed}
@@ -226,23 +221,6 @@ def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
         entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry
         for source, spec in fresh.items()
     )
-
-
-def _header_versions(specs: dict[str, MessageSpec]) -> HeaderVersions:
-    """The headers of the package's own header specs; Kafka's where it has none."""
-    versions = HeaderVersions()
-    entries = {spec.name: registry_entry(spec, versions) for spec in specs.values()}
-    request, response = entries.get("RequestHeader"), entries.get("ResponseHeader")
-    return HeaderVersions(
-        versions.request if request is None else _header_pair(request),
-        versions.response if response is None else _header_pair(response),
-        versions.oldest_request if request is None else request.lowest,
-    )
-
-
-def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
-    """The highest inflexible version of a header, and its highest version."""
-    return max(entry.lowest, entry.first_flexible - 1), entry.highest
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -13,8 +13,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from kipgen.python.render import HeaderVersions, RegistryEntry
+from kipgen.python.render import RegistryEntry
 from kipgen.reading.spec_files import MANIFEST
+from kipgen.resolve.headers import HeaderVersions
 from kipgen.resources import enum_schema_path, package_folder, schema_path, template_folder
 from kipwire.model.abi import LEVEL
 from kipwire.model.enums import MODULE

@@ -17,29 +17,10 @@ from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
-from kipgen.resolve.wire import WireMessage, resolve
+from kipgen.resolve.headers import HeaderVersions, first_flexible, resolved_versions
+from kipgen.resolve.wire import WireMessage
 from kipgen.resources import template_folder
 from kipwire.model.abi import LEVEL
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderVersions:
-    """The versions of the headers before inflexible and before flexible messages of a package."""
-
-    request: tuple[int, int] = (1, 2)
-    response: tuple[int, int] = (0, 1)
-    oldest_request: int = 1
-
-    def before(self, spec: MessageSpec) -> tuple[int, ...] | None:
-        """The versions for a message, before inflexible and before flexible versions; None for one without a header.
-
-        One more comes first where version 0 has a header of its own.
-        """
-        if spec.has_oldest_header:
-            return self.response[0], self.response[0]
-        if spec.begins_with_oldest_header and self.oldest_request < self.request[0]:
-            return self.oldest_request, *self.request
-        return {"request": self.request, "response": self.response}.get(spec.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +80,6 @@ def _partner(spec: MessageSpec) -> Partner | None:
 
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
     """A message's entry in the registry."""
-    highest = spec.valid_versions.highest
-    flexible = spec.flexible_versions.intersect(spec.valid_versions)
     served = spec.served_versions
     return RegistryEntry(
         name=spec.name,
@@ -108,8 +87,8 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         type=spec.type,
         api_key=spec.api_key,
         lowest=spec.valid_versions.lowest,
-        highest=highest,
-        first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
+        highest=spec.valid_versions.highest,
+        first_flexible=first_flexible(spec),
         headers=headers.before(spec),
         served=None if served == spec.valid_versions else (served.lowest, served.highest),
         folder=PurePath(spec.location.file).parent.name,
@@ -130,7 +109,7 @@ def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, str]:
     """Every file of a message, by its path in the package; a retired message has none."""
-    resolved = [_resolved(spec, version, headers) for version in spec.valid_versions.each()]
+    resolved = resolved_versions(spec, headers)
     if not resolved:
         return {}
     folder = PurePosixPath(names.module_name(spec.name))
@@ -146,16 +125,6 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 def render_package(package: str, entries: list[RegistryEntry]) -> str:
     """The `__init__` of the whole package: its registry."""
     return render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
-
-
-def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireMessage:
-    before = headers.before(spec)
-    if before is None:
-        return resolve(spec, version)
-    *first, inflexible, flexible = before
-    if first and version == 0:
-        return resolve(spec, version, first[0])
-    return resolve(spec, version, flexible if version in spec.flexible_versions else inflexible)
 
 
 def _origins(resolved: list[WireMessage]) -> dict[int, int]:

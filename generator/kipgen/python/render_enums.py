@@ -54,7 +54,7 @@ def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) ->
 def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
     if enum.values_from is not None:
         base = "MessageNumber"
-        members = tuple(_message_number(entry) for entry in _sources(enum.values_from, entries))
+        members = tuple(_message_number(entry) for entry in numbered_messages(enum.values_from, entries))
     elif enum.key_areas is not None:
         base = "HeaderKey"
         members = tuple(_header_key(value, value.registration) for value in enum.values if value.registration)
@@ -81,7 +81,7 @@ def _header_key(value: EnumValue, row: Registration) -> Code:
     return Code(f"{value.name} = {value.number}, {', '.join(map(str, columns))}")
 
 
-def _sources(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
+def numbered_messages(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
     """The messages that an enum has its values from, by API key; without former names of those that are served."""
     found = [
         entry
@@ -93,12 +93,12 @@ def _sources(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[Regis
     return sorted(named, key=lambda entry: entry.api_key or 0)
 
 
-def _message_number_name(entry: RegistryEntry) -> str:
+def message_number_name(entry: RegistryEntry) -> str:
     """The name of the number of a message, such as `API_VERSIONS` for `ApiVersionsRequest`."""
     return names.snake_case(entry.name.removesuffix(_SUFFIXES.get(entry.type, ""))).upper()
 
 
 def _message_number(entry: RegistryEntry) -> Code:
-    name = _message_number_name(entry)
+    name = message_number_name(entry)
     versions = f", {entry.lowest}, {entry.highest}" if entry.lowest <= entry.highest else ""
     return Code(f"{name} = {entry.api_key}, {quoted(entry.name)}{versions}")

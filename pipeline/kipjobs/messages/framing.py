@@ -21,8 +21,9 @@ from kipjobs.messages.row_errors import RowError, row_error_of
 from kipjobs.messages.selection import Selection
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.fields import in_version
-from kipwire.message.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
+from kipwire.message.frames import class_of_answer, key_and_version, may_answer_in_version_0
 from kipwire.message.registry import registry_of
+from kipwire.model.api_keys import UNSUPPORTED_VERSION
 from kipwire.model.errors import unknown_version
 from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME, pack_lead, unpack_lead
 from kipwire.tools.text import only_left

@@ -9,9 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from kipwire.aio.failures import Address
 from kipwire.connection import Request, SaslToken, ServerConnection
 from kipwire.connection.server import Part
-from kipwire.message.frames import UNSUPPORTED_VERSION
 from kipwire.message.messages import Message
-from kipwire.model.api_keys import API_VERSIONS_KEY
+from kipwire.model.api_keys import API_VERSIONS_KEY, UNSUPPORTED_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kipwire.message.conversion import build
-from kipwire.message.frames import UNSUPPORTED_VERSION
 from kipwire.message.messages import described
-from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
+from kipwire.model.api_keys import API_VERSIONS_KEY, UNSUPPORTED_VERSION, is_api_versions_response
 from kipwire.model.errors import UnsupportedVersionError
 
 TYPE_CHECKING = False

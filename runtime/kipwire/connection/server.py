@@ -9,9 +9,9 @@ from typing import NamedTuple
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.framing import LocalProtocolError, Splitter, sized
 from kipwire.message.conversion import convert
-from kipwire.message.frames import LARGEST_FRAME, UNSUPPORTED_VERSION, may_answer_in_version_0
+from kipwire.message.frames import LARGEST_FRAME, may_answer_in_version_0
 from kipwire.message.messages import described
-from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
+from kipwire.model.api_keys import SASL_HANDSHAKE_KEY, UNSUPPORTED_VERSION
 from kipwire.tools.text import counted
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 from kipwire.description.fields import in_version
 from kipwire.message import frame_hints
 from kipwire.message.messages import Message, content_of, described
-from kipwire.model.api_keys import is_api_versions_response
+from kipwire.model.api_keys import UNSUPPORTED_VERSION, is_api_versions_response
 from kipwire.model.errors import (
     DecodeError,
     EncodeError,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
-UNSUPPORTED_VERSION = 35
-"""The error code of an answer to a request whose version the broker does not know."""
 
 _KEY_AND_VERSION = Packer(">hh")
 _INT32 = Packer(">i")

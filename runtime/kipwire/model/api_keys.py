@@ -14,6 +14,8 @@ SASL_HANDSHAKE_KEY = 17
 """After whose version 0 tokens of SASL come without headers."""
 API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
+UNSUPPORTED_VERSION = 35
+"""The error code of an answer to a request whose version the broker does not know."""
 
 
 def is_api_versions_response(name: str, api_key: int | None) -> bool:

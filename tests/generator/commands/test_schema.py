@@ -10,12 +10,20 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import ALPHA, spec
-from kipgen.resources import enum_schema_path, schema_path
+from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path
 from tests.support import command_line
+
+FILES = (schema_path(), enum_schema_path(), resolved_schema_path())
 
 
 @pytest.mark.parametrize(
-    ("kind", "file"), [("", schema_path()), ("message", schema_path()), ("enum", enum_schema_path())]
+    ("kind", "file"),
+    [
+        ("", schema_path()),
+        ("message", schema_path()),
+        ("enum", enum_schema_path()),
+        ("resolved", resolved_schema_path()),
+    ],
 )
 def test_the_schemas_are_printed(
     kind: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -33,8 +41,8 @@ def test_the_schemas_are_printed(
 
 
 def test_the_schemas_have_names_of_their_own() -> None:
-    ids = [json.loads(file.read_text())["$id"] for file in (schema_path(), enum_schema_path())]
-    assert len(set(ids)) == 2
+    ids = [json.loads(file.read_text())["$id"] for file in FILES]
+    assert len(set(ids)) == 3
     assert all(one.startswith("urn:kipwire:schema:") for one in ids)
 
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from kipgen.code import quoted
 from kipgen.language.spec import MessageSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import HeaderVersions, format_code, registry_entry, render_message, render_package
+from kipgen.python.render import format_code, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
+from kipgen.resolve.headers import HeaderVersions
 from tests.support.cases import some
 from tests.support.places import DATA, FORMS, LAYOUTS
 from tests.support.subjects.random_specs import TEXTS, random_layouts, random_messages

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipgen.code import Code, CodeEnvironment, NotCode, comment, fit
-from kipgen.python.render import HeaderVersions, registry_entry, render_message, render_package
+from kipgen.python.render import registry_entry, render_message, render_package
 from kipgen.reading import check
+from kipgen.resolve.headers import HeaderVersions
 
 MESSAGE: dict[str, Any] = {
     "apiKey": 7,

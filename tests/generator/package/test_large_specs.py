@@ -10,8 +10,9 @@ import pytest
 
 from kipgen.language.spec import MessageSpec
 from kipgen.python.pymodel import python_structs
-from kipgen.python.render import HeaderVersions, render_message
+from kipgen.python.render import render_message
 from kipgen.reading.check import read_bytes
+from kipgen.resolve.headers import HeaderVersions
 from kipgen.resolve.wire import resolve
 from tests.support.cost import cost_of
 from tests.support.growing_specs import SHAPES, message, of_tagged_fields, of_versions

@@ -1,0 +1,171 @@
+"""The resolved specs of a package as one document: exactly what is on the wire, in each version of each message.
+
+The document has nothing of the spec language in it: no version ranges, no properties that decide between forms. It is
+what `resolve` computes, and its schema is schemas/resolved.schema.json. docs/resolved.md says what may change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kipgen.data.items import Data, items
+from kipgen.language import names
+from kipgen.language.problems import Problem
+from kipgen.language.spec import MessageSpec
+from kipgen.python.render import registry_entry
+from kipgen.python.render_enums import message_number_name, numbered_messages
+from kipgen.reading import check
+from kipgen.reading.enum_spec import EnumSpec, EnumValue
+from kipgen.resolve.headers import HEADERS, HeaderVersions, header_versions, resolved_versions
+from kipgen.resolve.wire import WireMessage, WireStruct
+from kipgen.resources import kafka_spec
+from kipwire.model.api_keys import UNSUPPORTED_VERSION
+
+FORMAT = 1
+"""The number of the document's format. It grows when a reader of the format before could misread the document."""
+
+
+class Resolved(NamedTuple):
+    """A folder of specs as a document."""
+
+    document: Data | None
+    """None if a spec has an error."""
+    problems: tuple[Problem, ...]
+    """Errors and warnings, by location."""
+
+
+def resolved_folder(folder: Path, package: str) -> Resolved:
+    """The document of a folder of specs; what is wrong with them are problems, never an exception.
+
+    Args:
+        folder: the folder of specs.
+        package: the dotted name of the package that they are.
+    """
+    checked, problems = check.read_folder(folder)
+    if any(problem.severity == "error" for problem in problems):
+        return Resolved(None, problems)
+    specs = [one.spec for one in checked if one.spec is not None]
+    return Resolved(document(package, specs, check.read_enums(folder)), problems)
+
+
+def document(package: str, specs: Sequence[MessageSpec], enums: Sequence[EnumSpec]) -> Data:
+    """The resolved specs of a package, as data for `json.dumps`; equal specs give equal data.
+
+    Args:
+        package: its dotted name.
+        specs: its messages, without problems, in any order.
+        enums: its enums, without problems, in any order.
+    """
+    ordered = sorted(specs, key=lambda spec: spec.name)
+    versions = header_versions(ordered)
+    given = frozenset(enum.name for enum in enums)
+    own = {spec.name: spec for spec in ordered}
+    headers = {
+        type_: own.get(name) or _kafka_header(name)
+        for type_, name in HEADERS.items()
+        if any(spec.type == type_ for spec in ordered)
+    }
+    return {
+        "format": FORMAT,
+        "package": package,
+        "headers": {type_: _message(spec, versions, given) for type_, spec in headers.items()},
+        "enums": [_enum(enum, ordered, versions) for enum in sorted(enums, key=lambda enum: enum.name)],
+        "messages": [_message(spec, versions, given) for spec in ordered],
+    }
+
+
+def text_of(data: Data) -> str:
+    """A document as the text of a file: the same bytes for equal documents."""
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _kafka_header(name: str) -> MessageSpec:
+    """Kafka's own header, which messages have in a package without headers."""
+    file = kafka_spec(name)
+    spec = check.read_file(file).spec if file is not None else None
+    assert spec is not None, f"the specs of Kafka's messages are part of kipgen, but {name} is not among them"
+    return spec
+
+
+def _message(spec: MessageSpec, headers: HeaderVersions, enums: frozenset[str]) -> Data:
+    data: Data = {"name": spec.name, "type": spec.type}
+    if spec.about:
+        data["about"] = spec.about
+    if spec.api_key is not None:
+        data["apiKey"] = spec.api_key
+    valid = spec.valid_versions
+    data["versions"] = [*valid.each()]
+    data["servedVersions"] = [*spec.served_versions.intersect(valid).each()]
+    if deprecated := [*spec.deprecated_versions.intersect(valid).each()]:
+        data["deprecatedVersions"] = deprecated
+    if spec.listeners:
+        data["listeners"] = [*spec.listeners]
+    if spec.has_oldest_header and valid.lowest == 0:
+        data["refusal"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
+    data["forms"] = [_form(alike, enums) for alike in _alike(resolved_versions(spec, headers))]
+    return data
+
+
+def _alike(resolved: Iterable[WireMessage]) -> Iterator[list[WireMessage]]:
+    """The versions in runs of the same form."""
+    run: list[WireMessage] = []
+    for message in resolved:
+        if run and not message.same_form(run[-1]):
+            yield run
+            run = []
+        run.append(message)
+    if run:
+        yield run
+
+
+def _form(alike: Sequence[WireMessage], enums: frozenset[str]) -> Data:
+    """What one or more neighbouring versions have on the wire."""
+    message = alike[0]
+    data: Data = {"versions": [one.version for one in alike]}
+    if message.header_version is not None:
+        data["headerVersion"] = message.header_version
+    own_names = {names.class_name(name): name for name in message.spec.struct_fields}
+    structs = (*message.structs, message.root)
+    data["structs"] = [_struct(own_names[one.class_name], one, message, enums) for one in structs]
+    return data
+
+
+def _struct(name: str, struct: WireStruct, message: WireMessage, enums: frozenset[str]) -> Data:
+    data: Data = {"name": name}
+    if struct.about and struct is not message.root:
+        data["about"] = struct.about
+    if struct.may_be_empty:
+        data["mayTakeNoBytes"] = True
+    present = [field for field in message.spec.struct_fields[name] if message.version in field.versions]
+    found = items(struct.items, present, enums)
+    data["items"] = [item for item in found if "tag" not in item]
+    if struct.flexible:
+        tagged = sorted((item for item in found if "tag" in item), key=lambda item: int(item["tag"]))
+        refused = sorted(set(struct.declared_tags) - {item["tag"] for item in tagged})
+        data["tagSection"] = {"fields": tagged, "refusedTags": refused}
+    return data
+
+
+def _enum(enum: EnumSpec, specs: Sequence[MessageSpec], headers: HeaderVersions) -> Data:
+    data: Data = {"name": enum.name, "about": enum.about}
+    if enum.values_from is not None:
+        entries = numbered_messages(enum.values_from, [registry_entry(spec, headers) for spec in specs])
+        data["values"] = [
+            {"value": entry.api_key, "name": message_number_name(entry), "message": entry.name} for entry in entries
+        ]
+    else:
+        data["values"] = [_enum_value(value) for value in enum.values]
+    return data
+
+
+def _enum_value(value: EnumValue) -> Data:
+    data: Data = {"value": value.number, "name": value.name, "about": value.about}
+    data |= {key: it for key, it in (("kip", value.kip), ("retriable", value.retriable)) if it is not None}
+    if value.registration is not None:
+        row = value.registration
+        columns = {"name": row.name, "by": row.by, "url": row.url, "notes": row.notes}
+        data["header"] = {key: text for key, text in columns.items() if text is not None}
+    return data
