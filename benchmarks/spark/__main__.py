@@ -54,7 +54,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "batches": ("level=batches", measure_batches),
     "memory": ("memory", measure_memory),
     "dumps": ("beside kafka-dump-log", measure_dumps),
-    "offsets": ("kipspark offsets", measure_offsets),
+    "offsets": ("offsets, in the process and on Spark", measure_offsets),
 }
 """By the name for `--only`: what the progress line says, and what measures it."""
 

@@ -94,7 +94,7 @@ def _largest_worker() -> int:
 
 @dataclass(frozen=True)
 class ProgramCost:
-    """What a program takes that starts a JVM, which starts Python workers."""
+    """What a program takes, which may start a JVM that starts Python workers."""
 
     cpu: float
     """Seconds of processor time of all of its processes."""
@@ -106,6 +106,8 @@ class ProgramCost:
     """The most bytes that one Python worker had."""
     workers: int
     """The most bytes that all Python workers had together; what they share is counted for each."""
+    itself: int
+    """The most bytes that the program itself had."""
 
 
 def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> ProgramCost:
@@ -115,7 +117,7 @@ def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> P
         CalledProcessError: it fails.
     """
     taken: dict[int, float] = {}
-    jvm = largest = together = 0
+    jvm = largest = together = itself = 0
     start = time.perf_counter()
     process = psutil.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     while process.poll() is None:
@@ -126,6 +128,8 @@ def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> P
                     name, size, times = one.name(), one.memory_info().rss, one.cpu_times()
             except psutil.NoSuchProcess:
                 continue
+            if one.pid == process.pid:
+                itself = max(itself, size)
             # The workers' own children have been counted themselves.
             taken[one.pid] = times.user + times.system
             if name == "java":
@@ -137,7 +141,7 @@ def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> P
     wall = time.perf_counter() - start
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return ProgramCost(sum(taken.values()), wall, jvm, largest, together)
+    return ProgramCost(sum(taken.values()), wall, jvm, largest, together, itself)
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

@@ -1,4 +1,4 @@
-"""The job `kipspark offsets` as users start it: seconds, and the memory of its JVM and of its workers."""
+"""The job `offsets` as users start it, in the process and on Spark: seconds, and memory at most."""
 
 from __future__ import annotations
 
@@ -61,14 +61,17 @@ def measure_offsets(run: Run) -> Findings:
         WrongRowsError: the job does not find the offsets that were committed, or the ends of the partitions.
     """
     whole = max(1, round(run.offsets_gib * PARTITIONS))
-    rows = []
+    rows, here = [], []
     for partitions in dict.fromkeys((min(PARTITIONS, whole), whole)):
         logs = _logs(run, partitions)
+        read = f"{logs.size / 1024 / MIB:.2f} GiB, {2 * partitions} partitions"
         run.progress.say(f"{logs.size / 1024 / MIB:.2f} GiB")
-        cost = _cost(run, logs)
+        in_process = _cost(run, logs, "kipwire")
+        cost = _cost(run, logs, "kipspark", "--master", "local[2]")
+        shutil.rmtree(logs.folder)
         rows.append(
             (
-                f"{logs.size / 1024 / MIB:.2f} GiB, {2 * partitions} partitions",
+                read,
                 f"{logs.all_commits:,}",
                 f"{cost.wall:.1f}",
                 f"{cost.cpu:.1f}",
@@ -77,9 +80,24 @@ def measure_offsets(run: Run) -> Findings:
                 f"{cost.workers / MIB:,.0f}",
             )
         )
+        here.append(
+            (
+                read,
+                f"{in_process.wall:.1f}",
+                f"{in_process.cpu:.1f}",
+                f"{in_process.itself / MIB:,.0f}",
+                f"{cost.cpu / in_process.cpu:.1f}x",
+            )
+        )
     header = ("read", "commits", "seconds", "CPU seconds", "JVM MiB", "largest worker MiB", "all workers MiB")
     title = f"kipspark offsets: memory at most, with SPARK_DRIVER_MEMORY={DRIVER_MEMORY}, start of Spark included"
-    return Findings((Table(title, header, tuple(rows)),))
+    header_here = ("read", "seconds", "CPU seconds", "MiB", "CPU of Spark")
+    return Findings(
+        (
+            Table(title, header, tuple(rows)),
+            Table("kipwire offsets: the same job in the process, memory at most", header_here, tuple(here)),
+        )
+    )
 
 
 def _logs(run: Run, partitions: int) -> _Logs:
@@ -97,15 +115,12 @@ def _logs(run: Run, partitions: int) -> _Logs:
     return _Logs(folder, partitions, size, records, commits)
 
 
-def _cost(run: Run, logs: _Logs) -> ProgramCost:
-    out = run.scratch / f"{logs.folder.name}-tables"
-    command = [str(Path(sys.executable).parent / "kipspark"), "offsets", str(logs.folder)]
-    cost = cost_of_program(
-        [*command, "--out", str(out), "--master", "local[2]"], {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY}
-    )
+def _cost(run: Run, logs: _Logs, program: str, *more: str) -> ProgramCost:
+    out = run.scratch / f"{logs.folder.name}-{program}"
+    command = [str(Path(sys.executable).parent / program), "offsets", str(logs.folder)]
+    cost = cost_of_program([*command, "--out", str(out), *more], {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY})
     _check(out, logs)
-    for made in (out, logs.folder):
-        shutil.rmtree(made)
+    shutil.rmtree(out)
     return cost
 
 

@@ -80,6 +80,7 @@ class Functions(Protocol):
 
     def sum(self, column: ColumnOrName) -> Column:
         """The sum of whole numbers; jobs have no others to add."""
+        ...
 
     def timestamp_millis(self, column: ColumnOrName) -> Column: ...
     def transform(self, column: ColumnOrName, change: Callable[[Column], Column]) -> Column: ...
@@ -93,38 +94,49 @@ class Functions(Protocol):
         self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
     ) -> Column:
         """As `kipspark.from_coordinator`, which stops at a broken record."""
+        ...
 
     def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
         """As `kipspark.from_metadata`, which stops at a broken record."""
+        ...
 
     def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
         """As `kipspark.from_message`, which stops at a broken message."""
+        ...
 
     def valid_text(self, column: ColumnOrName) -> Column:
         """A text with U+FFFD for all that is not UTF-8."""
+        ...
 
     def octets(self, column: ColumnOrName, position: int) -> Column:
         """The bytes from a position on, the first of which is 1."""
+        ...
 
     def bytes_of(self, column: ColumnOrName) -> Column:
         """The number of bytes of a binary column."""
+        ...
 
     def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
         """Two hashes of together 96 bits or more, by which values are told apart within one run."""
+        ...
 
     def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
         """The rows with one more column: the one of these structs that is not null, as JSON without nulls in it."""
+        ...
 
     def mapped(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
         """The rows that a function makes of batches of rows; other processes may call it for parts of them."""
+        ...
 
     def extended(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
         """As `mapped`, for a function that adds columns after the others."""
+        ...
 
     def grouped(
         self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
         """The rows that a function makes of all rows of each group."""
+        ...
 
 
 class Engine(Protocol):
@@ -134,12 +146,16 @@ class Engine(Protocol):
 
     def tasks_at_once(self, session: Session) -> int:
         """About how many tasks run at the same time."""
+        ...
 
     def sees(self, frame: DataFrame, folder: Path) -> bool:
         """Whether what writes the files of tables sees a folder of this machine."""
+        ...
 
     def write_parquet(self, frame: DataFrame, folder: Path) -> None:
         """Write a table as Parquet files of a new folder."""
+        ...
 
     def write_text(self, frame: DataFrame, order: Sequence[ColumnOrName], text_format: str, file: Path) -> None:
         """Write a table, sorted, as CSV or JSON lines to a new file."""
+        ...

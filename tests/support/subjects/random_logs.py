@@ -129,8 +129,9 @@ def _settle(item: Struct, random: Random, topic: str) -> None:
         elif name in ("group", "group_id", "transactional_id", "member_id"):
             setattr(item, name, f"{random.choice(_FEW)} of {topic}")  # whose records are in one partition
         elif name in ("topic_name", "name") and isinstance(getattr(item, "topic_id", None), UUID):
-            item.topic_id = UUID(int=random.randrange(1, 4))
-            setattr(item, name, f"name {item.topic_id.int}")  # an id has one name
+            number = random.randrange(1, 4)
+            setattr(item, "topic_id", UUID(int=number))  # noqa: B010  no Struct has it for type checkers
+            setattr(item, name, f"name {number}")  # an id has one name
         elif isinstance(value, float) and 0 < abs(value) < 1e-300:
             setattr(item, name, 0.5)  # older Java writes such a number with a wrong last digit
         elif name == "topic" and isinstance(value, str):

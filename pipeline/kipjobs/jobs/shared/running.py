@@ -35,12 +35,15 @@ class Runner(Protocol):
     @property
     def are_here(self) -> bool:
         """Whether the paths of a job are those of this machine."""
+        ...
 
     def session(self, size: int | None) -> AbstractContextManager[Session]:
         """A session, for a job that reads so many bytes; None if that is not known."""
+        ...
 
     def waiting(self, session: Session) -> AbstractContextManager[None]:
         """Something around everything that waits for results, and around nothing that prints."""
+        ...
 
 
 def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None = None) -> bool:
