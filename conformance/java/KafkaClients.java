@@ -1,0 +1,150 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.jar.JarFile;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Message;
+import org.apache.kafka.common.protocol.ObjectSerializationCache;
+import org.apache.kafka.common.protocol.Readable;
+import org.apache.kafka.common.record.BaseRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.Record;
+import org.apache.kafka.common.utils.AppInfoParser;
+
+/** Kafka's own Java classes for `kipwire conform`: java -cp 'jars/*' KafkaClients.java. */
+public class KafkaClients {
+    static final ObjectMapper JSON = new ObjectMapper();
+    static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+    /** The generated classes that have a JSON converter, by the names of their messages. */
+    static final Map<String, Class<?>> CLASSES = new TreeMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        findClasses();
+        PrintStream out = new PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), false, "UTF-8");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            JsonNode question = JSON.readTree(line);
+            ObjectNode answer;
+            try {
+                answer = question.get("op").asText().equals("hello") ? hello() : answer(question);
+            } catch (InvocationTargetException error) {
+                answer = NODES.objectNode().put("refused", String.valueOf(error.getCause()));
+            } catch (RuntimeException error) {
+                answer = NODES.objectNode().put("refused", String.valueOf(error));
+            }
+            answer.put("id", question.get("id").asInt());
+            out.println(answer);
+            out.flush();
+        }
+    }
+
+    static void findClasses() throws Exception {
+        for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (!path.endsWith(".jar")) continue;
+            try (JarFile jar = new JarFile(path)) {
+                for (var entry : (Iterable<java.util.jar.JarEntry>) jar.stream()::iterator) {
+                    String name = entry.getName();
+                    if (!name.startsWith("org/apache/kafka/") || !name.endsWith("JsonConverter.class") || name.contains("$")) continue;
+                    Class<?> type = Class.forName(name.replace("JsonConverter.class", "").replace('/', '.'));
+                    if (Message.class.isAssignableFrom(type)) {
+                        CLASSES.put(type.getSimpleName().replaceFirst("(Request|Response|RequestHeader|ResponseHeader)Data$", "$1"), type);
+                    }
+                }
+            }
+        }
+    }
+
+    static ObjectNode hello() throws Exception {
+        ObjectNode answer = NODES.objectNode().put("name", "kafka-clients").put("release", AppInfoParser.getVersion());
+        answer.putArray("ops").add("decode").add("encode").add("reencode");
+        ObjectNode claims = answer.putObject("claims");
+        ObjectNode messages = claims.putObject("message");
+        for (var entry : CLASSES.entrySet()) {
+            short lowest = entry.getValue().getField("LOWEST_SUPPORTED_VERSION").getShort(null);
+            short highest = entry.getValue().getField("HIGHEST_SUPPORTED_VERSION").getShort(null);
+            if (lowest <= highest) messages.putArray(entry.getKey()).add(lowest).add(highest);
+        }
+        claims.putObject("records").putArray("records").add(0).add(2);
+        return answer;
+    }
+
+    static ObjectNode answer(JsonNode question) throws Exception {
+        ObjectNode answer = NODES.objectNode();
+        String op = question.get("op").asText();
+        if (question.get("form").asText().equals("records")) return answer.set("json", records(question));
+        short version = (short) question.get("version").asInt();
+        Class<?> type = CLASSES.get(question.get("message").asText());
+        Class<?> converter = Class.forName(type.getName() + "JsonConverter");
+        if (op.equals("encode")) {
+            if (question.get("json").toString().matches(".*\"(NaN|-?Infinity)\".*"))
+                return answer.put("skipped", "Java's converter cannot read the NaN and the infinities that it writes");
+            Method read = converter.getMethod("read", JsonNode.class, short.class);
+            return answer.put("bytes", written((Message) read.invoke(null, question.get("json"), version), version));
+        }
+        ByteBufferAccessor bytes = new ByteBufferAccessor(ByteBuffer.wrap(HexFormat.of().parseHex(question.get("bytes").asText())));
+        Message message = (Message) type.getConstructor(Readable.class, short.class).newInstance(bytes, version);
+        if (op.equals("reencode")) return answer.put("bytes", written(message, version));
+        JsonNode json = (JsonNode) converter.getMethod("write", type, short.class, boolean.class).invoke(null, message, version, true);
+        addRecords(json, message);
+        return answer.set("json", json);
+    }
+
+    static String written(Message message, short version) {
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBufferAccessor bytes = new ByteBufferAccessor(ByteBuffer.allocate(message.size(cache, version)));
+        message.write(bytes, cache, version);
+        return HexFormat.of().formatHex(bytes.buffer().array());
+    }
+
+    /** Java's converters write empty bytes for records: put the real ones in. */
+    static void addRecords(JsonNode json, Object value) throws Exception {
+        if (json.isArray()) {
+            int at = 0;
+            for (Object element : (Iterable<?>) value) addRecords(json.get(at++), element);
+        } else if (json.isObject()) {
+            for (var field : (Iterable<Map.Entry<String, JsonNode>>) json::fields) {
+                if (!(field.getValue().isContainerNode() || field.getValue().isBinary())) continue;
+                Object inner = value.getClass().getMethod(field.getKey()).invoke(value);
+                if (inner instanceof MemoryRecords) {
+                    ByteBuffer buffer = ((MemoryRecords) inner).buffer().duplicate();
+                    byte[] bytes = new byte[buffer.remaining()];
+                    buffer.get(bytes);
+                    ((ObjectNode) json).put(field.getKey(), bytes);
+                } else if (inner instanceof Iterable || inner instanceof Message) {
+                    addRecords(field.getValue(), inner);
+                }
+            }
+        }
+    }
+
+    static JsonNode records(JsonNode question) {
+        ObjectNode json = NODES.objectNode();
+        var found = json.putArray("records");
+        ByteBuffer buffer = ByteBuffer.wrap(HexFormat.of().parseHex(question.get("bytes").asText()));
+        for (Record record : MemoryRecords.readableRecords(buffer).records()) {
+            ObjectNode one = found.addObject().put("offset", record.offset()).put("timestamp", record.timestamp());
+            one.put("key", bytes(record.key())).put("value", bytes(record.value()));
+            var headers = one.putArray("headers");
+            for (var header : record.headers()) headers.addObject().put("key", header.key()).put("value", header.value());
+        }
+        return json;
+    }
+
+    static byte[] bytes(ByteBuffer buffer) {
+        if (buffer == null) return null;
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.duplicate().get(bytes);
+        return bytes;
+    }
+}
