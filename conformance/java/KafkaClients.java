@@ -11,16 +11,14 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import java.util.jar.JarFile;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.protocol.Readable;
-import org.apache.kafka.common.record.BaseRecords;
-import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.record.Record;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /** Kafka's own Java classes for `kipwire conform`: java -cp 'jars/*' KafkaClients.java. */
 public class KafkaClients {
@@ -66,7 +64,9 @@ public class KafkaClients {
     }
 
     static ObjectNode hello() throws Exception {
-        ObjectNode answer = NODES.objectNode().put("name", "kafka-clients").put("release", AppInfoParser.getVersion());
+        Properties release = new Properties();
+        release.load(KafkaClients.class.getResourceAsStream("/kafka/kafka-version.properties"));
+        ObjectNode answer = NODES.objectNode().put("name", "kafka-clients").put("release", release.getProperty("version"));
         answer.putArray("ops").add("decode").add("encode").add("reencode");
         ObjectNode claims = answer.putObject("claims");
         ObjectNode messages = claims.putObject("message");
@@ -115,12 +115,9 @@ public class KafkaClients {
         } else if (json.isObject()) {
             for (var field : (Iterable<Map.Entry<String, JsonNode>>) json::fields) {
                 if (!(field.getValue().isContainerNode() || field.getValue().isBinary())) continue;
-                Object inner = value.getClass().getMethod(field.getKey()).invoke(value);
-                if (inner instanceof MemoryRecords) {
-                    ByteBuffer buffer = ((MemoryRecords) inner).buffer().duplicate();
-                    byte[] bytes = new byte[buffer.remaining()];
-                    buffer.get(bytes);
-                    ((ObjectNode) json).put(field.getKey(), bytes);
+                Object inner = call(value, field.getKey());
+                if (inner.getClass().getSimpleName().equals("MemoryRecords")) {
+                    ((ObjectNode) json).put(field.getKey(), bytes((ByteBuffer) call(inner, "buffer")));
                 } else if (inner instanceof Iterable || inner instanceof Message) {
                     addRecords(field.getValue(), inner);
                 }
@@ -128,17 +125,33 @@ public class KafkaClients {
         }
     }
 
-    static JsonNode records(JsonNode question) {
+    /** The records of batches; their classes have other packages before Kafka 4.2. */
+    static JsonNode records(JsonNode question) throws Exception {
+        Class<?> type;
+        try {
+            type = Class.forName("org.apache.kafka.common.record.internal.MemoryRecords");
+        } catch (ClassNotFoundException error) {
+            type = Class.forName("org.apache.kafka.common.record.MemoryRecords");
+        }
         ObjectNode json = NODES.objectNode();
         var found = json.putArray("records");
         ByteBuffer buffer = ByteBuffer.wrap(HexFormat.of().parseHex(question.get("bytes").asText()));
-        for (Record record : MemoryRecords.readableRecords(buffer).records()) {
-            ObjectNode one = found.addObject().put("offset", record.offset()).put("timestamp", record.timestamp());
-            one.put("key", bytes(record.key())).put("value", bytes(record.value()));
+        Object records = type.getMethod("readableRecords", ByteBuffer.class).invoke(null, buffer);
+        for (Object record : (Iterable<?>) call(records, "records")) {
+            ObjectNode one = found.addObject().put("offset", (long) call(record, "offset"));
+            one.put("timestamp", (long) call(record, "timestamp"));
+            one.put("key", bytes((ByteBuffer) call(record, "key"))).put("value", bytes((ByteBuffer) call(record, "value")));
             var headers = one.putArray("headers");
-            for (var header : record.headers()) headers.addObject().put("key", header.key()).put("value", header.value());
+            for (Header header : (Header[]) call(record, "headers"))
+                headers.addObject().put("key", header.key()).put("value", header.value());
         }
         return json;
+    }
+
+    static Object call(Object value, String method) throws Exception {
+        Method found = value.getClass().getMethod(method);
+        found.setAccessible(true);
+        return found.invoke(value);
     }
 
     static byte[] bytes(ByteBuffer buffer) {

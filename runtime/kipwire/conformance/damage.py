@@ -20,6 +20,8 @@ from kipwire.model.types import ENCODINGS
 SIX_BYTES = bytes.fromhex("808080808001")
 """A varint of six bytes, of which a length has at most five."""
 _HUGE = {"int16": (1 << 15) - 1, "int32": (1 << 31) - 1, "varint": (1 << 31) - 1, "uvarint": (1 << 31) - 1}
+_SIGNED = ("int16", "int32", "varint")
+"""The forms of a prefix that can be negative."""
 _LENIENT = "Java's reader accepts it, a strict one does not"
 _OLDER_READERS = "Java refuses it, other readers may not notice"
 
@@ -34,8 +36,6 @@ class Damage(NamedTuple):
     level: Level = "required"
     keeps_value: bool = True
     """Whether a reader that accepts them reads the same message as from the bytes without damage."""
-    becomes_null: bool = False
-    """Whether a reader that accepts them reads null for the field."""
 
 
 class Sample(NamedTuple):
@@ -61,10 +61,9 @@ class Sample(NamedTuple):
         return self.spliced(one.start, one.end, by)
 
 
-def may(case: str, data: bytes, why: str, *, keeps_value: bool = True, becomes_null: bool = False) -> Damage:
+def may(case: str, data: bytes, why: str, *, keeps_value: bool = True) -> Damage:
     """A damage that Java's reader does not notice."""
-    kept = keeps_value and not becomes_null
-    return Damage(case, data, f"{why}; {_LENIENT}", "may_refuse", "recommended", kept, becomes_null)
+    return Damage(case, data, f"{why}; {_LENIENT}", "may_refuse", "recommended", keeps_value)
 
 
 def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: bool) -> Iterator[Damage]:
@@ -97,12 +96,8 @@ def _of_length(sample: Sample, one: Element, *, nullable: bool) -> Iterator[Dama
     compact = one.form in ("uvarint_plus_one", "uvarint")
     if one.value is not None and not nullable and one.form != "uvarint":
         yield Damage("null", sample.replaced(one, prefix(one.form, -1)), "the field must not be null in this version")
-    if one.form in ("int16", "int32", "varint"):
-        negative = sample.replaced(one, prefix(one.form, -2))
-        if nullable:
-            yield may("negative", negative, f"the {what} is -2; only -1 is null", becomes_null=True)
-        else:
-            yield Damage("negative", negative, f"the {what} is -2")
+    if one.form in _SIGNED and not nullable:
+        yield Damage("negative", sample.replaced(one, prefix(one.form, -2)), f"the {what} is -2")
     huge = (1 << 31) - 1 if compact else _HUGE[one.form]
     number = write_varint(huge) if compact else prefix(one.form, huge)
     yield Damage("huge", sample.replaced(one, number), f"the {what} is more than there are bytes")
@@ -118,6 +113,13 @@ def of_varint(sample: Sample, one: Element, what: str, bits: int = 32) -> Iterat
     if len(raw) * 7 < bits:
         longer = raw[:-1] + bytes((raw[-1] | 0x80, 0))
         yield may("overlong varint", sample.replaced(one, longer), f"the {what} is a varint with a redundant last byte")
+
+
+def of_null(sample: Sample, own: Sequence[Element]) -> Iterator[Damage]:
+    """The damages of a field that is null."""
+    for one in own:
+        if one.form in _SIGNED and one.value is None:
+            yield may("negative", sample.replaced(one, prefix(one.form, -2)), "the length is -2; only -1 is null")
 
 
 def _of_marker(sample: Sample, one: Element) -> Iterator[Damage]:

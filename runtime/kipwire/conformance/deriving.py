@@ -111,11 +111,17 @@ class _Deriver:
         sample = self._read(message)
         own = _elements_of(sample.elements, place.attributes)
         for one in damage.of_field(sample, own, place.attributes, nullable=place.item.nullable):
-            yield from self._damaged(place.name, one, message, place)
+            yield from self._damaged(place.name, one, message)
+        if place.item.nullable:
+            message = message_with(self.cls, place.path, None)
+            sample_of_null = self._read(message)
+            for one in damage.of_null(sample_of_null, _elements_of(sample_of_null.elements, place.attributes)):
+                yield from self._damaged(place.name, one, message)
         if place.item.tag is not None:
+            message = tried[-1]
             section = _section_of(sample, place.attributes.rpartition(".")[0])
             for one in damage.of_tagged_field(sample, own, section, _free_tags(place.item.field.owner)):
-                yield from self._damaged(place.name, one, message, place)
+                yield from self._damaged(place.name, one, message)
 
     def _spelt_out(self, place: Place, case: Case, message: Any) -> Iterator[Vector]:
         """A tagged field that is there although it has its default, as a sender may write it."""
@@ -138,7 +144,7 @@ class _Deriver:
         sample = self._read(message)
         *_, length, content = _elements_of(sample.elements, place.attributes)
         if (one := damage.too_long_text(sample, length, content.end)) is not None:
-            yield from self._damaged(place.name, one, message, place)
+            yield from self._damaged(place.name, one, message)
 
     # Tag sections.
 
@@ -212,18 +218,14 @@ class _Deriver:
         )
         yield replace(plain, encodes=encodes, unknown=unknown)
 
-    def _damaged(self, field: str, one: Damage, message: Any, place: Place | None = None) -> Iterator[Vector]:
+    def _damaged(self, field: str, one: Damage, message: Any) -> Iterator[Vector]:
         if not self._fault(one.data):
             if not self.is_plain:
                 return  # of a record format what a damage means depends on what is around it
             raise DeriveError(
                 f"{self.cls.NAME} v{self.cls.VERSION}, {one.case}: {one.data.hex()}: the walker accepts it"
             )
-        json = None
-        if one.kind == "may_refuse" and one.keeps_value:
-            json = write_json(message)
-        elif one.becomes_null and place is not None:
-            json = write_json(message_with(self.cls, place.path, None))
+        json = write_json(message) if one.kind == "may_refuse" and one.keeps_value else None
         yield Vector(
             id=self._id(field, one.case),
             message=self.cls.NAME,

@@ -36,6 +36,8 @@ _SPELT_OUT = frozenset(
         "default array written explicitly as tag (non-canonical)",
     )
 )
+_SINCE_4_4 = ("Invalid negative number of tagged fields", "number of tagged fields")
+"""What Java refuses from Kafka 4.4 on alone."""
 _LENIENT = "Java reads it, and would write other bytes; a strict reader refuses it"
 
 
@@ -94,6 +96,8 @@ def _of_damage(number: int, line: dict[str, Any]) -> Vector:
     encodes, why, value = None, "", None
     if line["java"] != "ok":
         why = f"Java refuses it: {line['java']}"
+        if any(words in line["java"] for words in _SINCE_4_4):
+            level = "recommended"
     else:
         is_same = line["rewrite"] == "same" or (
             line["mutation"] == _HIGHEST_TAG and "2147483647" in str(line["rewrite"])
