@@ -10,18 +10,16 @@ import base64
 import json
 import os
 import sys
+from typing import Any
 
 WAY = sys.argv[1] if len(sys.argv) > 1 else "kernel"
 os.environ["KIPWIRE_NATIVE"] = "0" if WAY == "plain" else "1"
 
 import kipwire  # noqa: E402 - the environment says which engine it takes
 from kipwire.codec import wire  # noqa: E402
+from kipwire.description.json_form import default_to_json  # noqa: E402
 from kipwire.message.registry import registry_of  # noqa: E402
 from kipwire.model.types import ENCODINGS  # noqa: E402
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 REGISTRY = registry_of(sys.argv[2] if len(sys.argv) > 2 else "kafka_messages")
 IS_KAFKA = REGISTRY.package == "kafka_messages"
@@ -33,12 +31,10 @@ def hello() -> dict[str, Any]:
         sys.exit(f"the kernel is not in use: {kipwire.native.reason}")
     messages = {name: REGISTRY.versions(name) for name in REGISTRY.names()}
     claims = {"message": {name: [some[0], some[-1]] for name, some in messages.items() if some}}
-    if "decode" in OPS:
-        claims["encoding"] = {name: [0, 0] for name in ENCODINGS}
     if "decode" in OPS and IS_KAFKA:
-        framed = ("request", "response")
-        kept = [name for name in claims["message"] if REGISTRY.entry(name).type in framed]
-        claims["frame"] = {name: claims["message"][name] for name in kept}
+        claims["encoding"] = {name: [0, 0] for name in ENCODINGS}
+        framed = [name for name in claims["message"] if REGISTRY.entry(name).type in ("request", "response")]
+        claims["frame"] = {name: claims["message"][name] for name in framed}
         claims["records"] = {"records": [0, 2]}
     return {"name": f"kipwire ({WAY})", "release": kipwire.__version__, "ops": OPS, "claims": claims}
 
@@ -64,7 +60,21 @@ def message(asked: dict[str, Any]) -> dict[str, Any]:
     if WAY == "projections":
         return {"bytes": projected(cls, data).hex()}
     decoded = cls.decode(data)
-    return {"json": decoded.to_json()} if asked["op"] == "decode" else {"bytes": decoded.encode().hex()}
+    if asked["op"] == "decode":
+        return {"json": with_defaults(decoded, decoded.to_json())}
+    return {"bytes": decoded.encode().hex()}
+
+
+def with_defaults(struct: kipwire.Struct, form: dict[str, Any]) -> dict[str, Any]:
+    """The JSON form with the tagged fields that are left out, so that their defaults are judged, too."""
+    for field in struct.ATTRIBUTES:
+        if field.json_name not in form:
+            form[field.json_name] = default_to_json(field)
+        elif field.struct is not None and (value := getattr(struct, field.name)) is not None:
+            pairs = zip(value, form[field.json_name], strict=True) if field.array else [(value, form[field.json_name])]
+            for inner, inner_form in pairs:
+                with_defaults(inner, inner_form)
+    return form
 
 
 def projected(cls: Any, data: bytes) -> bytes:
@@ -80,7 +90,7 @@ def frame(asked: dict[str, Any]) -> dict[str, Any]:
     name, version = asked["message"], asked["version"]
     entry = REGISTRY.entry(name)
     cls = REGISTRY.message(name, version)
-    header = REGISTRY.message("RequestHeader" if entry.type == "request" else "ResponseHeader", cls.HEADER_VERSION)
+    header = REGISTRY.message(f"{entry.type.capitalize()}Header", cls.HEADER_VERSION)
     if asked["op"] == "encode":
         parts = header.from_json(asked["json"]["header"]).encode() + cls.from_json(asked["json"]["body"]).encode()
         return {"bytes": (len(parts).to_bytes(4, "big") + parts).hex()}
@@ -89,23 +99,22 @@ def frame(asked: dict[str, Any]) -> dict[str, Any]:
     body = cls.decode(data[at:])
     if asked["op"] == "decode":
         return {"json": {"header": head.to_json(), "body": body.to_json()}}
-    parts = head.encode() + body.encode()
-    return {"bytes": (len(parts).to_bytes(4, "big") + parts).hex()}
+    return {"bytes": (data[:4] + head.encode() + body.encode()).hex()}
 
 
 def records(asked: dict[str, Any]) -> dict[str, Any]:
     from kipwire.records import read_batches
 
-    def base64_of(data: bytes | None) -> str | None:
+    def text(data: bytes | None) -> str | None:
         return None if data is None else base64.b64encode(data).decode()
 
     found = [
         {
             "offset": one.offset,
             "timestamp": one.timestamp,
-            "key": base64_of(one.key),
-            "value": base64_of(one.value),
-            "headers": [{"key": key, "value": base64_of(value)} for key, value in one.headers],
+            "key": text(one.key),
+            "value": text(one.value),
+            "headers": [{"key": key, "value": text(value)} for key, value in one.headers],
         }
         for batch in read_batches(bytes.fromhex(asked["bytes"]))
         for one in batch.records

@@ -83,7 +83,7 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
         yield Damage("cut within", data[: widest.end - 1], "the message ends within the field")
     for one in own:
         if one.path == path and one.form and one.role in ("length", "count", "size"):
-            yield from _of_length(sample, one, nullable=nullable)
+            yield from _of_length(sample, one, own[-1].end, nullable=nullable)
         elif one.path == path and one.role == "marker":
             yield from _of_marker(sample, one)
         elif one.role == "value":
@@ -91,13 +91,15 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
             break
 
 
-def _of_length(sample: Sample, one: Element, *, nullable: bool) -> Iterator[Damage]:
+def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Iterator[Damage]:
+    """The damages of a length; where it says that there is no value, that, which goes on to `end`, is left out."""
     what = "count" if one.role == "count" else "size" if one.role == "size" else "length"
     compact = one.form in ("uvarint_plus_one", "uvarint")
     if one.value is not None and not nullable and one.form != "uvarint":
-        yield Damage("null", sample.replaced(one, prefix(one.form, -1)), "the field must not be null in this version")
+        null = sample.spliced(one.start, end, prefix(one.form, -1))
+        yield Damage("null", null, "the field must not be null in this version")
     if one.form in _SIGNED and not nullable:
-        yield Damage("negative", sample.replaced(one, prefix(one.form, -2)), f"the {what} is -2")
+        yield Damage("negative", sample.spliced(one.start, end, prefix(one.form, -2)), f"the {what} is -2")
     huge = (1 << 31) - 1 if compact else _HUGE[one.form]
     number = write_varint(huge) if compact else prefix(one.form, huge)
     yield Damage("huge", sample.replaced(one, number), f"the {what} is more than there are bytes")

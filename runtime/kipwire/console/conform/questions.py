@@ -105,7 +105,7 @@ def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
     if "encode" in can and vector.kind == "valid" and vector.is_canonical and vector.encodes is None:
         yield "encode", vector.level
     if "reencode" in can and vector.is_canonical:
-        if vector.kind == "unknown_tags":
+        if vector.kind == "unknown_tags" or (vector.encodes is not None and "decode" in can):
             yield "reencode", "recommended"
         elif not ({"decode", "encode"} <= can) and (is_accepted or "decode" not in can):
             yield "reencode", vector.level
