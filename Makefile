@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime pipeline tests benchmarks examples scripts docs/site hatch_build.py
+CODE := generator runtime pipeline tests benchmarks examples scripts conformance docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 EACH ?= 3
@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
-	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo docs conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -153,6 +153,10 @@ bench-proxy: setup  ## The proxy's processor time between clients and a broker, 
 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
 	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
+
+conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make of Kafka's bytes; writes docs/conformance.md
+	@bash conformance/build.sh
+	$(BIN)/python conformance/run.py
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -26,7 +26,7 @@ from kipwire.console.conform.questions import Claims, Verdict, judged, questions
 from tests.support.places import ROOT
 from tests.support.spec_package import write_package
 
-ADAPTER = ROOT / "conformance" / "kipwire_adapter.py"
+ADAPTER = ROOT / "conformance" / "python" / "kipwire_adapter.py"
 APIS = (
     "AlterPartition",
     "ApiVersions",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kipwire.conformance.field_values import Case, cases, made
+from kipwire.conformance.field_values import Case, cases, distinct, made
 from kipwire.description.fields import meet_conditions
 from kipwire.description.plan import Item, Plan, plan_of
 from kipwire.model.structs import Root, Struct
@@ -131,9 +131,9 @@ def full_values(cls: type[Struct], root: type[Root], depth: int = 0) -> dict[str
     values: dict[str, Any] = {}
     for item in plan_of(cls).attributes:
         if item.plan is not None:
-            inner = full(item.plan.cls, root, depth + 1)
-            twice = item.array and depth < 2 and not item.field.sorted_by
-            values[item.name] = ([inner, inner] if twice else [inner]) if item.array else inner
+            count = 2 if item.array and depth < 2 and not item.field.sorted_by else 1
+            inner = [full(item.plan.cls, root, depth + 1) for _ in range(count)]
+            values[item.name] = (distinct(inner) if count > 1 else inner) if item.array else inner[0]
         else:
             values[item.name] = [one.value for one in cases(item, root)][-1]
     return values
@@ -158,7 +158,8 @@ def random_message(cls: type[Struct], root: type[Root], rng: random.Random, dept
             values[item.name] = random_message(item.plan.cls, root, rng, depth + 1)
         elif item.plan is not None:
             count = 1 if item.field.sorted_by else rng.randrange(3 if depth < 2 else 2)
-            values[item.name] = [random_message(item.plan.cls, root, rng, depth + 1) for _ in range(count)]
+            inner = [random_message(item.plan.cls, root, rng, depth + 1) for _ in range(count)]
+            values[item.name] = distinct(inner) if count > 1 else inner
         else:
             short = [one.value for one in cases(item, root) if one.name != "long" or not rng.randrange(8)]
             values[item.name] = rng.choice([one for one in short if one is not None])

@@ -23,6 +23,7 @@ _HUGE = {"int16": (1 << 15) - 1, "int32": (1 << 31) - 1, "varint": (1 << 31) - 1
 _SIGNED = ("int16", "int32", "varint")
 """The forms of a prefix that can be negative."""
 _LENIENT = "Java's reader accepts it, a strict one does not"
+_HARMLESS = "Java refuses it, some readers take it for nothing"
 _OLDER_READERS = "Java refuses it, other readers may not notice"
 
 
@@ -97,9 +98,15 @@ def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Ite
     compact = one.form in ("uvarint_plus_one", "uvarint")
     if one.value is not None and not nullable and one.form != "uvarint":
         null = sample.spliced(one.start, end, prefix(one.form, -1))
-        yield Damage("null", null, "the field must not be null in this version")
+        why = f"the field must not be null in this version; {_HARMLESS}"
+        yield Damage("null", null, why, level="recommended")
     if one.form in _SIGNED and not nullable:
-        yield Damage("negative", sample.spliced(one.start, end, prefix(one.form, -2)), f"the {what} is -2")
+        yield Damage(
+            "negative",
+            sample.spliced(one.start, end, prefix(one.form, -2)),
+            f"the {what} is -2; {_HARMLESS}",
+            level="recommended",
+        )
     huge = (1 << 31) - 1 if compact else _HUGE[one.form]
     number = write_varint(huge) if compact else prefix(one.form, huge)
     yield Damage("huge", sample.replaced(one, number), f"the {what} is more than there are bytes")

@@ -10,7 +10,7 @@ from kipwire.codec.wire import MAX_STRING
 from kipwire.conformance.batches import batch_for
 from kipwire.description.plan import Item
 from kipwire.description.values import field_range
-from kipwire.model.structs import Root, Struct
+from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import KINDS
 
 LONG = 128
@@ -55,8 +55,8 @@ def _arrays(item: Item, message: type[Root]) -> Iterator[Case]:
         key = item.field.sorted_by
         if not key and not item.field.same_length_as:
             if item.plan.minimum_size:
-                yield Case("long", [made(item.plan.cls) for _ in range(LONG)])
-            yield Case("two", [made(item.plan.cls) for _ in range(2)])
+                yield Case("long", distinct([made(item.plan.cls) for _ in range(LONG)]))
+            yield Case("two", distinct([made(item.plan.cls) for _ in range(2)]))
         yield Case("one", [made(item.plan.cls)])
         return
     values = [one.value for one in _values(item, message)]
@@ -121,6 +121,28 @@ def made(cls: type[Struct], values: dict[str, Any] | None = None) -> Struct:
         if item.name not in given and item.default is None and not item.nullable:
             given[item.name] = item.struct() if item.struct and not item.array else _plain(item.element)
     return cls(**given)
+
+
+def distinct(elements: list[Any]) -> list[Any]:
+    """Structs of one class, changed so that they differ in their keys: many readers put them into a map.
+
+    The keys are those of the spec and the first field of a type that can be a key.
+    """
+    for number, element in enumerate(elements):
+        plain = [one for one in type(element).ATTRIBUTES if not one.array and one.tag is None and one.bit is None]
+        can_be = [one for one in plain if KINDS.get(one.element) in ("text", "integer", "uuid") and not one.prefix]
+        for field in {*can_be[:1], *(one for one in can_be if one.map_key)}:
+            setattr(element, field.name, _key(field, number))
+    return elements
+
+
+def _key(field: Field, number: int) -> Any:
+    """The key of an element: numbers from -64 on, which fit every type with a sign."""
+    if KINDS[field.element] == "text":
+        return f"key-{number}"
+    if KINDS[field.element] == "uuid":
+        return uuid.UUID(int=number + 1)
+    return max(number - LONG // 2, field_range(field)[0]) if field_range(field)[0] else number
 
 
 def _plain(element: str) -> Any:

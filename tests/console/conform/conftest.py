@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 Conform = Callable[..., Done]
 Program = Callable[[str], list[str]]
 
-ADAPTER = ROOT / "conformance" / "kipwire_adapter.py"
+ADAPTER = ROOT / "conformance" / "python" / "kipwire_adapter.py"
 FAULTY = """
 import json, sys
 sys.argv[1:] = ["kernel" if {native} else "plain"]

@@ -18,7 +18,7 @@ from kipwire.conformance.vectors import LEVELS, Index, Level, Vector, VectorErro
 from kipwire.console.apis import registry_named
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.conform.page import failing_ids, page
-from kipwire.console.conform.program import Program, ProgramError
+from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
 from kipwire.console.conform.questions import Claims, judged, questions
 from kipwire.console.conform.results import Expected, ExpectedError, Results
 from kipwire.console.conform.text import summary
@@ -80,6 +80,13 @@ _KAFKA = "kafka_messages"
     help="How long the program may take to start.",
 )
 @click.option(
+    "--most-deaths",
+    type=click.IntRange(min=1),
+    default=MOST_DEATHS,
+    metavar="N",
+    help="After so many crashes, time-outs and the like no more is asked; after a tenth no more about one message.",
+)
+@click.option(
     "--page",
     "page_file",
     type=PATH,
@@ -99,6 +106,7 @@ def conform(
     every: int,
     time_limit: float,
     start_limit: float,
+    most_deaths: int,
     page_file: Path | None,
     verbose: bool,
     json: bool,
@@ -112,7 +120,7 @@ def conform(
         expected = Expected.read(expect)
     except (PackageError, VectorError, ExpectedError) as error:
         fail(str(error))
-    program = Program(command, limit=time_limit)
+    program = Program(command, limit=time_limit, most_deaths=most_deaths)
     try:
         claims = Claims.of_answer(program.hello(start_limit))
         if folder is not None and index is not None:

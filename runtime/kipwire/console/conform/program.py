@@ -36,8 +36,8 @@ _SHOWN = 120
 """Characters of what it says, in a reason."""
 _PATIENCE = 0.5
 """Seconds that a process has to end by itself."""
-MOST_DEATHS_OF_A_MESSAGE = 5
 MOST_DEATHS = 100
+"""After so many deaths no more is asked, and after a tenth of them no more about one message."""
 
 
 class ProgramError(Exception):
@@ -71,13 +71,15 @@ Answer = Mapping[str, Any] | Death
 class Program:
     """A program that is asked questions, in as many processes as it takes."""
 
-    def __init__(self, command: Sequence[str], *, limit: float) -> None:
+    def __init__(self, command: Sequence[str], *, limit: float, most_deaths: int = MOST_DEATHS) -> None:
         """Make one, without starting it.
 
         Args:
             command: the command line.
             limit: seconds that an answer may take.
+            most_deaths: after how many deaths no more is asked.
         """
+        self.most_deaths = most_deaths
         self.command = command
         self.limit = limit
         self.deaths = 0
@@ -146,10 +148,10 @@ class Program:
 
     def _given_up(self, question: Question) -> Death | None:
         """Why a question is not asked any more."""
-        if self.deaths >= MOST_DEATHS:
+        if self.deaths >= self.most_deaths:
             return Death(f"not asked: the program has died {self.deaths} times", is_tried=False)
         deaths = self._deaths_of.get(question.topic, 0)
-        if deaths >= MOST_DEATHS_OF_A_MESSAGE:
+        if deaths >= max(1, self.most_deaths // 10):
             return Death(f"not asked: the program has died {deaths} times of {question.topic}", is_tried=False)
         return None
 
