@@ -2,22 +2,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.BufferedReader;
-import java.io.File;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
+import java.io.*;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.util.HexFormat;
-import java.util.Map;
-import java.util.Properties;
-import java.util.TreeMap;
-import java.util.jar.JarFile;
+import java.util.*;
+import java.util.jar.*;
 import org.apache.kafka.common.header.Header;
-import org.apache.kafka.common.protocol.ByteBufferAccessor;
-import org.apache.kafka.common.protocol.Message;
-import org.apache.kafka.common.protocol.ObjectSerializationCache;
+import org.apache.kafka.common.protocol.*;
 import org.apache.kafka.common.protocol.Readable;
 
 /** Kafka's own Java classes for `kipwire conform`: java -cp 'jars/*' KafkaClients.java. */
@@ -29,17 +21,15 @@ public class KafkaClients {
 
     public static void main(String[] arguments) throws Exception {
         findClasses();
-        PrintStream out = new PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), false, "UTF-8");
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, "UTF-8");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode question = JSON.readTree(line);
             ObjectNode answer;
             try {
                 answer = question.get("op").asText().equals("hello") ? hello() : answer(question);
-            } catch (InvocationTargetException error) {
-                answer = NODES.objectNode().put("refused", String.valueOf(error.getCause()));
-            } catch (RuntimeException error) {
-                answer = NODES.objectNode().put("refused", String.valueOf(error));
+            } catch (InvocationTargetException | RuntimeException error) {
+                answer = NODES.objectNode().put("refused", String.valueOf(error.getCause() == null ? error : error.getCause()));
             }
             answer.put("id", question.get("id").asInt());
             out.println(answer);
@@ -51,7 +41,7 @@ public class KafkaClients {
         for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
             if (!path.endsWith(".jar")) continue;
             try (JarFile jar = new JarFile(path)) {
-                for (var entry : (Iterable<java.util.jar.JarEntry>) jar.stream()::iterator) {
+                for (var entry : (Iterable<JarEntry>) jar.stream()::iterator) {
                     String name = entry.getName();
                     if (!name.startsWith("org/apache/kafka/") || !name.endsWith("JsonConverter.class") || name.contains("$")) continue;
                     Class<?> type = Class.forName(name.replace("JsonConverter.class", "").replace('/', '.'));
@@ -109,8 +99,8 @@ public class KafkaClients {
 
     /** Java's converters write empty bytes for records: put the real ones in. */
     static void addRecords(JsonNode json, Object value) throws Exception {
+        int at = 0;
         if (json.isArray()) {
-            int at = 0;
             for (Object element : (Iterable<?>) value) addRecords(json.get(at++), element);
         } else if (json.isObject()) {
             for (var field : (Iterable<Map.Entry<String, JsonNode>>) json::fields) {
@@ -118,9 +108,7 @@ public class KafkaClients {
                 Object inner = call(value, field.getKey());
                 if (inner.getClass().getSimpleName().equals("MemoryRecords")) {
                     ((ObjectNode) json).put(field.getKey(), bytes((ByteBuffer) call(inner, "buffer")));
-                } else if (inner instanceof Iterable || inner instanceof Message) {
-                    addRecords(field.getValue(), inner);
-                }
+                } else if (inner instanceof Iterable || inner instanceof Message) addRecords(field.getValue(), inner);
             }
         }
     }
@@ -148,16 +136,15 @@ public class KafkaClients {
         return json;
     }
 
-    static Object call(Object value, String method) throws Exception {
-        Method found = value.getClass().getMethod(method);
-        found.setAccessible(true);
-        return found.invoke(value);
+    static Object call(Object value, String name) throws Exception {
+        Method method = value.getClass().getMethod(name);
+        method.setAccessible(true);
+        return method.invoke(value);
     }
 
     static byte[] bytes(ByteBuffer buffer) {
-        if (buffer == null) return null;
-        byte[] bytes = new byte[buffer.remaining()];
-        buffer.duplicate().get(bytes);
+        byte[] bytes = buffer == null ? null : new byte[buffer.remaining()];
+        if (buffer != null) buffer.duplicate().get(bytes);
         return bytes;
     }
 }

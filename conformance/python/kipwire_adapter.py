@@ -1,4 +1,4 @@
-"""kipwire for `kipwire conform`: conformance/python/kipwire_adapter.py [plain | kernel | columns | projections] [PACKAGE].
+"""kipwire for `kipwire conform`: kipwire_adapter.py [plain | kernel | columns | projections] [PACKAGE].
 
 `columns` and `projections` read and write the same bytes by other code: messages as Arrow columns, and all fields of a
 message as a projection that replaces them in its bytes.

@@ -32,6 +32,8 @@ ORDER = (
     "pack",
     "tap",
     "call",
+    "conform",
+    "conformance",
     "names",
     "advise",
     "drift",

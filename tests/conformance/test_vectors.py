@@ -198,3 +198,20 @@ def test_what_is_shipped_of_javas_batches_is_all_but_the_longest() -> None:
 def test_batches_of_fields_have_the_format_of_the_version() -> None:
     found = [batch_for("ProduceRequest", version)[16] for version in (0, 1, 2, 3, 9)]
     assert found == [0, 0, 1, 2, 2]
+
+
+def test_messages_of_very_many_structs_are_refused_at_once(tmp_path: Path) -> None:
+    """Thirty structs, each with two fields of the next: a message with all of them has a billion."""
+    fields: list[dict[str, object]] = [{"name": "Leaf", "type": "int8", "versions": "0+"}]
+    structs = []
+    for number in range(30, 0, -1):
+        name = f"Level{number}"
+        structs.append({"name": name, "versions": "0+", "fields": fields})
+        fields = [{"name": one, "type": name, "versions": "0+"} for one in ("Left", "Right")]
+    spec = {"type": "data", "name": "Deep", "validVersions": "0", "flexibleVersions": "none", "about": "Deep."}
+    (tmp_path / "specs").mkdir()
+    text = json.dumps({**spec, "fields": fields, "commonStructs": structs})
+    (tmp_path / "specs" / "Deep.json").write_text(text)
+    result = CliRunner().invoke(app, ["vectors", str(tmp_path / "specs"), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2, result.output
+    assert "structs; there are vectors for up to 10,000" in result.output

@@ -15,6 +15,21 @@ _MOST_PLACES = 1000
 """Of one version. A struct that many fields share is gone into only once where there are more."""
 
 
+MOST_STRUCTS = 10_000
+"""How many structs a message with all fields may be made of."""
+
+
+def structs_in_all(plan: Plan) -> int:
+    """How many structs a message with all fields is made of; one that many fields share counts for each."""
+    return _structs_in_all(plan, {})
+
+
+def _structs_in_all(plan: Plan, known: dict[Plan, int]) -> int:
+    if plan not in known:
+        known[plan] = 1 + sum(_structs_in_all(item.plan, known) for item in plan.attributes if item.plan is not None)
+    return known[plan]
+
+
 class Place(NamedTuple):
     """Where a field is: the fields on the way to it, itself the last."""
 

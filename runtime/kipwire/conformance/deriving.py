@@ -10,6 +10,7 @@ from typing import Any
 from kipwire.codec.wire import MAX_TAG, write_varint
 from kipwire.conformance import damage
 from kipwire.conformance.building import (
+    MOST_STRUCTS,
     Place,
     field_cases,
     full,
@@ -18,13 +19,14 @@ from kipwire.conformance.building import (
     places,
     random_message,
     structs,
+    structs_in_all,
 )
 from kipwire.conformance.damage import Damage, Sample
 from kipwire.conformance.field_values import Case, longest_text
 from kipwire.conformance.vectors import SPEC, Kind, TaggedDefaults, Vector
 from kipwire.conformance.writing import tagged_field, value_bytes, written
 from kipwire.description.json_form import default_to_json, write_json
-from kipwire.description.plan import Item, struct_plan
+from kipwire.description.plan import Item, plan_of, struct_plan
 from kipwire.description.values import check
 from kipwire.description.walk import Element, walk
 from kipwire.model.errors import DecodeError, EncodeError
@@ -35,7 +37,7 @@ RANDOM = 3
 
 
 class DeriveError(Exception):
-    """Bytes that the walker reads otherwise than the vector says: a mistake of this package or of a description."""
+    """No vectors can be made: the message is too large, or the walker reads bytes otherwise than a vector says."""
 
 
 def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
@@ -63,6 +65,9 @@ class _Deriver:
         self.cls = cls
         self.seed = seed
         self.ids: set[str] = set()
+        if (count := structs_in_all(plan_of(cls))) > MOST_STRUCTS:
+            what = f"a message with all fields has {count:,} structs; there are vectors for up to {MOST_STRUCTS:,}"
+            raise DeriveError(f"{cls.NAME} v{cls.VERSION}: {what}")
         self.is_plain = all(way[-1].plan.is_plain for way in structs(cls) if way and way[-1].plan)
         self.is_plain = self.is_plain and struct_plan(cls).is_plain
 

@@ -36,8 +36,8 @@ _SPELT_OUT = frozenset(
         "default array written explicitly as tag (non-canonical)",
     )
 )
-_SINCE_4_4 = ("Invalid negative number of tagged fields", "number of tagged fields")
-"""What Java refuses from Kafka 4.4 on alone."""
+_HARMLESS = ("number of tagged fields", "was serialized as null", "had invalid length", "is not valid for version")
+"""What Java refuses for its own sake, some of it from Kafka 4.4 on alone: readers that go on lose nothing."""
 _LENIENT = "Java reads it, and would write other bytes; a strict reader refuses it"
 
 
@@ -96,7 +96,7 @@ def _of_damage(number: int, line: dict[str, Any]) -> Vector:
     encodes, why, value = None, "", None
     if line["java"] != "ok":
         why = f"Java refuses it: {line['java']}"
-        if any(words in line["java"] for words in _SINCE_4_4):
+        if any(words in line["java"] for words in _HARMLESS):
             level = "recommended"
     else:
         is_same = line["rewrite"] == "same" or (

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from kipwire.tools.files import need_file, read_regular
+
 Kind = Literal["valid", "refuse", "may_refuse", "unknown_tags"]
 Level = Literal["required", "recommended"]
 Form = Literal["message", "frame", "records", "encoding"]
@@ -17,6 +19,8 @@ LEVELS: tuple[Level, ...] = ("required", "recommended")
 FORMS: tuple[Form, ...] = ("message", "frame", "records", "encoding")
 INDEX = "index.json"
 COVERAGE = "coverage.csv"
+_LONGEST_INDEX = 2**26
+"""Bytes."""
 SPEC = "spec"
 """The origin of what is derived from a spec."""
 
@@ -188,12 +192,16 @@ def read_index(folder: Path) -> Index:
     """The index of a folder of vectors.
 
     Raises:
-        VectorError: there is none, or it cannot be read.
+        VectorError: there is none, or it is not one.
+        OSError: it cannot be read.
     """
     file = folder / INDEX
-    if not file.is_file():
+    if not file.exists():
         raise VectorError(f"{folder} has no {INDEX}; give a folder that kipgen vectors has written")
-    return Index.of_text(file.read_text("utf-8"), str(file))
+    try:
+        return Index.of_text(read_regular(file, _LONGEST_INDEX).decode(), str(file))
+    except UnicodeDecodeError as error:
+        raise VectorError(f"{file}: is not UTF-8: {error.reason}") from None
 
 
 def read_vectors(folder: Path) -> Iterator[Vector]:
@@ -201,8 +209,10 @@ def read_vectors(folder: Path) -> Iterator[Vector]:
 
     Raises:
         VectorError: a line is not a vector.
+        OSError: a file cannot be read.
     """
     for file in sorted(folder.glob("*.jsonl")):
+        need_file(file)
         with file.open(encoding="utf-8") as lines:
             try:
                 for number, line in enumerate(lines, 1):

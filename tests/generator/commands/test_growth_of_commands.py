@@ -128,6 +128,8 @@ NO_SPECS = {
     "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
     "broker": "Kafka's own messages; see the tests of the fake broker",
     "proxy": "Kafka's own messages; see the tests of the proxy",
+    "vectors": "makes a message of all fields for each field: what it writes grows with the square of their number",
+    "conform": "asks what vectors has made; each question takes the same time",
 }
 
 ACCEPTED = {

@@ -98,7 +98,6 @@ def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, t
     coverage = Coverage()
     index: dict[str, dict[int, TaggedDefaults]] = {}
     gaps: list[str] = []
-    names = {spec.name.lower() for spec in specs}
     with ERR.status("Writing vectors") as status:
         for number, spec in enumerate(specs, 1):
             status.update(f"{number} of {len(specs)} messages")
@@ -106,8 +105,8 @@ def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, t
             (out / message.file).write_text(text_of(message.vectors), "utf-8")
             index[message.name] = message.tagged
             gaps += message.gaps
-    assert len(names) == len(specs), "the rule `file-name` keeps names apart"
-    for vectors_of_form in _others(is_kafka):
+    has_encodings = any(one.encodings for spec in specs for fields in spec.struct_fields.values() for one in fields)
+    for vectors_of_form in _others(is_kafka, has_encodings=has_encodings):
         kept = list(coverage.count(vectors_of_form))
         (out / file_of(kept[0])).write_text(text_of(kept), "utf-8")
     (out / COVERAGE).write_text(coverage.table(), "utf-8")
@@ -135,9 +134,10 @@ def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -
     return _Message(spec.name, file_of(found[0]), found, tagged, gaps)
 
 
-def _others(is_kafka: bool) -> Iterator[Iterator[Vector]]:
+def _others(is_kafka: bool, *, has_encodings: bool) -> Iterator[Iterator[Vector]]:
     """The vectors that are not of single messages, each kind by itself."""
-    yield kafka.encodings()
+    if is_kafka or has_encodings:
+        yield kafka.encodings()
     if is_kafka:
         yield kafka.frames()
         yield kafka.batches()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kipwire.conformance.vectors import FORMS, LEVELS, Form, Level, Vector
 from kipwire.console.conform.questions import Claims, Verdict
+from kipwire.tools.files import need_file
 
 MOST_FAILURES = 20_000
 """Failures that are kept; all are counted."""
@@ -68,6 +69,7 @@ class Expected:
         patterns: dict[str, str] = {}
         for file in files:
             try:
+                need_file(file)
                 lines = file.read_text("utf-8").splitlines()
             except OSError as error:
                 raise ExpectedError(f"{file}: {error.strerror}") from None
