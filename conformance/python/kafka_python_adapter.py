@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 warnings.simplefilter("ignore")
@@ -33,7 +34,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["op"] == "hello":
         # Versions below the lowest of its specs are allowed, too; only those of the specs are claimed.
         claims = {name: list(cls.valid_versions) for name, cls in CLASSES.items() if cls.valid_versions}
-        release = kafka.__version__
+        release = version("kafka-python")
         return {"name": "kafka-python", "release": release, "ops": ["reencode"], "claims": {"message": claims}}
     try:
         message = CLASSES[asked["message"]].decode(bytes.fromhex(asked["bytes"]), version=asked["version"])

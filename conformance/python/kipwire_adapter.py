@@ -19,6 +19,7 @@ import kipwire  # noqa: E402 - the environment says which engine it takes
 from kipwire.codec import wire  # noqa: E402
 from kipwire.description.json_form import default_to_json  # noqa: E402
 from kipwire.message.registry import registry_of  # noqa: E402
+from kipwire.model.errors import Malformed  # noqa: E402
 from kipwire.model.types import ENCODINGS  # noqa: E402
 
 REGISTRY = registry_of(sys.argv[2] if len(sys.argv) > 2 else "kafka_messages")
@@ -59,10 +60,8 @@ def message(asked: dict[str, Any]) -> dict[str, Any]:
         return {"bytes": columns.encode(cls, columns.decode(cls, [data])).to_pylist()[0].hex()}
     if WAY == "projections":
         return {"bytes": projected(cls, data).hex()}
-    decoded = cls.decode(data)
-    if asked["op"] == "decode":
-        return {"json": with_defaults(decoded, decoded.to_json())}
-    return {"bytes": decoded.encode().hex()}
+    made = cls.decode(data)
+    return {"json": with_defaults(made, made.to_json())} if asked["op"] == "decode" else {"bytes": made.encode().hex()}
 
 
 def with_defaults(struct: kipwire.Struct, form: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +137,7 @@ def encoding(asked: dict[str, Any]) -> dict[str, Any]:
             read, end = ((data[0] >> 1) ^ -(data[0] & 1) if form == "packed" else data[0]), 1
         else:
             read, end = (wire.read_packed if form == "packed" else wire.read_upacked)(data, 1, bits)
-    except (wire.Malformed, IndexError):
+    except (Malformed, IndexError):
         return {"refused": "malformed"}
     return {"json": read} if end == len(data) else {"refused": "trailing bytes"}
 

@@ -188,7 +188,7 @@ def first_failure(
     program = Program([sys.executable, str(ADAPTER), "plain", package.name], limit=20)
     index = read_index(vectors)
     try:
-        claims = Claims.of_answer(program.hello(60))
+        claims = Claims.of_answer(program.hello())
         asked = (one for one in read_vectors(vectors) if (one.message, one.version) == only)
         for question, answer in program.ask(questions(asked, claims)):
             verdict = judged(question, answer, index)

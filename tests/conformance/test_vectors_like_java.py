@@ -41,7 +41,7 @@ def disagreements(jars: Iterable[Path], pairs: Iterable[tuple[str, int]]) -> tup
     counts: Counter[str] = Counter()
     versions: set[tuple[str, int]] = set()
     try:
-        claims = Claims.of_answer(program.hello(60))
+        claims = Claims.of_answer(program.hello())
         index: dict[str, dict[int, dict[str, object]]] = {}
 
         def vectors() -> Iterator[Vector]:
@@ -88,7 +88,7 @@ def test_java_reads_the_records_that_are_shipped(tmp_path: Path) -> None:
     jars = fetch_class_path(tmp_path, "4.4.0", OF_4_4)
     program = Program(["java", "-cp", ":".join(map(str, jars)), str(PROGRAM)], limit=30)
     try:
-        claims = Claims.of_answer(program.hello(60))
+        claims = Claims.of_answer(program.hello())
         asked = program.ask(questions(kafka.batches(), claims))
         verdicts = [judged(question, answer, Index(0, "Kafka", {})) for question, answer in asked]
     finally:

@@ -32,7 +32,7 @@ def plain(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_engine_of_kipwire_passes_a_sample(conform: Conform, way: str) -> None:
-    done = conform(*SAMPLE, "--every", 5, "--level", "recommended", "--", sys.executable, ADAPTER, way)
+    done = conform(*SAMPLE, "--every", 12, "--level", "recommended", "--", sys.executable, ADAPTER, way)
     assert done.returncode == 0, done.stdout
     assert f"kipwire ({way})" in done.stdout
     assert "required: 0 failed" in done.stdout
@@ -151,7 +151,7 @@ def test_a_program_that_misbehaves_fails_where_it_does_and_goes_on(
     conform: Conform, faulty: Program, does: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program_module, "LONGEST_LINE", 2**20)
-    done = conform(*ONE, "--json", "--time-limit", 1.5, "--", *faulty(WHERE.format(does)))
+    done = conform(*ONE, "--json", "--time-limit", 1, "--start-limit", 30, "--", *faulty(WHERE.format(does)))
     assert done.returncode == 1
     (version,) = plain(done.stdout)["versions"]
     assert version["failed"] == {"required": 2, "recommended": 0}

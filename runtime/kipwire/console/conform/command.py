@@ -120,9 +120,9 @@ def conform(
         expected = Expected.read(expect)
     except (PackageError, VectorError, ExpectedError) as error:
         fail(str(error))
-    program = Program(command, limit=time_limit, most_deaths=most_deaths)
+    program = Program(command, limit=time_limit, start_limit=start_limit, most_deaths=most_deaths)
     try:
-        claims = Claims.of_answer(program.hello(start_limit))
+        claims = Claims.of_answer(program.hello())
         if folder is not None and index is not None:
             every_vector: Iterable[Vector] = read_vectors(folder)
         else:

@@ -71,34 +71,35 @@ Answer = Mapping[str, Any] | Death
 class Program:
     """A program that is asked questions, in as many processes as it takes."""
 
-    def __init__(self, command: Sequence[str], *, limit: float, most_deaths: int = MOST_DEATHS) -> None:
+    def __init__(
+        self, command: Sequence[str], *, limit: float, start_limit: float = 60.0, most_deaths: int = MOST_DEATHS
+    ) -> None:
         """Make one, without starting it.
 
         Args:
             command: the command line.
             limit: seconds that an answer may take.
+            start_limit: seconds that a process may take to say hello.
             most_deaths: after how many deaths no more is asked.
         """
+        self.start_limit = start_limit
         self.most_deaths = most_deaths
         self.command = command
         self.limit = limit
         self.deaths = 0
         self._process: _Process | None = None
+        self._said_of_itself: Mapping[str, Any] = {}
         self._last_id = 0
         self._deaths_of: dict[str, int] = {}
 
-    def hello(self, limit: float) -> Mapping[str, Any]:
+    def hello(self) -> Mapping[str, Any]:
         """What the program says of itself.
 
         Raises:
             ProgramError: it cannot be started, or does not answer.
         """
-        process = self._started()
-        process.send([self._line({"op": "hello", "protocol": PROTOCOL})])
-        answer = process.answer(self._last_id, limit)
-        if isinstance(answer, Death):
-            raise ProgramError(f"does not say hello: {answer.reason}{process.last_words()}")
-        return answer
+        self._started()
+        return self._said_of_itself
 
     def ask(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
         """The answers to questions, nearly in their order.
@@ -110,6 +111,7 @@ class Program:
         again: deque[Question] = deque()
         waiting: deque[_Asked] = deque()
         while True:
+            process = self._started()
             lines: list[bytes] = []
             most = 1 if again else _AHEAD
             while len(waiting) < most and sum(one.size for one in waiting) < _BYTES_AHEAD:
@@ -123,7 +125,6 @@ class Program:
                 waiting.append(_Asked(self._last_id, len(lines[-1]), question))
             if not waiting:
                 return
-            process = self._started()
             process.send(lines)
             answer = process.answer(waiting[0].id, self.limit)
             if not isinstance(answer, Death):
@@ -160,11 +161,17 @@ class Program:
         return json.dumps({"id": self._last_id, **body}, separators=(",", ":")).encode() + b"\n"
 
     def _started(self) -> _Process:
+        """The process; a new one is asked to say hello, so that its start is not part of the time of an answer."""
         if self._process is None:
             try:
                 self._process = _Process(self.command)
             except OSError as error:
                 raise ProgramError(f"cannot be started: {error.strerror or error}") from None
+            self._process.send([self._line({"op": "hello", "protocol": PROTOCOL})])
+            answer = self._process.answer(self._last_id, self.start_limit)
+            if isinstance(answer, Death):
+                raise ProgramError(f"does not say hello: {answer.reason}{self._process.last_words()}")
+            self._said_of_itself = answer
         return self._process
 
 
