@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime pipeline tests benchmarks examples scripts docs/site hatch_build.py
+CODE := generator runtime pipeline tests benchmarks examples scripts conformance docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 EACH ?= 3
@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter \
-	demo demo-spark docs wireshark broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo demo-spark docs wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -165,6 +165,10 @@ wireshark: setup  ## Write a dissector for Wireshark, of all of Kafka's APIs and
 	$(BIN)/kipgen resolve schemas/kafka_records --out build/wireshark/records.json
 	$(BIN)/python examples/wireshark/dissector.py build/wireshark/kafka.json --records build/wireshark/records.json \
 		--name kipwire_kafka --label Kafka --out build/wireshark/kipwire_kafka.lua
+
+conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make of Kafka's bytes; writes docs/conformance.md
+	@bash conformance/build.sh
+	$(BIN)/python conformance/run.py
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -33,6 +33,8 @@ ORDER = (
     "tap",
     "call",
     "offsets",
+    "conform",
+    "conformance",
     "names",
     "advise",
     "drift",

@@ -28,6 +28,11 @@ def resolved_schema_path() -> Path:
     return _first_existing("schemas/resolved.schema.json")
 
 
+def vector_schema_path() -> Path:
+    """The JSON Schema of vectors."""
+    return _first_existing("schemas/vector.schema.json")
+
+
 def template_folder() -> Path:
     """The folder of the templates that generated code is rendered from."""
     return _first_existing("templates")

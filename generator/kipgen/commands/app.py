@@ -44,6 +44,10 @@ app = CommandLine(
             "kipgen.commands.drift.command:drift",
             "Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs.",
         ),
+        "vectors": Command(
+            "kipgen.commands.vectors.command:vectors",
+            "Write bytes with their meaning, valid and damaged, for implementations of a protocol in any language.",
+        ),
     },
     elsewhere={"dump": "kipwire dump", "inspect": "kipwire inspect"},
 )

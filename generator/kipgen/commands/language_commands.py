@@ -9,7 +9,7 @@ import click
 
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.reading.rules import ALL
-from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path
+from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path, vector_schema_path
 from kipwire.console.command_line import OneOf, fail
 from kipwire.tools.text import did_you_mean, print_out
 
@@ -58,9 +58,15 @@ class Kind(StrEnum):
     MESSAGE = "message"
     ENUM = "enum"
     RESOLVED = "resolved"
+    VECTOR = "vector"
 
 
-_FILES = {Kind.MESSAGE: schema_path, Kind.ENUM: enum_schema_path, Kind.RESOLVED: resolved_schema_path}
+_FILES = {
+    Kind.MESSAGE: schema_path,
+    Kind.ENUM: enum_schema_path,
+    Kind.RESOLVED: resolved_schema_path,
+    Kind.VECTOR: vector_schema_path,
+}
 
 
 @click.command
@@ -68,7 +74,7 @@ _FILES = {Kind.MESSAGE: schema_path, Kind.ENUM: enum_schema_path, Kind.RESOLVED:
     "kind",
     type=OneOf(Kind),
     default="message",
-    help="What the schema is for: specs of messages or of enums, or what kipgen resolve writes.",
+    help="What the schema is for: specs of messages or of enums, or what kipgen resolve or kipgen vectors writes.",
 )
 @click.option("--path", is_flag=True, help="Print where the file is, for the settings of an editor.")
 def schema(kind: Kind, path: bool) -> None:

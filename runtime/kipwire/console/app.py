@@ -55,6 +55,10 @@ app = CommandLine(
             "kipwire.console.proxy.command:proxy",
             "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
         ),
+        "conform": Command(
+            "kipwire.console.conform.command:conform",
+            "Ask a program, in any language, what it makes of a protocol's bytes; exit 1 if it is wrong.",
+        ),
         **{
             name: Command(f"kipjobs.commands:{name}", about, "jobs")
             for name, about in JOBS.items()

@@ -131,6 +131,8 @@ NO_SPECS = {
     "broker": "Kafka's own messages; see the tests of the fake broker",
     "offsets": "Kafka's own messages; a round costs what it finds, see tests/console/offsets",
     "proxy": "Kafka's own messages; see the tests of the proxy",
+    "vectors": "makes a message of all fields for each field: what it writes grows with the square of their number",
+    "conform": "asks what vectors has made; each question takes the same time",
 }
 
 ACCEPTED = {

@@ -83,6 +83,10 @@ COMMANDS = {
     "compat --allow-file": ["compat", "--allow-file", "allow.toml", "specs", "specs"],
     "drift a jar": ["drift", "specs", "x.jar"],
     "drift specs": ["drift", "with_pipe", "good.jar"],
+    "vectors of a folder": ["vectors", "with_pipe", "--out", "new"],
+    "vectors into": ["vectors", "specs", "--out", "Pipe.bin"],
+    "conform --vectors": ["conform", "--vectors", "vectors", "--", "true"],
+    "conform --expect": ["conform", "--expect", "Pipe.bin", "--", "true"],
     "settings": ["check", "specs", "in settings"],
     "settings of a project": ["check", "specs", "in project"],
 }
@@ -99,13 +103,14 @@ def folder(tmp_path: Path) -> Path:
     with zipfile.ZipFile(tmp_path / "good.jar", "w") as jar:
         for file, text in new_specs("Foo", "request", 1000).items():
             jar.writestr(f"common/message/{file}", text)
-    for name in ("capture", "capture_of_pipes", "taken/specs", "settings", "project"):
+    for name in ("capture", "capture_of_pipes", "taken/specs", "settings", "project", "vectors"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "capture_of_pipes/frames.jsonl").write_text("{}\n")
     pipes = (
         *("Pipe.json", "Pipe.bin", "x.checkpoint", "x.pcap", "x.jar", "allow.toml", "with_pipe/Pipe.json"),
         *(f"00000000000000000000{end}" for end in (".log", ".index", ".snapshot")),
         *("leader-epoch-checkpoint", "capture/frames.jsonl", "capture/frames.bin", "capture_of_pipes/frames.bin"),
+        "vectors/index.json",
         *("taken/specs/__init__.py", "settings/kipgen.toml", "project/pyproject.toml"),
     )
     for name in pipes:

@@ -1,0 +1,130 @@
+"""Asks every adapter that is built about all vectors of Kafka's messages, and writes docs/conformance.md.
+
+    .venv/bin/python conformance/run.py [NAME]...
+
+Each library is a row of `LIBRARIES`. A page with the matrix of each goes to build/conformance.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILT = ROOT / "build" / "conformance"
+HERE = ROOT / "conformance"
+KIPWIRE = Path(sys.executable).with_name("kipwire")
+KIPGEN = Path(sys.executable).with_name("kipgen")
+MOST_SHOWN = 12
+"""Failures of a library that the page shows."""
+MOST_BYTES = 40
+
+
+class Library(NamedTuple):
+    """A library, and how its adapter is started."""
+
+    name: str
+    command: list[str]
+    needs: Path
+    """What must be there."""
+
+
+def python(adapter: str, *words: str) -> list[str]:
+    return [sys.executable, str(HERE / "python" / adapter), *words]
+
+
+LIBRARIES = [
+    *(
+        Library(f"kipwire-{way}", python("kipwire_adapter.py", way), HERE)
+        for way in ("kernel", "plain", "columns", "projections")
+    ),
+    Library(
+        "kafka-clients",
+        ["java", "-cp", f"{BUILT}/java/*", str(HERE / "java" / "KafkaClients.java")],
+        BUILT / "java" / "kafka-clients-4.4.0.jar",
+    ),
+    Library("kmsg", [str(BUILT / "kmsg")], BUILT / "kmsg"),
+    Library("kafka-python", python("kafka_python_adapter.py"), HERE),
+    Library("kio", python("kio_adapter.py"), HERE),
+    Library("kafka-protocol-rs", [str(BUILT / "kafka-protocol")], BUILT / "kafka-protocol"),
+    Library("sarama", [str(BUILT / "sarama")], BUILT / "sarama"),
+]
+
+
+def ask(library: Library, vectors: Path) -> dict[str, Any]:
+    """The results of one library."""
+    page = BUILT / f"{library.name}.html"
+    words = ["--vectors", str(vectors), "--json", "--page", str(page), "--most-deaths", "100000", "--time-limit", "20"]
+    done = subprocess.run([KIPWIRE, "conform", *words, "--", *library.command], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{library.name}: {done.stderr}")
+    (BUILT / f"{library.name}.json").write_text(done.stdout, "utf-8")
+    results: dict[str, Any] = json.loads(done.stdout)
+    return results
+
+
+def total(versions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the table says of a library."""
+    asked = [one for one in versions if one["passed"] or any(one["failed"].values())]
+    return {
+        "versions": sum(1 for one in asked if one["form"] == "message"),
+        "passed": sum(one["passed"] for one in asked),
+        "required": sum(one["failed"]["required"] for one in asked),
+        "recommended": sum(one["failed"]["recommended"] for one in asked),
+        "wrong_versions": sum(1 for one in asked if one["failed"]["required"] and one["form"] == "message"),
+    }
+
+
+def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One failure for each message of which something required fails: that with the fewest bytes."""
+    least: dict[str, dict[str, Any]] = {}
+    for one in versions:
+        found = one["smallest"]
+        if one["form"] != "message" or not found or found["level"] != "required":
+            continue
+        known = least.get(one["message"])
+        if known is None or len(found["bytes"]) < len(known["bytes"]):
+            least[one["message"]] = {**found, "message": one["message"], "version": one["version"]}
+    for one in sorted(least.values(), key=lambda found: (found["kind"] == "refuse", len(found["bytes"]))):
+        if len(one["bytes"]) <= 2 * MOST_BYTES:
+            reason = one["reason"].split("; its last words")[0].replace("|", "\\|")
+            yield {**one, "reason": reason}
+
+
+def main(names: list[str]) -> None:
+    """Ask the libraries of these names, or all; the page has the last results of each."""
+    vectors = BUILT / "vectors"
+    subprocess.run([KIPGEN, "vectors", "--out", vectors], check=True)
+    rows, missing = [], []
+    for library in LIBRARIES:
+        kept = BUILT / f"{library.name}.json"
+        if names and library.name not in names and kept.exists():
+            results = json.loads(kept.read_text("utf-8"))
+        elif library.needs.exists():
+            results = ask(library, vectors)
+        else:
+            missing.append(library.name)
+            continue
+        counts = total(results["versions"])
+        print(f"{library.name}: {counts}", flush=True)
+        failures = list(shown(results["versions"]))
+        rows.append({**results["program"], **counts, "failures": failures[:MOST_SHOWN], "more": len(failures)})
+    if missing:
+        print(f"not built: {', '.join(missing)}; see conformance/README.md")
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string((HERE / "results.md.j2").read_text("utf-8"))
+    count = sum(1 for file in vectors.glob("*.jsonl") for _ in file.open(encoding="utf-8"))
+    day = datetime.now(UTC).date().isoformat()
+    text = template.render(rows=rows, missing=missing, day=day, vectors=f"{count:,}")
+    (ROOT / "docs" / "conformance.md").write_text(f"{text.rstrip()}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

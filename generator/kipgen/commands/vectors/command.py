@@ -1,0 +1,141 @@
+"""The command `kipgen vectors`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from kipgen.commands.console import print_problems
+from kipgen.commands.vectors.classes import classes_of
+from kipgen.language.spec import MessageSpec
+from kipgen.reading.check import read_folder
+from kipgen.resources import kafka_specs
+from kipwire import KAFKA_VERSION
+from kipwire.conformance import kafka
+from kipwire.conformance.coverage import Coverage
+from kipwire.conformance.deriving import DeriveError, derive, tagged_defaults
+from kipwire.conformance.vectors import COVERAGE, INDEX, Index, TaggedDefaults, Vector, file_of, text_of
+from kipwire.console.command_line import PATH, fail
+from kipwire.model.errors import EncodeError
+from kipwire.tools.terminal import ERR
+from kipwire.tools.text import counted, print_out
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message with its vectors."""
+
+    name: str
+    file: str
+    vectors: list[Vector]
+    tagged: dict[int, TaggedDefaults]
+    """The tagged fields of each version."""
+    gaps: list[str]
+
+
+@click.command
+@click.argument(
+    "specs",
+    nargs=-1,
+    type=PATH,
+    help="Folders of specs; those of Kafka, with what its Java classes wrote, if none is given.",
+)
+@click.option(
+    "--out",
+    "-o",
+    required=True,
+    type=PATH,
+    help="The folder that the vectors go to: a file for each message, an index, a table.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random messages; the rest has none.")
+def vectors(specs: Sequence[Path], out: Path, seed: int) -> None:
+    """Write bytes with their meaning, valid and damaged, for implementations of a protocol in any language."""
+    _refuse_others(out)
+    is_kafka = [one.resolve() for one in specs or (kafka_specs(),)] == [kafka_specs().resolve()]
+    found = _specs(specs or (kafka_specs(),))
+    _write(out, found, seed, is_kafka, f"Kafka {KAFKA_VERSION}" if is_kafka else ", ".join(one.name for one in specs))
+
+
+def _refuse_others(out: Path) -> None:
+    """Exit with 2 if a folder has files of somebody else, which vectors would be taken for."""
+    if out.is_dir() and any(out.iterdir()) and not (out / INDEX).exists():
+        fail(f"{out} has files and no {INDEX}, so it is not a folder of vectors; give another folder")
+
+
+def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
+    """The messages of folders that have versions; exit with 2 if anything is wrong with them."""
+    found: dict[str, MessageSpec] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
+        checked, problems = read_folder(folder)
+        errors = [one for one in problems if one.severity == "error"]
+        if errors:
+            print_problems(errors)
+            fail(f"{folder} has errors; correct them first")
+        for one in checked:
+            if one.spec is None or one.spec.valid_versions.is_empty:
+                continue
+            if one.spec.name in found:
+                fail(f"{one.spec.name} is in two folders of specs; write their vectors into two folders")
+            found[one.spec.name] = one.spec
+    if not found:
+        fail(f"{folders[0]} has no message with versions; give a folder of specs")
+    return [found[name] for name in sorted(found)]
+
+
+def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, title: str) -> None:
+    """Write all files, the index last, so that a folder with one is whole."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / INDEX).unlink(missing_ok=True)
+    for old in out.glob("*.jsonl"):
+        old.unlink()
+    coverage = Coverage()
+    index: dict[str, dict[int, TaggedDefaults]] = {}
+    gaps: list[str] = []
+    with ERR.status("Writing vectors") as status:
+        for number, spec in enumerate(specs, 1):
+            status.update(f"{number} of {len(specs)} messages")
+            message = _message(spec, seed, coverage, is_kafka)
+            (out / message.file).write_text(text_of(message.vectors), "utf-8")
+            index[message.name] = message.tagged
+            gaps += message.gaps
+    has_encodings = any(one.encodings for spec in specs for fields in spec.struct_fields.values() for one in fields)
+    for vectors_of_form in _others(is_kafka, has_encodings=has_encodings):
+        kept = list(coverage.count(vectors_of_form))
+        (out / file_of(kept[0])).write_text(text_of(kept), "utf-8")
+    (out / COVERAGE).write_text(coverage.table(), "utf-8")
+    (out / INDEX).write_text(Index(seed, title, index).text(), "utf-8")
+    for line in gaps:
+        print_out((line, "yellow"))
+    kinds = coverage.kinds()
+    summary = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds.items())
+    print_out(f"{out}: {counted(sum(kinds.values()), 'vector')} of {counted(len(specs), 'message')}: {summary}")
+
+
+def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -> _Message:
+    found: list[Vector] = []
+    tagged: dict[int, TaggedDefaults] = {}
+    gaps: list[str] = []
+    try:
+        for cls in classes_of(spec):
+            found += coverage.count(derive(cls, seed))
+            tagged[cls.VERSION] = tagged_defaults(cls)
+            gaps += coverage.gaps(cls)
+    except (EncodeError, DeriveError) as error:
+        fail(f"{spec.location.file}: no vectors can be made of {spec.name}: {error}")
+    if is_kafka:
+        found += coverage.count(kafka.golden(spec.name))
+    return _Message(spec.name, file_of(found[0]), found, tagged, gaps)
+
+
+def _others(is_kafka: bool, *, has_encodings: bool) -> Iterator[Iterator[Vector]]:
+    """The vectors that are not of single messages, each kind by itself."""
+    if is_kafka or has_encodings:
+        yield kafka.encodings()
+    if is_kafka:
+        yield kafka.frames()
+        yield kafka.batches()

@@ -1,0 +1,15 @@
+"""Conformance: messages as bytes with what they mean, to test implementations of a protocol in any language.
+
+A `Vector` is one question with its answer: bytes of a message, and its JSON form, or that they must be refused.
+
+* `vectors`: vectors as JSON lines, in a folder with a file for each message.
+* `writing`: values to bytes by the plan of a class. It shares nothing with generated code and the kernel, which the
+  vectors judge; the walker, `kipwire.description.walk`, reads what it writes.
+* `field_values`, `building`: which values a field is tried with, and the messages around them.
+* `damage`: the ways to damage bytes, and what a reader makes of each.
+* `deriving`: all vectors of a message in one version, in a fixed order.
+* `kafka`: what is shipped of the bytes that Kafka's Java classes made: messages, frames, record batches; KIP-625.
+* `coverage`: which cases each field of each version has.
+
+`kipgen vectors` writes them; `kipwire conform` asks a program.
+"""

@@ -1,0 +1,181 @@
+"""Messages around a value: where the fields of a message are, and instances with one value, all, or random ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kipwire.conformance.field_values import Case, cases, distinct, made
+from kipwire.description.fields import meet_conditions
+from kipwire.description.plan import Item, Plan, plan_of
+from kipwire.model.structs import Root, Struct
+
+_MOST_PLACES = 1000
+"""Of one version. A struct that many fields share is gone into only once where there are more."""
+
+
+MOST_STRUCTS = 10_000
+"""How many structs a message with all fields may be made of."""
+
+
+def structs_in_all(plan: Plan) -> int:
+    """How many structs a message with all fields is made of; one that many fields share counts for each."""
+    return _structs_in_all(plan, {})
+
+
+def _structs_in_all(plan: Plan, known: dict[Plan, int]) -> int:
+    if plan not in known:
+        known[plan] = 1 + sum(_structs_in_all(item.plan, known) for item in plan.attributes if item.plan is not None)
+    return known[plan]
+
+
+class Place(NamedTuple):
+    """Where a field is: the fields on the way to it, itself the last."""
+
+    path: tuple[Item, ...]
+
+    @property
+    def item(self) -> Item:
+        """The field itself."""
+        return self.path[-1]
+
+    @property
+    def name(self) -> str:
+        """Its path in JSON names, such as `topics.name`."""
+        return ".".join(item.field.json_name for item in self.path)
+
+    @property
+    def attributes(self) -> str:
+        """Its path as the walker says it, in a message whose arrays have one element: `topics[0].name`."""
+        steps = [f"{item.name}[0]" if item.array else item.name for item in self.path[:-1]]
+        return ".".join([*steps, self.item.name])
+
+
+def places(message: type[Root]) -> list[Place]:
+    """The fields of a message, those of inner structs after the field that has them.
+
+    Raises:
+        NoPlanError: a struct contains itself.
+    """
+    found: list[Place] = []
+    _collect(plan_of(message), (), found, set())
+    return found
+
+
+def _collect(plan: Plan, way: tuple[Item, ...], found: list[Place], known: set[Plan]) -> None:
+    for item in plan.attributes:
+        found.append(Place((*way, item)))
+        if item.plan is not None and (len(found) < _MOST_PLACES or item.plan not in known):
+            known.add(item.plan)
+            _collect(item.plan, (*way, item), found, known)
+
+
+def structs(message: type[Root]) -> Iterator[tuple[Item, ...]]:
+    """The ways to the structs of a message, its own first, which is the empty way."""
+    yield ()
+    for place in places(message):
+        if place.item.plan is not None:
+            yield place.path
+
+
+def message_with(message: type[Root], path: Sequence[Item], value: Any) -> Any:
+    """A message in which one field has a value and all others their defaults; arrays on the way have one element."""
+    return _around(message, path, value, message, is_tagged=False)
+
+
+def _around(cls: type[Struct], path: Sequence[Item], value: Any, root: type[Root], *, is_tagged: bool) -> Any:
+    """A struct on the way to a field; a tagged one has no defaults, at which it would be left out."""
+    first, *rest = path
+    if rest:
+        assert first.plan is not None
+        inner = _around(first.plan.cls, rest, value, root, is_tagged=first.tag is not None and not first.array)
+        value = [inner] if first.array else inner
+    return fitting(cls, {**(full_values(cls, root) if is_tagged else {}), first.name: value})
+
+
+def message_of_structs(message: type[Root], way: Sequence[Item]) -> tuple[Any, Any]:
+    """A message with the struct that a way leads to, and this struct, both with defaults where these are written."""
+    if not way:
+        root = fitting(message, {})
+        return root, root
+    last = way[-1]
+    assert last.plan is not None
+    is_tagged = last.tag is not None and not last.array
+    inner = full(last.plan.cls, message) if is_tagged else fitting(last.plan.cls, {})
+    return message_with(message, way, [inner] if last.array else inner), inner
+
+
+def fitting(cls: type[Struct], values: dict[str, Any]) -> Struct:
+    """A struct with values, and defaults for the rest that meet the conditions of record formats."""
+    instance = made(cls, values)
+    if any(field.same_length_as or field.required_if for field in cls.FIELDS):
+        every = {field.name: getattr(instance, field.name) for field in cls.ATTRIBUTES}
+        for field in cls.FIELDS:  # as long as the one that was given
+            other = field.same_length_as
+            if other and (field.name in values) != (other in values):
+                given, lacking = (field.name, other) if field.name in values else (other, field.name)
+                every[lacking] = _filled(cls, lacking, len(values[given]))
+        meet_conditions(cls, every)
+        instance = cls(**every)
+    return instance
+
+
+def _filled(cls: type[Struct], name: str, count: int) -> list[Any]:
+    """A list of so many elements for an array of a struct."""
+    field = next(one for one in cls.ATTRIBUTES if one.name == name)
+    item = Item(field)
+    return [fitting(field.struct, {}) if field.struct else _elements(item)[0] for _ in range(count)]
+
+
+def _elements(item: Item) -> list[Any]:
+    """Different elements for an array of a primitive type."""
+    for one in cases(item, Root):
+        if one.name == "each":
+            return list(one.value)
+    raise AssertionError("every array of a primitive type has the case 'each'")
+
+
+def full(cls: type[Struct], root: type[Root], depth: int = 0) -> Any:
+    """A struct in which every field differs from its default, with two elements in arrays of structs near the root."""
+    return fitting(cls, full_values(cls, root, depth))
+
+
+def full_values(cls: type[Struct], root: type[Root], depth: int = 0) -> dict[str, Any]:
+    """The values of such a struct by their attributes."""
+    values: dict[str, Any] = {}
+    for item in plan_of(cls).attributes:
+        if item.plan is not None:
+            count = 2 if item.array and depth < 2 and not item.field.sorted_by else 1
+            inner = [full(item.plan.cls, root, depth + 1) for _ in range(count)]
+            values[item.name] = (distinct(inner) if count > 1 else inner) if item.array else inner[0]
+        else:
+            values[item.name] = [one.value for one in cases(item, root)][-1]
+    return values
+
+
+def field_cases(item: Item, root: type[Root]) -> Iterator[Case]:
+    """All that a field is tried with: its cases, and a struct that differs from its default in every field."""
+    yield from cases(item, root)
+    if item.plan is not None and not item.array:
+        yield Case("filled", full(item.plan.cls, root))
+
+
+def random_message(cls: type[Struct], root: type[Root], rng: random.Random, depth: int = 0) -> Any:
+    """A struct of random values."""
+    values: dict[str, Any] = {}
+    for item in plan_of(cls).attributes:
+        if item.nullable and not rng.randrange(4):
+            values[item.name] = None
+        elif item.tag is not None and rng.randrange(2):
+            continue
+        elif item.plan is not None and not item.array:
+            values[item.name] = random_message(item.plan.cls, root, rng, depth + 1)
+        elif item.plan is not None:
+            count = 1 if item.field.sorted_by else rng.randrange(3 if depth < 2 else 2)
+            inner = [random_message(item.plan.cls, root, rng, depth + 1) for _ in range(count)]
+            values[item.name] = distinct(inner) if count > 1 else inner
+        else:
+            short = [one.value for one in cases(item, root) if one.name != "long" or not rng.randrange(8)]
+            values[item.name] = rng.choice([one for one in short if one is not None])
+    return fitting(cls, values)

@@ -1,0 +1,194 @@
+"""The command `kipwire conform`."""
+
+from __future__ import annotations
+
+import json as json_module
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from kipwire.conformance import kafka
+from kipwire.conformance.deriving import derive, tagged_defaults
+from kipwire.conformance.vectors import LEVELS, Index, Level, Vector, VectorError, read_index, read_vectors
+from kipwire.console.apis import registry_named
+from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.console.conform.page import failing_ids, page
+from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
+from kipwire.console.conform.questions import Claims, judged, questions
+from kipwire.console.conform.results import Expected, ExpectedError, Results
+from kipwire.console.conform.text import summary
+from kipwire.message.registry import Registry
+from kipwire.model.errors import PackageError
+from kipwire.tools.atomic import write_atomically
+from kipwire.tools.text import print_err, print_out
+
+_KAFKA = "kafka_messages"
+
+
+@click.command
+@click.argument(
+    "command", nargs=-1, required=True, metavar="-- PROGRAM [ARGUMENT]...", help="The program that is asked."
+)
+@click.option(
+    "--vectors",
+    "folder",
+    type=PATH,
+    metavar="DIR",
+    help="A folder that kipgen vectors has written; without it the vectors are derived from the package.",
+)
+@click.option(
+    "--package",
+    "-p",
+    default=_KAFKA,
+    help="The generated package that vectors are derived from, and that explains bytes.",
+)
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="required", help="Up to which level a failure is exit status 1."
+)
+@click.option(
+    "--expect",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help="A list of failures that are expected: an id or a pattern on each line.",
+)
+@click.option("--save-failures", type=PATH, metavar="FILE", help="Write the failures as such a list.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only vectors whose id matches, such as 'FetchRequest:*'; may be given several times.",
+)
+@click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only every Nth vector.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.01),
+    default=10.0,
+    metavar="SECONDS",
+    help="How long an answer may take.",
+)
+@click.option(
+    "--start-limit",
+    type=click.FloatRange(min=0.01),
+    default=60.0,
+    metavar="SECONDS",
+    help="How long the program may take to start.",
+)
+@click.option(
+    "--most-deaths",
+    type=click.IntRange(min=1),
+    default=MOST_DEATHS,
+    metavar="N",
+    help="After so many crashes, time-outs and the like no more is asked; after a tenth no more about one message.",
+)
+@click.option(
+    "--page",
+    "page_file",
+    type=PATH,
+    metavar="FILE",
+    help="Write a page with the matrix, where each failure is explained.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Show messages without failures, too.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def conform(
+    command: Sequence[str],
+    folder: Path | None,
+    package: str,
+    level: Level,
+    expect: Sequence[Path],
+    save_failures: Path | None,
+    only: Sequence[str],
+    every: int,
+    time_limit: float,
+    start_limit: float,
+    most_deaths: int,
+    page_file: Path | None,
+    verbose: bool,
+    json: bool,
+) -> None:
+    """Ask a program, in any language, what it makes of a protocol's bytes; exit 1 if it is wrong."""
+    try:
+        registry = (
+            None if folder is not None and package == _KAFKA and not _is_kafka(folder) else registry_named(package)
+        )
+        index = read_index(folder) if folder is not None else None
+        expected = Expected.read(expect)
+    except (PackageError, VectorError, ExpectedError) as error:
+        fail(str(error))
+    program = Program(command, limit=time_limit, start_limit=start_limit, most_deaths=most_deaths)
+    try:
+        claims = Claims.of_answer(program.hello())
+        if folder is not None and index is not None:
+            every_vector: Iterable[Vector] = read_vectors(folder)
+        else:
+            assert registry is not None
+            index, every_vector = _derived(registry, claims, only)
+        results = Results(claims, expected)
+        chosen = islice(_chosen(every_vector, only), 0, None, every)
+        for question, answer in program.ask(questions(results.claimed(chosen), claims)):
+            results.add(judged(question, answer, index))
+    except ProgramError as error:
+        fail(f"{one_line(command[0])} {error}")
+    except VectorError as error:
+        fail(str(error))
+    finally:
+        program.close()
+    if not any(count.tried or count.skipped for _, count in results.ordered()):
+        fail("no vector was asked: the program claims none of them, or --only leaves none")
+    if save_failures is not None:
+        write_atomically(save_failures, failing_ids(results.failures).encode())
+    if page_file is not None:
+        title = f"{claims.name} {claims.release}".strip()
+        write_atomically(page_file, page(results, registry, title).encode())
+        print_err(f"wrote {one_line(page_file)}")
+    if json:
+        print(json_module.dumps(results.plain(), indent=1))
+    else:
+        for line in summary(results, every_message=verbose):
+            print_out(*line)
+    if not results.is_good(level):
+        sys.exit(1)
+
+
+def _is_kafka(folder: Path) -> bool:
+    """Whether a folder has vectors of Kafka's messages, which the package that is the default can explain."""
+    return read_index(folder).specs.startswith("Kafka ")
+
+
+def _chosen(vectors: Iterable[Vector], only: Sequence[str]) -> Iterator[Vector]:
+    return (one for one in vectors if not only or any(fnmatchcase(one.id, pattern) for pattern in only))
+
+
+def _may_match(start: str, only: Sequence[str]) -> bool:
+    """Whether an id that begins like this may match a pattern, of which what comes before a wildcard is looked at."""
+    plain = [re.split(r"[*?\[]", pattern)[0] for pattern in only]
+    return not only or any(one.startswith(start) or start.startswith(one) for one in plain)
+
+
+def _derived(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[Index, Iterator[Vector]]:
+    """The vectors of the messages of a package, made as they are asked; of Kafka's, also what Java wrote."""
+    is_kafka = registry.package == _KAFKA
+    index = {
+        name: {version: tagged_defaults(registry.message(name, version)) for version in registry.versions(name)}
+        for name in registry.names()
+        if any(name in messages for messages in claims.versions.values())
+    }
+
+    def made() -> Iterator[Vector]:
+        for name in registry.names():
+            for version in registry.versions(name):
+                if _may_match(f"{name}:{version}:", only):
+                    yield from derive(registry.message(name, version))
+            if is_kafka and _may_match(f"{name}:", only):
+                yield from kafka.golden(name)
+        yield from kafka.encodings()
+        if is_kafka:
+            yield from kafka.frames()
+            yield from kafka.batches()
+
+    return Index(0, registry.package, index), made()

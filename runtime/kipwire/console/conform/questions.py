@@ -1,0 +1,222 @@
+"""From vectors to what a program is asked, and from its answers to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from kipwire.conformance.vectors import FORMS, Index, Level, Vector, same_json, without_defaults
+from kipwire.console.conform.program import Answer, Death, ProgramError, Question
+from kipwire.tools.text import printable_line
+
+Op = Literal["decode", "encode", "reencode"]
+Outcome = Literal["passed", "failed", "skipped"]
+
+OPS: tuple[Op, ...] = ("decode", "encode", "reencode")
+_SHOWN = 160
+_MOST_CLAIMS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a program says that it can do."""
+
+    name: str
+    release: str
+    ops: frozenset[Op]
+    versions: Mapping[str, Mapping[str, range]]
+    """The versions of each message, by the form of vectors."""
+    keeps_order: bool = True
+    """Whether arrays that it reads and writes keep their order; else the bytes that it writes are compared without."""
+
+    def has(self, vector: Vector) -> bool:
+        """Whether the vector is about a message and version that the program claims."""
+        return vector.version in self.versions.get(vector.form, {}).get(vector.message, range(0))
+
+    @classmethod
+    def of_answer(cls, answer: Mapping[str, Any]) -> Claims:
+        """The claims in an answer to `hello`.
+
+        Raises:
+            ProgramError: it is not such an answer.
+        """
+        try:
+            ops = frozenset(answer["ops"])
+            if not ops or not ops <= frozenset(OPS):
+                raise ValueError(f"ops must be some of {', '.join(OPS)}")
+            versions = {
+                str(form): {str(name): range(int(ends[0]), int(ends[1]) + 1) for name, ends in messages.items()}
+                for form, messages in answer["claims"].items()
+            }
+            if unknown := sorted(set(versions) - set(FORMS)):
+                raise ValueError(f"{unknown[0]!r} is no form; the forms are {', '.join(FORMS)}")
+            keeps_order = answer.get("keeps_order", True) is not False
+            name, release = _text(answer["name"]), _text(answer.get("release", ""))
+            return cls(name, release, cast("frozenset[Op]", ops), versions, keeps_order)
+        except KeyError as error:
+            raise ProgramError(f"its answer to hello has no {error}") from None
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            raise ProgramError(f"its answer to hello is wrong: {printable_line(str(error))[:_SHOWN]}") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("name and release must be text")
+    return printable_line(value)[:_SHOWN]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one question."""
+
+    vector: Vector
+    op: Op
+    level: Level
+    outcome: Outcome
+    reason: str = ""
+    """Why it failed, or was skipped."""
+    given: str = ""
+    """The bytes that the program gave instead, in hex; "" where it gave none."""
+
+    @property
+    def id(self) -> str:
+        """What lists of expected failures call it."""
+        return f"{self.vector.id} {self.op}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    vector: Vector
+    op: Op
+    level: Level
+    keeps_order: bool
+
+
+def questions(vectors: Iterable[Vector], claims: Claims) -> Iterator[Question]:
+    """What a program is asked about vectors that it claims."""
+    for vector in vectors:
+        for op, level in _ops(vector, claims.ops):
+            body: dict[str, Any] = {"op": op, "form": vector.form, "message": vector.message, "version": vector.version}
+            body |= {"json": vector.json} if op == "encode" else {"bytes": vector.data.hex()}
+            yield Question(vector.message, body, _Subject(vector, op, level, claims.keeps_order))
+
+
+def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
+    """What a vector is good for. A program that decodes and encodes need not do both at once, but for unknown tags."""
+    is_accepted = vector.kind in ("valid", "unknown_tags")
+    if "decode" in can:
+        yield "decode", vector.level
+    if "encode" in can and vector.kind == "valid" and vector.is_canonical and vector.encodes is None:
+        yield "encode", vector.level
+    if "reencode" in can and vector.is_canonical:
+        if vector.kind == "unknown_tags" or (vector.encodes is not None and "decode" in can):
+            yield "reencode", "recommended"
+        elif not ({"decode", "encode"} <= can) and (is_accepted or "decode" not in can):
+            yield "reencode", vector.level if vector.encodes is None else "recommended"
+
+
+def judged(question: Question, answer: Answer, index: Index) -> Verdict:
+    """The verdict on an answer."""
+    subject: _Subject = question.subject
+    vector, op = subject.vector, subject.op
+    outcome, reason, given, level = _judged(subject, answer, index)
+    return Verdict(vector, op, level, outcome, reason, given)
+
+
+def _judged(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome, str, str, Level]:
+    vector, op, level = subject.vector, subject.op, subject.level
+    if isinstance(answer, Death):
+        return "failed", answer.reason, "", "required"
+    if "skipped" in answer:
+        return "skipped", _shown(answer["skipped"]), "", level
+    is_accepted = vector.kind in ("valid", "unknown_tags")
+    if "refused" in answer:
+        if is_accepted:
+            return "failed", f"refuses it: {_shown(answer['refused'])}", "", level
+        return "passed", "", "", level
+    key = "json" if op == "decode" else "bytes"
+    if key not in answer:
+        return "failed", f"its answer has neither {key!r} nor 'refused' nor 'skipped'", "", "required"
+    if vector.kind == "refuse":
+        return "failed", f"accepts it, although {vector.why}", "", level
+    if op != "decode":
+        given = answer["bytes"]
+        is_kept = op == "reencode" and given == vector.data.hex()  # a tagged field that was there with its default
+        is_shuffled = op == "reencode" and not subject.keeps_order and _is_shuffled(given, vector)
+        if vector.kind == "may_refuse" or is_kept or is_shuffled or given == vector.written.hex():
+            return "passed", "", "", level
+        if vector.kind == "unknown_tags":
+            return "failed", "does not write the unknown tagged fields back", _hex(given), level
+        return "failed", _bytes_reason(given, vector.written), _hex(given), level
+    if (vector.kind == "may_refuse" and vector.json is None) or same_json(answer["json"], vector.json):
+        return "passed", "", "", level
+    value, due = (_without_defaults(one, vector, index) for one in (answer["json"], vector.json))
+    if same_json(value, due):
+        return "passed", "", "", level
+    return "failed", f"reads it otherwise: {difference(value, due)}", "", level
+
+
+def _without_defaults(value: Any, vector: Vector, index: Index) -> Any:
+    """A JSON form without tagged fields at their defaults, which a program may write or leave out."""
+    tagged = index.tagged(vector.message, vector.version)
+    if vector.form == "frame":
+        return without_defaults(value, {f"body.{path}": default for path, default in tagged.items()})
+    return without_defaults(value, tagged)
+
+
+def _bytes_reason(given: object, expected: bytes) -> str:
+    if not isinstance(given, str):
+        return f"its bytes are not hex text: {_shown(given)}"
+    due = expected.hex()
+    at = next((at for at in range(0, len(due), 2) if given[at : at + 2] != due[at : at + 2]), len(due)) // 2
+    there = given[2 * at : 2 * at + 2]
+    if at * 2 >= len(due):
+        return f"writes {len(given) // 2} bytes, not {len(expected)}"
+    return f"writes other bytes: at {at} {there or 'nothing'}, not {due[2 * at : 2 * at + 2]}"
+
+
+def _is_shuffled(given: object, vector: Vector) -> bool:
+    """Whether a program gave the same bytes in another order."""
+    return isinstance(given, str) and _is_hex(given) and sorted(bytes.fromhex(given)) == sorted(vector.written)
+
+
+def _hex(given: object) -> str:
+    return given if isinstance(given, str) and len(given) <= 2**17 and _is_hex(given) else ""
+
+
+def _is_hex(text: str) -> bool:
+    try:
+        bytes.fromhex(text)
+    except ValueError:
+        return False
+    return True
+
+
+def difference(given: Any, expected: Any, path: str = "") -> str:
+    """The first difference of two JSON values, in words."""
+    if isinstance(given, dict) and isinstance(expected, dict):
+        for key in expected:
+            inner = f"{path}.{key}" if path else key
+            if key not in given:
+                return f"{inner} is missing"
+            if not same_json(given[key], expected[key]):
+                return difference(given[key], expected[key], inner)
+        surplus = next(key for key in given if key not in expected)
+        return f"{_shown(f'{path}.{surplus}' if path else surplus)} should not be there"
+    if isinstance(given, list) and isinstance(expected, list):
+        for number, (one, other) in enumerate(zip(given, expected, strict=False)):
+            if not same_json(one, other):
+                return difference(one, other, f"{path}[{number}]")
+        return f"{path} has {len(given)} elements, not {len(expected)}"
+    return f"{path or 'it'} is {_shown(given)}, not {_shown(expected)}"
+
+
+def _shown(value: object) -> str:
+    text = printable_line(value if isinstance(value, str) else repr(value)) if not _is_deep(value) else "..."
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _is_deep(value: object) -> bool:
+    """Whether the text of a value is not worth making: it may be of any depth."""
+    return isinstance(value, (dict, list))

@@ -1,0 +1,238 @@
+"""Packages with one mistake each, in one field of one version: the kit finds every one."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from kipgen.commands.app import app
+from kipgen.language.spec import MessageSpec
+from kipgen.language.types import Encoding
+from kipgen.python import render
+from kipgen.reading.check import read_file
+from kipgen.resolve.wire import PLUS_ONE, WireField, WireMessage, WireStruct, resolve
+from kipgen.resources import kafka_spec, kafka_specs
+from kipwire.conformance.vectors import read_index, read_vectors
+from kipwire.console.conform.program import Program
+from kipwire.console.conform.questions import Claims, Verdict, judged, questions
+from tests.support.places import ROOT
+from tests.support.spec_package import write_package
+
+ADAPTER = ROOT / "conformance" / "python" / "kipwire_adapter.py"
+APIS = (
+    "AlterPartition",
+    "ApiVersions",
+    "ConsumerGroupHeartbeat",
+    "CreateTopics",
+    "Fetch",
+    "JoinGroup",
+    "Metadata",
+    "OffsetFetch",
+    "Produce",
+)
+MESSAGES = [f"{api}{part}" for api in APIS for part in ("Request", "Response")]
+KINDS = ("width", "order", "tag", "null", "default", "encoding")
+WIDER = {"int8": "int16", "int16": "int32", "uint16": "int32", "int32": "int64", "int64": "int32"}
+
+
+class Mutant(NamedTuple):
+    """One mistake."""
+
+    kind: str
+    message: str
+    version: int
+    struct: str
+    field: int
+    """Its number among the items of the struct."""
+
+    def apply(self, message: WireMessage) -> WireMessage:
+        """The wire description of the version with the mistake."""
+        structs = tuple(self._changed(one) for one in message.structs)
+        return replace(message, structs=structs, root=self._changed(message.root))
+
+    def _changed(self, struct: WireStruct) -> WireStruct:
+        if struct.class_name != self.struct:
+            return struct
+        items = list(struct.items)
+        if self.kind == "order":
+            items[self.field : self.field + 2] = reversed(items[self.field : self.field + 2])
+        else:
+            items[self.field] = CHANGES[self.kind](items[self.field])
+        return replace(struct, items=tuple(items))
+
+
+def widened(item: WireField) -> WireField:
+    return replace(item, type=replace(item.type, element=WIDER[item.type.element]))
+
+
+def retagged(item: WireField) -> WireField:
+    assert item.tag is not None
+    return replace(item, tag=item.tag + 100)
+
+
+def other_null(item: WireField) -> WireField:
+    default = () if item.type.is_array or item.type.has_struct else "" if item.type.element == "string" else b""
+    if item.nullable:
+        return replace(item, nullable=False, default=item.default if item.default is not None else default)  # type: ignore[arg-type]
+    return replace(item, nullable=True)
+
+
+def other_default(item: WireField) -> WireField:
+    if item.type.is_array or item.type.has_struct:
+        return replace(item, nullable=True, default=None) if item.default is not None else replace(item, default=())
+    if item.type.element in ("string", "bytes"):
+        return replace(item, default="other" if item.default is None or item.type.element == "string" else b"\1")  # type: ignore[arg-type]
+    return replace(item, default=not item.default if item.type.element == "bool" else 77)
+
+
+def other_encoding(item: WireField) -> WireField:
+    if item.is_sized:
+        prefix = item.type.prefix if item.compact else PLUS_ONE
+        return replace(item, compact=not item.compact, prefix=prefix)
+    return replace(item, encoding=Encoding("packed" if item.type.bits == 16 else "upacked", item.type.bits))
+
+
+CHANGES: dict[str, Callable[[WireField], WireField]] = {
+    "width": widened,
+    "tag": retagged,
+    "null": other_null,
+    "default": other_default,
+    "encoding": other_encoding,
+}
+
+
+def can_have(kind: str, struct: WireStruct, number: int) -> bool:
+    """Whether a field can have a mistake of this kind that changes what is on the wire."""
+    item = struct.items[number]
+    match kind:
+        case "width":
+            return item.type.element in WIDER
+        case "order":
+            after = struct.items[number + 1 : number + 2]
+            return item.tag is None and any(one.tag is None for one in after)
+        case "tag":
+            return item.tag is not None
+        case "null":
+            return item.is_sized
+        case "default":
+            return item.tag is not None and item.type.element not in ("uuid", "records")
+        case _:
+            return item.is_sized or (item.type.is_integer and item.type.is_encodable)
+
+
+def specs() -> Iterator[MessageSpec]:
+    for name in MESSAGES:
+        file = kafka_spec(name)
+        assert file is not None
+        spec = read_file(file).spec
+        assert spec is not None
+        yield spec
+
+
+def mutants(seed: int, count: int) -> list[Mutant]:
+    """Different mistakes, as many of each kind."""
+    rng = random.Random(seed)
+    possible: dict[str, list[Mutant]] = {kind: [] for kind in KINDS}
+    for spec in specs():
+        for version in spec.valid_versions.each():
+            message = resolve(spec, version)
+            for struct in (*message.structs, message.root):
+                for number in range(len(struct.items)):
+                    for kind in KINDS:
+                        if can_have(kind, struct, number):
+                            mutant = Mutant(kind, spec.name, version, struct.class_name, number)
+                            possible[kind].append(mutant)
+    chosen = [rng.sample(possible[kind], -(-count // len(KINDS))) for kind in KINDS]
+    return [mutant for group in zip(*chosen, strict=True) for mutant in group][:count]
+
+
+def copy_specs(names: Iterable[str], folder: Path) -> None:
+    """Copy specs of Kafka's, with the enums that they name, into a new folder."""
+    shutil.copytree(kafka_specs() / "enums", folder / "enums")
+    for name in names:
+        file = kafka_spec(name)
+        assert file is not None
+        shutil.copy(file, folder)
+
+
+def of_api(message: str) -> list[str]:
+    """The messages of the API that a message is of."""
+    api = message.removesuffix("Request").removesuffix("Response")
+    return [f"{api}Request", f"{api}Response"]
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of vectors of the specs as they are, and beside it the specs."""
+    folder = tmp_path_factory.mktemp("mutants")
+    copy_specs(MESSAGES, folder / "specs")
+    found = CliRunner().invoke(app, ["vectors", str(folder / "specs"), "--out", str(folder / "vectors")])
+    assert found.exit_code == 0, found.output
+    return folder / "vectors"
+
+
+def first_failure(
+    vectors: Path, package: Path, only: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> Verdict | None:
+    """The first failure of a package, of which kipwire's adapter is asked about one version."""
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    program = Program([sys.executable, str(ADAPTER), "plain", package.name], limit=20)
+    index = read_index(vectors)
+    try:
+        claims = Claims.of_answer(program.hello())
+        asked = (one for one in read_vectors(vectors) if (one.message, one.version) == only)
+        for question, answer in program.ask(questions(asked, claims)):
+            verdict = judged(question, answer, index)
+            if verdict.outcome == "failed":
+                return verdict
+    finally:
+        program.close()
+    return None
+
+
+def check(vectors: Path, chosen: list[Mutant], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Mutant]:
+    """The mutants that are not found."""
+    survivors = []
+    for number, mutant in enumerate(chosen):
+        with monkeypatch.context() as patch:
+
+            def changed(
+                spec: MessageSpec, version: int, header_version: int | None = None, mutant: Mutant = mutant
+            ) -> WireMessage:
+                message = resolve(spec, version, header_version)
+                return mutant.apply(message) if (spec.name, version) == (mutant.message, mutant.version) else message
+
+            patch.setattr(render, "resolve", changed)
+            one = folder / f"specs_{number}"
+            copy_specs(of_api(mutant.message), one)
+            package = folder / f"mutant_{number}"
+            write_package(one, package)
+        if first_failure(vectors, package, (mutant.message, mutant.version), monkeypatch) is None:
+            survivors.append(mutant)
+    return survivors
+
+
+def test_some_mutants_of_each_kind_are_found(vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(vectors, mutants(1, len(KINDS)), tmp_path, monkeypatch) == []
+
+
+@pytest.mark.night
+def test_all_fifty_mutants_are_found(vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = mutants(0, 50)
+    assert len(set(chosen)) == 50
+    assert check(vectors, chosen, tmp_path, monkeypatch) == []
+
+
+def test_a_package_without_a_mistake_passes(vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy_specs(of_api("JoinGroupRequest"), tmp_path / "specs")
+    write_package(tmp_path / "specs", tmp_path / "no_mutant")
+    assert first_failure(vectors, tmp_path / "no_mutant", ("JoinGroupRequest", 9), monkeypatch) is None

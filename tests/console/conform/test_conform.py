@@ -1,0 +1,229 @@
+"""`kipwire conform`: what is asked, what is wrong, what is expected, and that no program stops the run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipwire import native
+from kipwire.conformance.vectors import Index, same_json, without_defaults
+from kipwire.console.conform import program as program_module
+from kipwire.console.conform.questions import difference
+from tests.console.conform.conftest import ADAPTER, Conform, Program
+
+ONE = ("--only", "HeartbeatRequest:4:*")
+SAMPLE = [
+    word
+    for pattern in ("ConsumerGroupH*", "FetchRequest:1?:*", "StopReplica*", "frames:*:0:*", "records:*", "packed*")
+    for word in ("--only", pattern)
+]
+WAYS = ["plain", "columns", "projections", *(["kernel"] if native.in_use else [])]
+
+
+def plain(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_engine_of_kipwire_passes_a_sample(conform: Conform, way: str) -> None:
+    done = conform(*SAMPLE, "--every", 12, "--level", "recommended", "--", sys.executable, ADAPTER, way)
+    assert done.returncode == 0, done.stdout
+    assert f"kipwire ({way})" in done.stdout
+    assert "required: 0 failed" in done.stdout
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("way", WAYS)
+def test_every_engine_of_kipwire_passes_all(conform: Conform, way: str) -> None:
+    done = conform("--level", "recommended", "--", sys.executable, ADAPTER, way)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_fault_is_found_shown_and_explained(conform: Conform, faulty: Program, tmp_path: Path) -> None:
+    command = faulty(
+        'if "json" in said and question["message"] == "HeartbeatRequest": said["json"]["generationId"] = 7'
+    )
+    page = tmp_path / "page.html"
+    done = conform(*ONE, "--page", page, "--", *command)
+    assert done.returncode == 1
+    assert "HeartbeatRequest v4: " in done.stdout
+    assert "HeartbeatRequest:4:defaults: decode: reads it otherwise: generationId is 7, not 0" in done.stdout
+    text = page.read_text()
+    assert '<a class="bad"' in text
+    assert "generation_id" in text  # as inspect explains it
+    assert "http:" not in text
+    assert "https:" not in text
+
+
+def test_expected_failures_are_no_failures(conform: Conform, faulty: Program, tmp_path: Path) -> None:
+    command = faulty('if "json" in said and question["version"] == 4: said["json"]["generationId"] = 7')
+    expected = tmp_path / "expected.txt"
+    assert conform(*ONE, "--save-failures", expected, "--", *command).returncode == 1
+    done = conform(*ONE, "--expect", expected, "--", *command)
+    assert done.returncode == 0, done.stdout
+    assert "failed as expected" in done.stdout
+    expected.write_text("HeartbeatRequest:4:* decode  # known\n")
+    assert conform(*ONE, "--expect", expected, "--", *command).returncode == 0
+
+
+def test_what_is_expected_to_fail_and_does_not_is_told(
+    conform: Conform, kipwire: Sequence[str], tmp_path: Path
+) -> None:
+    expected = tmp_path / "expected.txt"
+    expected.write_text("# none\nHeartbeatRequest:4:defaults decode\n")
+    done = conform(*ONE, "--expect", expected, "--", *kipwire)
+    assert done.returncode == 1
+    assert f"expected to fail, but does not: {expected}:2: HeartbeatRequest:4:defaults decode" in done.stdout
+
+
+def test_what_is_recommended_counts_only_where_it_is_asked_for(conform: Conform, faulty: Program) -> None:
+    command = faulty('if question["op"] == "reencode": said = {"id": said["id"], "bytes": ""}')
+    done = conform(*ONE, "--", *command)
+    assert done.returncode == 0
+    assert "does not write the unknown tagged fields back" in done.stdout
+    assert conform(*ONE, "--level", "recommended", "--", *command).returncode == 1
+
+
+def test_what_a_program_does_not_claim_is_shown_and_no_failure(conform: Conform, faulty: Program) -> None:
+    command = faulty('if "claims" in said: said["claims"] = {"message": {"HeartbeatRequest": [0, 3]}}')
+    done = conform("--only", "HeartbeatRequest:*", "--json", "--", *command)
+    assert done.returncode == 0
+    versions = {one["version"]: one for one in plain(done.stdout)["versions"]}
+    assert versions[3]["passed"] > 50
+    assert versions[3]["unclaimed"] == 0
+    assert versions[4]["passed"] == 0
+    assert versions[4]["unclaimed"] > 50
+
+
+def test_what_a_program_skips_is_counted(conform: Conform, faulty: Program) -> None:
+    command = faulty('if question["op"] == "encode": said = {"id": said["id"], "skipped": "no JSON"}')
+    done = conform(*ONE, "--json", "--", *command)
+    assert done.returncode == 0
+    (version,) = plain(done.stdout)["versions"]
+    assert version["skipped"] > 10
+
+
+def test_accepting_what_must_be_refused_is_a_failure(conform: Conform, faulty: Program) -> None:
+    command = faulty('if "refused" in said: said = {"id": said["id"], "json": {}}')
+    done = conform(*ONE, "--json", "--", *command)
+    assert done.returncode == 1
+    (version,) = plain(done.stdout)["versions"]
+    assert version["smallest"]["kind"] == "refuse"
+    assert version["smallest"]["reason"].startswith("accepts it, although ")
+
+
+WHERE = 'if question["op"] == "decode" and len(question["bytes"]) == 0: {}'
+"""Two vectors have no bytes: one is derived, one is of Java's damages."""
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        ("sys.exit(3)", "ended with status 3 instead of an answer"),
+        pytest.param(
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "was ended by SIGSEGV", marks=pytest.mark.night
+        ),
+        ("import time; time.sleep(60)", "no answer within"),
+        pytest.param("\n        while True: pass", "no answer within", marks=pytest.mark.night),
+        ("print('hello there', flush=True)", "printed something else than JSON: hello there"),
+        pytest.param("print('[' * 100000, flush=True)", "printed something else than JSON", marks=pytest.mark.night),
+        ("said['id'] += 1", "not the answer to question"),
+        pytest.param("said = []", "not the answer to question", marks=pytest.mark.night),
+        pytest.param(
+            "said = {'id': said['id']}", "has neither 'json' nor 'refused' nor 'skipped'", marks=pytest.mark.night
+        ),
+        ("import os, time; sys.stdout.close(); os.close(1); time.sleep(60)", "closed its output"),
+        ("sys.stderr.write('Oh\\nno\\n'); sys.exit(1)", "its last words: no"),
+        pytest.param("raise KeyError('partition')", "its last words: KeyError: 'partition'", marks=pytest.mark.night),
+        pytest.param(
+            "\n        while True: print('x' * 65536)", "printed something else than JSON", marks=pytest.mark.night
+        ),
+        ("\n        while True: sys.stdout.write('x' * 65536)", "printed a line of more than"),
+    ],
+)
+def test_a_program_that_misbehaves_fails_where_it_does_and_goes_on(
+    conform: Conform, faulty: Program, does: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_module, "LONGEST_LINE", 2**20)
+    done = conform(*ONE, "--json", "--time-limit", 1, "--start-limit", 30, "--", *faulty(WHERE.format(does)))
+    assert done.returncode == 1
+    (version,) = plain(done.stdout)["versions"]
+    assert version["failed"] == {"required": 2, "recommended": 0}
+    assert version["passed"] > 80
+    assert version["smallest"]["id"] == "HeartbeatRequest:4:groupId:cut-before"
+    assert says in version["smallest"]["reason"]
+
+
+def test_a_program_that_always_dies_is_left_alone_after_some_deaths(conform: Conform, faulty: Program) -> None:
+    done = conform(*ONE, "--json", "--", *faulty('if question["op"] != "hello": sys.exit(1)'))
+    assert done.returncode == 1
+    (version,) = plain(done.stdout)["versions"]
+    assert version["passed"] == 0
+    assert version["failed"]["required"] > 80
+    assert "died" in version["smallest"]["reason"] or "status 1" in version["smallest"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("sys.exit(4)", "does not say hello: ended with status 4"),
+        ('del said["ops"]', "its answer to hello has no 'ops'"),
+        ('said["ops"] = ["fly"]', "ops must be some of decode, encode, reencode"),
+        ('said["claims"] = {"message": 3}', "its answer to hello is wrong"),
+        ('said["claims"] = {"letter": {}}', "'letter' is no form"),
+        ('said["claims"] = {}', "no vector was asked"),
+    ],
+)
+def test_a_program_that_cannot_be_asked_is_an_error(conform: Conform, faulty: Program, fault: str, says: str) -> None:
+    done = conform(*ONE, "--", *faulty(fault))
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_program_that_is_not_there_is_an_error(conform: Conform) -> None:
+    done = conform("--", "./no-such-program")
+    assert done.returncode == 2
+    assert "./no-such-program cannot be started: No such file or directory" in done.stderr
+
+
+def test_vectors_that_are_not_there_are_an_error(conform: Conform, kipwire: Sequence[str], tmp_path: Path) -> None:
+    done = conform("--vectors", tmp_path, "--", *kipwire)
+    assert done.returncode == 2
+    assert "has no index.json; give a folder that kipgen vectors has written" in done.stderr
+
+
+def test_tagged_fields_at_their_defaults_may_be_there() -> None:
+    tagged = {"a": 1, "b.c": None}
+    assert without_defaults({"a": 1, "b": [{"c": None, "d": 2}]}, tagged) == {"b": [{"d": 2}]}
+    assert without_defaults({"a": 2, "b": {"c": 0}}, tagged) == {"a": 2, "b": {"c": 0}}
+    assert Index(0, "x", {"M": {3: tagged}}).tagged("M", 3) == tagged
+    assert Index(0, "x", {}).tagged("M", 3) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [(1, 1.0, True), (1, True, False), (0, False, False), (None, None, True), ([], {}, False), ([1], [1, 2], False)],
+)
+def test_json_values_are_compared_as_numbers_are_meant(one: Any, other: Any, is_same: bool) -> None:
+    assert same_json(one, other) is is_same
+    assert same_json({"a": [one]}, {"a": [other]}) is is_same
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "says"),
+    [
+        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, "a.b[1] is 2, not 3"),
+        ({}, {"a": 1}, "a is missing"),
+        ({"a": 1, "z": 1}, {"a": 1}, "z should not be there"),
+        ({"a": []}, {"a": [1]}, "a has 0 elements, not 1"),
+        ([], 3, "it is ..., not 3"),
+    ],
+)
+def test_the_first_difference_is_named(given: Any, expected: Any, says: str) -> None:
+    assert difference(given, expected) == says
