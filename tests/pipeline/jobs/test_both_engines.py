@@ -22,7 +22,10 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("job", JOBS)
+# One job for every run of the tests, and all at night.
+@pytest.mark.parametrize(
+    "job", [pytest.param(job, marks=pytest.mark.every_spark if job == "offsets" else ()) for job in JOBS]
+)
 def test_a_job_has_the_same_rows_on_both_engines(job: str, spark: SparkSession) -> None:
     path = CAPTURE if job in ("traffic", "encodings") else SEGMENTS
     assert different(*of_both(job, spark, str(path))) == {}

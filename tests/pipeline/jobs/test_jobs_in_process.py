@@ -36,7 +36,6 @@ sys.argv = ["kipwire", *sys.argv[1:]]
 from kipwire.console.cli import main
 main()
 """
-OF_CAPTURES = ("traffic", "encodings")
 
 
 def kipwire(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +45,9 @@ def kipwire(*arguments: object, **environment: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=env)
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize(
+    "job", [pytest.param(job, marks=() if job in ("offsets", "traffic") else pytest.mark.night) for job in JOBS]
+)
 def test_a_job_runs_on_its_samples_without_spark_and_leaves_nothing(job: str, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()
     out, page = tmp_path / "tables", tmp_path / "page.html"

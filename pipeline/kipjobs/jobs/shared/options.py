@@ -96,7 +96,7 @@ def outputs(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--format",
                 "table_format",
                 type=OneOf(Format),
-                default=Format.PARQUET,
+                default=Format.PARQUET.value,
                 help="What the tables in --out are: Parquet, CSV (RFC 4180), or JSON lines.",
             ),
             click.option("--html", type=FILE, metavar="FILE", help="File for a page with charts and tables."),
