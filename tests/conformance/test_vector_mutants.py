@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from kipgen.commands.app import app
 from kipgen.language.spec import MessageSpec
 from kipgen.language.types import Encoding
-from kipgen.python import render
 from kipgen.reading.check import read_file
+from kipgen.resolve import headers
 from kipgen.resolve.wire import PLUS_ONE, WireField, WireMessage, WireStruct, resolve
 from kipgen.resources import kafka_spec, kafka_specs
 from kipwire.conformance.vectors import read_index, read_vectors
@@ -211,7 +211,7 @@ def check(vectors: Path, chosen: list[Mutant], folder: Path, monkeypatch: pytest
                 message = resolve(spec, version, header_version)
                 return mutant.apply(message) if (spec.name, version) == (mutant.message, mutant.version) else message
 
-            patch.setattr(render, "resolve", changed)
+            patch.setattr(headers, "resolve", changed)
             one = folder / f"specs_{number}"
             copy_specs(of_api(mutant.message), one)
             package = folder / f"mutant_{number}"

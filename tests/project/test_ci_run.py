@@ -82,4 +82,4 @@ def test_every_test_is_run_on_every_change_or_every_night() -> None:
     assert chosen == left_out() != set()
     assert {"test-pure", "fuzz-native"} <= set(targets)
     night = yaml.safe_load((ROOT / ".github/workflows/night.yml").read_text())
-    assert next(step["run"] for step in night["jobs"]["night"]["steps"] if "run" in step).startswith("make night")
+    assert "make night" in [step["run"] for step in night["jobs"]["night"]["steps"] if "run" in step]

@@ -22,6 +22,7 @@ from kipgen.package.generate import find_changes
 from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes, read_file
 from kipgen.resolve.wire import resolve
+from kipwire.console.app import JOBS
 from kipwire.console.app import app as console
 from kipwire.console.call.codes import error_lines
 from kipwire.console.call.template import template_lines
@@ -129,9 +130,9 @@ NO_SPECS = {
     "pack": "Kafka's own batches",
     "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
     "broker": "Kafka's own messages; see the tests of the fake broker",
-    "offsets": "Kafka's own messages; a round costs what it finds, see tests/console/offsets",
     "proxy": "Kafka's own messages; see the tests of the proxy",
     "vectors": "makes a message of all fields for each field: what it writes grows with the square of their number",
+    **dict.fromkeys(JOBS, "Kafka's own messages; see benchmarks/RESULTS-spark.md"),
     "conform": "asks what vectors has made; each question takes the same time",
 }
 

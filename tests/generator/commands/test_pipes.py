@@ -13,6 +13,7 @@ import pytest
 
 from kipgen.commands.app import app
 from kipgen.commands.new_command import new_specs
+from kipwire.console.app import JOBS
 from kipwire.console.app import app as console
 from kipwire.tools.files import need_file, need_input, read_regular
 from tests.support.command_line import program_of
@@ -83,6 +84,7 @@ COMMANDS = {
     "compat --allow-file": ["compat", "--allow-file", "allow.toml", "specs", "specs"],
     "drift a jar": ["drift", "specs", "x.jar"],
     "drift specs": ["drift", "with_pipe", "good.jar"],
+    **{f"{job} of logs or captures": [job, "Pipe.bin"] for job in JOBS},
     "vectors of a folder": ["vectors", "with_pipe", "--out", "new"],
     "vectors into": ["vectors", "specs", "--out", "Pipe.bin"],
     "conform --vectors": ["conform", "--vectors", "vectors", "--", "true"],
@@ -135,7 +137,14 @@ def test_a_pipe_is_refused_in_one_line_wherever_a_file_is_read(name: str, folder
     said = (done.stdout + done.stderr).decode()
     assert done.returncode in (1, 2), said
     assert "Traceback" not in said
-    expected = ("pipe", "is not a file", "not a regular file", "is not a folder", "is a file")
+    expected = (
+        "pipe",
+        "is not a file",
+        "not a regular file",
+        "is not a folder",
+        "is a file",
+        "is neither a file nor a folder",
+    )
     assert any(words in said for words in expected)
 
 
