@@ -134,7 +134,7 @@ def test_the_command_says_what_it_needs(
     monkeypatch.setattr(sys, "argv", ["kipspark", "offsets", *arguments])
     with pytest.raises(SystemExit) as ended:
         commands.main()
-    assert ended.value.code == 1
+    assert ended.value.code == 2  # it cannot run
     assert text in capsys.readouterr().err
 
 
