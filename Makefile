@@ -170,10 +170,11 @@ conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make
 	@bash conformance/build.sh
 	$(BIN)/python conformance/run.py
 
-docs: setup  ## Build the documentation site: build/docs/html/index.html
-	$(BIN)/python -m docs.site build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
-	$(BIN)/python -m docs.site.built build/docs/html
+docs:  ## Build the documentation site: build/docs/html/index.html; installs what that needs, and no Spark
+	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator console jobs testing docs
+	build/docs-venv/bin/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	build/docs-venv/bin/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"
 
 lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from docs.site.navigation import Page
@@ -137,7 +138,14 @@ def public_names(module: str) -> tuple[str, ...]:
         module: its dotted name.
     """
     found = import_module(module)
-    return tuple(name for name in found.__all__ if not isinstance(getattr(found, name), ModuleType))
+    return tuple(name for name in found.__all__ if not _is_module(found, name))
+
+
+def _is_module(package: ModuleType, name: str) -> bool:
+    """Whether a name of a package is a module. Names that are imported when they are asked for are not asked for here."""
+    if name in vars(package):
+        return isinstance(vars(package)[name], ModuleType)
+    return find_spec(f"{package.__name__}.{name}") is not None
 
 
 def _groups(module: str) -> list[tuple[str, list[str]]]:
@@ -153,7 +161,7 @@ def _groups(module: str) -> list[tuple[str, list[str]]]:
 def _inheriting(module: str) -> set[str]:
     """The identifiers of classes with a base that has no entry of its own: their entries have its members, too."""
     found = import_module(module)
-    bases = {name: getattr(getattr(found, name), "__bases__", ()) for name in public_names(module)}
+    bases = {name: getattr(getattr(found, name), "__bases__", ()) for name in public_names(module) if name[0].isupper()}
     return {
         f"{module}.{name}"
         for name, its in bases.items()
