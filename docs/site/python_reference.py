@@ -142,7 +142,7 @@ def public_names(module: str) -> tuple[str, ...]:
 
 
 def _is_module(package: ModuleType, name: str) -> bool:
-    """Whether a name of a package is a module. Names that are imported when they are asked for are not asked for here."""
+    """Tell whether a name of a package is a module; lazy names are looked for as files, and stay lazy."""
     if name in vars(package):
         return isinstance(vars(package)[name], ModuleType)
     return find_spec(f"{package.__name__}.{name}") is not None
