@@ -2,12 +2,14 @@
 
     .venv/bin/python conformance/run.py [NAME]...
 
-Each library is a row of `LIBRARIES`. A page with the matrix of each goes to build/conformance.
+Each library is a row of `LIBRARIES`. A page with the matrix of each goes to build/conformance. Of those that are not
+named docs/conformance.md has what their last run has left there.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -55,6 +57,7 @@ LIBRARIES = [
     Library("kio", python("kio_adapter.py"), HERE),
     Library("kafka-protocol-rs", [str(BUILT / "kafka-protocol")], BUILT / "kafka-protocol"),
     Library("sarama", [str(BUILT / "sarama")], BUILT / "sarama"),
+    Library("tshark", python("tshark_adapter.py"), Path(shutil.which("tshark") or "tshark")),
 ]
 
 
@@ -78,6 +81,7 @@ def total(versions: list[dict[str, Any]]) -> dict[str, Any]:
         "passed": sum(one["passed"] for one in asked),
         "required": sum(one["failed"]["required"] for one in asked),
         "recommended": sum(one["failed"]["recommended"] for one in asked),
+        "skipped": sum(one["skipped"] for one in versions),
         "wrong_versions": sum(1 for one in asked if one["failed"]["required"] and one["form"] == "message"),
     }
 

@@ -21,7 +21,8 @@ SAMPLE = [
     word
     for pattern in ("ConsumerGroupH*", "FetchRequest:1?:*", "StopReplica*", "frames:*:0:*", "records:*", "packed*")
     for word in ("--only", pattern)
-]
+] + ["--every", "12"]
+FEW = ("--only", "ConsumerGroupHeartbeatResponse:1:*", "--every", "5")
 WAYS = ["plain", "columns", "projections", *(["kernel"] if native.in_use else [])]
 
 
@@ -32,7 +33,8 @@ def plain(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_engine_of_kipwire_passes_a_sample(conform: Conform, way: str) -> None:
-    done = conform(*SAMPLE, "--every", 12, "--level", "recommended", "--", sys.executable, ADAPTER, way)
+    sample = SAMPLE if way == "kernel" else FEW
+    done = conform(*sample, "--level", "recommended", "--", sys.executable, ADAPTER, way)
     assert done.returncode == 0, done.stdout
     assert f"kipwire ({way})" in done.stdout
     assert "required: 0 failed" in done.stdout
@@ -109,6 +111,41 @@ def test_what_a_program_skips_is_counted(conform: Conform, faulty: Program) -> N
     assert version["skipped"] > 10
 
 
+ACCEPTS = """
+if "ops" in said: said["ops"] = ["accept"]
+if question["op"] == "accept":
+    inner = answer({**question, "op": "decode"})
+    said = {"id": said["id"], **(inner if "refused" in inner else {"accepted": True})}
+"""
+
+
+def test_a_program_that_only_says_whether_bytes_are_right_is_asked_that(conform: Conform, faulty: Program) -> None:
+    done = conform(*ONE, "--json", "--level", "recommended", "--", *faulty(ACCEPTS))
+    assert done.returncode == 0, done.stdout
+    (version,) = plain(done.stdout)["versions"]
+    assert version["passed"] > 50
+
+
+@pytest.mark.parametrize(
+    ("only", "says", "reason"),
+    [
+        ("HeartbeatRequest:4:*", "'accepted': True", "accepts it, although "),
+        ("HeartbeatRequest:4:defaults", "'refused': 'all'", "refuses it: all"),
+        ("HeartbeatRequest:4:defaults", "'accepted': 0", "'accepted' is 0, not true"),
+        ("HeartbeatRequest:4:defaults", "'json': {}", "its answer has neither 'accepted' nor 'refused' nor 'skipped'"),
+    ],
+)
+def test_a_program_that_says_the_same_of_all_bytes_fails(
+    conform: Conform, faulty: Program, only: str, says: str, reason: str
+) -> None:
+    fault = f"{ACCEPTS}\nif question['op'] != 'hello': said = {{'id': said['id'], {says}}}"
+    done = conform("--only", only, "--json", "--", *faulty(fault))
+    assert done.returncode == 1
+    (version,) = plain(done.stdout)["versions"]
+    assert version["smallest"]["level"] == "required"
+    assert version["smallest"]["reason"].startswith(reason)
+
+
 def test_accepting_what_must_be_refused_is_a_failure(conform: Conform, faulty: Program) -> None:
     command = faulty('if "refused" in said: said = {"id": said["id"], "json": {}}')
     done = conform(*ONE, "--json", "--", *command)
@@ -129,22 +166,30 @@ WHERE = 'if question["op"] == "decode" and len(question["bytes"]) == 0: {}'
         pytest.param(
             "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "was ended by SIGSEGV", marks=pytest.mark.night
         ),
-        ("import time; time.sleep(60)", "no answer within"),
+        pytest.param("import time; time.sleep(60)", "no answer within", marks=pytest.mark.night),
         pytest.param("\n        while True: pass", "no answer within", marks=pytest.mark.night),
         ("print('hello there', flush=True)", "printed something else than JSON: hello there"),
         pytest.param("print('[' * 100000, flush=True)", "printed something else than JSON", marks=pytest.mark.night),
-        ("said['id'] += 1", "not the answer to question"),
+        pytest.param("said['id'] += 1", "not the answer to question", marks=pytest.mark.night),
         pytest.param("said = []", "not the answer to question", marks=pytest.mark.night),
         pytest.param(
             "said = {'id': said['id']}", "has neither 'json' nor 'refused' nor 'skipped'", marks=pytest.mark.night
         ),
-        ("import os, time; sys.stdout.close(); os.close(1); time.sleep(60)", "closed its output"),
+        pytest.param(
+            "import os, time; sys.stdout.close(); os.close(1); time.sleep(60)",
+            "closed its output",
+            marks=pytest.mark.night,
+        ),
         ("sys.stderr.write('Oh\\nno\\n'); sys.exit(1)", "its last words: no"),
         pytest.param("raise KeyError('partition')", "its last words: KeyError: 'partition'", marks=pytest.mark.night),
         pytest.param(
             "\n        while True: print('x' * 65536)", "printed something else than JSON", marks=pytest.mark.night
         ),
-        ("\n        while True: sys.stdout.write('x' * 65536)", "printed a line of more than"),
+        pytest.param(
+            "\n        while True: sys.stdout.write('x' * 65536)",
+            "printed a line of more than",
+            marks=pytest.mark.night,
+        ),
     ],
 )
 def test_a_program_that_misbehaves_fails_where_it_does_and_goes_on(
@@ -158,6 +203,17 @@ def test_a_program_that_misbehaves_fails_where_it_does_and_goes_on(
     assert version["passed"] > 80
     assert version["smallest"]["id"] == "HeartbeatRequest:4:groupId:cut-before"
     assert says in version["smallest"]["reason"]
+
+
+def test_a_program_that_says_nothing_is_not_waited_for() -> None:
+    silent = "import json, time; print(json.dumps({'id': json.loads(input())['id']}), flush=True); time.sleep(60)"
+    program = program_module.Program([sys.executable, "-c", silent], limit=0.1)
+    try:
+        program.hello()
+        _, answer = next(program.ask([program_module.Question("Any", {})]))
+    finally:
+        program.close()
+    assert answer == program_module.Death("no answer within 0.1 s")
 
 
 def test_a_program_that_always_dies_is_left_alone_after_some_deaths(conform: Conform, faulty: Program) -> None:

@@ -10,10 +10,12 @@ from kipwire.conformance.vectors import FORMS, Index, Level, Vector, same_json, 
 from kipwire.console.conform.program import Answer, Death, ProgramError, Question
 from kipwire.tools.text import printable_line
 
-Op = Literal["decode", "encode", "reencode"]
+Op = Literal["decode", "encode", "reencode", "accept"]
 Outcome = Literal["passed", "failed", "skipped"]
 
-OPS: tuple[Op, ...] = ("decode", "encode", "reencode")
+OPS: tuple[Op, ...] = ("decode", "encode", "reencode", "accept")
+_RESULTS: dict[Op, str] = {"decode": "json", "encode": "bytes", "reencode": "bytes", "accept": "accepted"}
+"""The key of a result in an answer."""
 _SHOWN = 160
 _MOST_CLAIMS = 100_000
 
@@ -114,6 +116,8 @@ def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
             yield "reencode", "recommended"
         elif not ({"decode", "encode"} <= can) and (is_accepted or "decode" not in can):
             yield "reencode", vector.level if vector.encodes is None else "recommended"
+    if "accept" in can and "decode" not in can and vector.kind != "may_refuse":
+        yield "accept", vector.level
 
 
 def judged(question: Question, answer: Answer, index: Index) -> Verdict:
@@ -135,11 +139,15 @@ def _judged(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome, s
         if is_accepted:
             return "failed", f"refuses it: {_shown(answer['refused'])}", "", level
         return "passed", "", "", level
-    key = "json" if op == "decode" else "bytes"
+    key = _RESULTS[op]
     if key not in answer:
         return "failed", f"its answer has neither {key!r} nor 'refused' nor 'skipped'", "", "required"
     if vector.kind == "refuse":
         return "failed", f"accepts it, although {vector.why}", "", level
+    if op == "accept":
+        if answer["accepted"] is not True:
+            return "failed", f"'accepted' is {_shown(answer['accepted'])}, not true", "", "required"
+        return "passed", "", "", level
     if op != "decode":
         given = answer["bytes"]
         is_kept = op == "reencode" and given == vector.data.hex()  # a tagged field that was there with its default
