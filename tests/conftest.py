@@ -47,8 +47,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first; all worker processes must find the same order."""
-    items.sort(key=lambda item: order(item.nodeid))
+    """Put what takes longest first; all worker processes must find the same order.
+
+    Before it comes what compares all that a broker has: other tests leave groups and topics there.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("new_broker") is None, order(item.nodeid)))
 
 
 def pytest_collection_finish() -> None:

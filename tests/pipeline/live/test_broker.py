@@ -44,6 +44,7 @@ from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
     pytest.mark.broker,
+    pytest.mark.new_broker,
     pytest.mark.xdist_group("broker"),
     # py4j, Spark and the clients leave sockets and files to be collected; pandas has deprecated what Spark still uses.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
