@@ -29,6 +29,7 @@ from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
     pytest.mark.broker,
+    pytest.mark.new_broker,
     pytest.mark.xdist_group("broker"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
