@@ -16,19 +16,10 @@ from kipwire.conformance.vectors import Index, Vector
 from kipwire.console.conform.program import Death, Program
 from kipwire.console.conform.questions import Claims, judged, questions
 from tests.support import golden_data
-from tests.support.kafka_jars import fetch_class_path
+from tests.support.kafka_jars import ARTIFACTS, fetch_class_path
 from tests.support.places import ROOT
 
 PROGRAM = ROOT / "conformance" / "java" / "KafkaClients.java"
-OF_4_4 = (
-    "kafka-clients",
-    "kafka-group-coordinator",
-    "kafka-metadata",
-    "kafka-raft",
-    "kafka-share-coordinator",
-    "kafka-storage",
-    "kafka-transaction-coordinator",
-)
 REMOVED = {(line["message"], line["version"]) for line in golden_data.lines("removed")}
 
 pytestmark = pytest.mark.maven
@@ -66,7 +57,7 @@ def disagreements(jars: Iterable[Path], pairs: Iterable[tuple[str, int]]) -> tup
 
 def test_java_agrees_with_every_derived_vector(tmp_path: Path) -> None:
     pairs = [pair for pair in golden_data.every_message_and_version() if pair not in REMOVED]
-    wrong, counts, versions = disagreements(fetch_class_path(tmp_path, "4.4.0", OF_4_4), pairs)
+    wrong, counts, versions = disagreements(fetch_class_path(tmp_path, "4.4.0", ARTIFACTS), pairs)
     assert wrong == []
     assert versions == 744
     assert counts["valid"] > 50_000
@@ -85,7 +76,7 @@ def test_the_java_of_kafka_3_agrees_about_what_kafka_4_removed(tmp_path: Path) -
 
 
 def test_java_reads_the_records_that_are_shipped(tmp_path: Path) -> None:
-    jars = fetch_class_path(tmp_path, "4.4.0", OF_4_4)
+    jars = fetch_class_path(tmp_path, "4.4.0", ARTIFACTS)
     program = Program(["java", "-cp", ":".join(map(str, jars)), str(PROGRAM)], limit=30)
     try:
         claims = Claims.of_answer(program.hello())

@@ -10,20 +10,11 @@ from typing import Any
 
 import kafka_messages
 from kipwire import Message
+from kipwire.conformance.kafka import MESSAGES
 from tests.support.places import GOLDEN
 
 FOLDER = GOLDEN
-ORIGINS = (
-    "clients",
-    "group-coordinator",
-    "metadata",
-    "raft",
-    "removed",
-    "share-coordinator",
-    "storage",
-    "streams",
-    "transaction-coordinator",
-)
+ORIGINS = MESSAGES
 
 
 @cache

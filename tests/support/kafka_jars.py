@@ -6,6 +6,17 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+ARTIFACTS = (
+    "kafka-clients",
+    "kafka-group-coordinator",
+    "kafka-metadata",
+    "kafka-raft",
+    "kafka-share-coordinator",
+    "kafka-storage",
+    "kafka-transaction-coordinator",
+)
+"""The artifacts of Kafka whose jars have specs and classes of messages."""
+
 _PROJECT = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>kipwire</groupId><artifactId>jars</artifactId><version>1</version>
 <dependencies>{}</dependencies></project>"""

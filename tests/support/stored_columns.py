@@ -29,15 +29,6 @@ from tests.support.places import DATA, ROOT
 FILE = DATA / "stored_columns.json"
 RELEASES = {"3.9": "3.9.1", "4.0": "4.0.1", "4.1": "4.1.1", "4.3": "4.3.1", "4.4": "4.4.0"}
 """The last release of each line whose columns are known."""
-ARTIFACTS = (
-    "kafka-clients",
-    "kafka-group-coordinator",
-    "kafka-metadata",
-    "kafka-raft",
-    "kafka-share-coordinator",
-    "kafka-storage",
-    "kafka-transaction-coordinator",
-)
 SINCE_4_0 = {"kafka-share-coordinator"}
 """What was not an artifact of its own before."""
 EARLY_ACCESS = {

@@ -16,7 +16,7 @@ from kipwire.conformance.writing import scalar
 from kipwire.model.types import ENCODINGS
 
 _PACKAGE = Path(__file__).resolve().parent
-_MESSAGES = (
+MESSAGES = (
     "clients",
     "group-coordinator",
     "metadata",
@@ -27,6 +27,7 @@ _MESSAGES = (
     "streams",
     "transaction-coordinator",
 )
+"""The files of messages in `golden_folder`."""
 _RELEASE, _STREAMS_RELEASE = "4.4.0", "4.3.1"
 _HIGHEST_TAG = "tags: tag number 2^31-1"
 _SPELT_OUT = frozenset(
@@ -56,7 +57,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 @cache
 def _by_message() -> dict[str, list[Vector]]:
     found: dict[str, list[Vector]] = {}
-    for source in _MESSAGES:
+    for source in MESSAGES:
         for number, line in enumerate(_lines(golden_folder() / f"{source}.jsonl.gz")):
             found.setdefault(line["message"], []).append(_of_message(source, number, line))
     for number, line in enumerate(_lines(golden_folder() / "negative.jsonl.gz")):

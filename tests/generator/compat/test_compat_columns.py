@@ -22,7 +22,7 @@ from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, spec, struct_named, tagged_field
 from tests.support import stored_columns as stored
-from tests.support.kafka_jars import fetch_jars
+from tests.support.kafka_jars import ARTIFACTS, fetch_jars
 from tests.support.stored_columns import RELEASES, Column, our_specs, recorded
 from tests.support.subjects.compat_changes import write_revisions
 
@@ -180,7 +180,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the jars of each release, by its number."""
     folder = tmp_path_factory.mktemp("jars")
     for line, release in RELEASES.items():
-        artifacts = [one for one in stored.ARTIFACTS if line != "3.9" or one not in stored.SINCE_4_0]
+        artifacts = [one for one in ARTIFACTS if line != "3.9" or one not in stored.SINCE_4_0]
         fetch_jars(folder, release, artifacts)
     return folder
 

@@ -12,19 +12,10 @@ import pytest
 
 from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.revisions import compare_paths
-from tests.support.kafka_jars import fetch_jars
+from tests.support.kafka_jars import ARTIFACTS, fetch_jars
 
 pytestmark = pytest.mark.maven
 
-_ARTIFACTS = (
-    "kafka-clients",
-    "kafka-group-coordinator",
-    "kafka-metadata",
-    "kafka-raft",
-    "kafka-share-coordinator",
-    "kafka-storage",
-    "kafka-transaction-coordinator",
-)
 _FOLDERS = ("common/message", "common/metadata", "message")
 _EARLY_ACCESS = "share groups were an early access in 4.0: their records were not final, which no spec could say then"
 _RENAMED_API = "KIP-1142 gave ListClientMetricsResources a wider use and a new name; version 0 has the same bytes"
@@ -56,7 +47,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the specs of each release, by component."""
     folder = tmp_path_factory.mktemp("releases")
     for version in sorted({version for pair in _EXPLAINED for version in pair}):
-        for artifact, jar in fetch_jars(folder / "jars", version, _ARTIFACTS).items():
+        for artifact, jar in fetch_jars(folder / "jars", version, ARTIFACTS).items():
             _extract_specs(jar, folder / version / artifact)
     return folder
 

@@ -64,14 +64,14 @@ LOG_FOLDERS: Decorator = click.argument(
     nargs=-1,
     metavar="[PATH]...",
     type=PLACE,
-    help="Folders, or their URLs, such as s3://bucket/logs; by " "default the sample data.",
+    help="Folders, or their URLs, such as s3://bucket/logs; by default the sample data.",
 )
 CAPTURES: Decorator = click.argument(
     "path",
     nargs=-1,
     metavar="[PATH]...",
     type=PLACE,
-    help="tcpdump files (pcap, pcapng), folders of captures, or " "URLs; by default the sample data.",
+    help="tcpdump files (pcap, pcapng), folders of captures, or URLs; by default the sample data.",
 )
 PORTS: Decorator = click.option(
     "--ports",
