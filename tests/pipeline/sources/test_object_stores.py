@@ -274,11 +274,7 @@ def test_a_listing_is_not_kept_for_the_next_job(bucket: Bucket, storage: Storage
         ("s3://none/none", {}, r"^s3://none/none: there is no such file or folder$"),
         ("none://logs/none", {}, r"^none://logs/none: Protocol not known: none$"),
         ("gs://logs/none", {}, r"^gs://logs/none: .*install gcsfs"),
-        (
-            "s3://logs/none",
-            {"endpoint_url": "http://127.0.0.1:1"},
-            r"cannot be listed: Could not connect to the endpoint",
-        ),
+        ("s3://logs/none", NOTHING_ANSWERS, r"cannot be listed: Could not connect to the endpoint"),
         ("s3://logs/none", {"client_kwargs": f'{{"odd": "{SECRET}"}}'}, r"cannot be listed: .*'odd'"),
         ("s3://logs/none", {"endpoint_url": f"odd {SECRET}"}, r"cannot be listed: Invalid endpoint: odd \*\*\*$"),
         ("s3://someone:a-password@logs/none", {}, r"^s3://\*\*\*@logs/none: a URL must not have a password; give it"),
