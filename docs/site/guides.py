@@ -33,6 +33,7 @@ ORDER = (
     "tap",
     "call",
     "offsets",
+    "commands",
     "conform",
     "conformance",
     "names",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any, TypeVar
 
 import click
 
-from kipwire.console.command_line import OneOf
+from kipwire.console.command_line import OneOf, fail
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Format(StrEnum):
@@ -24,6 +28,38 @@ format_option = click.option(
     default="text",
     help="Lines for people, or a JSON object on each line.",
 )
+
+
+def one_format(command: F) -> F:
+    """Add `--format` and its short form `--json` to a command that prints one JSON object instead of text."""
+    command = click.option(
+        "--json",
+        is_flag=True,
+        is_eager=True,  # so that the callback of --format finds it
+        expose_value=False,
+        callback=_remember_json,
+        help="As --format json.",
+    )(command)
+    return click.option(
+        "--format",
+        "-f",
+        "format_",
+        type=OneOf(Format),
+        callback=_one_format,
+        help="Text for people, or one JSON object; text if not given.",
+    )(command)
+
+
+def _remember_json(context: click.Context, _: click.Parameter, given: bool) -> None:
+    context.meta[__name__] = given
+
+
+def _one_format(context: click.Context, _: click.Parameter, given: Format | None) -> Format:
+    as_json = context.meta.get(__name__, False)
+    if as_json and given not in (None, Format.JSON):
+        fail("--json is --format json; give one format")
+    return Format.JSON if as_json else given or Format.TEXT
+
 
 ports_option = click.option(
     "--port",

@@ -21,6 +21,7 @@ from kipgen.commands.console import print_problems
 from kipgen.reading import check
 from kipgen.resources import kafka_spec
 from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.console.options import Format, one_format
 from kipwire.model.errors import PackageError
 from kipwire.model.extras import missing_extra
 from kipwire.tools.terminal import ERR, table_console
@@ -43,7 +44,7 @@ from kipwire.tools.text import counted, print_err
 @click.argument("more", nargs=-1, metavar="[FILE]...", type=PATH, help="More samples.")
 @click.option("--package", "-p", default="kafka_messages", help="The generated package that decodes the messages.")
 @click.option("--version", type=int, help="Version of messages in JSON lines that do not contain it.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@one_format
 @click.option("--plot", type=PATH, help="Draw the bytes of each field, too: a .png, .svg or .pdf file.")
 def advise(
     spec: Path,
@@ -51,7 +52,7 @@ def advise(
     more: Sequence[Path],
     package: str,
     version: int | None,
-    as_json: bool,
+    format_: Format,
     plot: Path | None,
 ) -> None:
     """Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec."""
@@ -82,7 +83,7 @@ def advise(
     if plot is not None:
         draw(advice, read, plot)
         print_err(f"wrote {one_line(plot)}")
-    if as_json:
+    if format_ is Format.JSON:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
         out = table_console()

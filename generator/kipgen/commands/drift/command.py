@@ -19,6 +19,7 @@ from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.resources import kafka_specs
 from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.console.options import Format, one_format
 from kipwire.tools.text import counted, print_err, print_out
 
 
@@ -37,8 +38,8 @@ from kipwire.tools.text import counted, print_err, print_out
     is_flag=True,
     help="Write what Kafka says into the specs; fields and messages that only they have stay.",
 )
-@click.option("--json", is_flag=True, help="Print one JSON object.")
-def drift(paths: Sequence[Path], write: bool, json: bool) -> None:
+@one_format
+def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
     if not jars:
@@ -55,7 +56,7 @@ def drift(paths: Sequence[Path], write: bool, json: bool) -> None:
         refused = _write(specs, ours, release)
         ours = _specs(specs)
     found = compare(ours, release)
-    if json:
+    if format_ is Format.JSON:
         print(dumps({"messages": found.messages, "differences": [asdict(one) for one in found.differences]}, indent=2))
     else:
         _print_text(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_module
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +22,7 @@ from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
 from kipwire.console.conform.questions import Claims, judged, questions
 from kipwire.console.conform.results import Expected, ExpectedError, Results
 from kipwire.console.conform.text import summary
+from kipwire.console.options import Format, one_format
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
 from kipwire.tools.atomic import write_atomically
@@ -94,7 +95,7 @@ _KAFKA = "kafka_messages"
     help="Write a page with the matrix, where each failure is explained.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show messages without failures, too.")
-@click.option("--json", is_flag=True, help="Print one JSON object.")
+@one_format
 def conform(
     command: Sequence[str],
     folder: Path | None,
@@ -109,7 +110,7 @@ def conform(
     most_deaths: int,
     page_file: Path | None,
     verbose: bool,
-    json: bool,
+    format_: Format,
 ) -> None:
     """Ask a program, in any language, what it makes of a protocol's bytes; exit 1 if it is wrong."""
     try:
@@ -146,8 +147,8 @@ def conform(
         title = f"{claims.name} {claims.release}".strip()
         write_atomically(page_file, page(results, registry, title).encode())
         print_err(f"wrote {one_line(page_file)}")
-    if json:
-        print(json_module.dumps(results.plain(), indent=1))
+    if format_ is Format.JSON:
+        print(json.dumps(results.plain(), indent=1))
     else:
         for line in summary(results, every_message=verbose):
             print_out(*line)

@@ -18,7 +18,7 @@ from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import json_form
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
-from kipwire.console.options import ports_option
+from kipwire.console.options import Format, one_format, ports_option
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.files import need_file
@@ -54,7 +54,7 @@ _SIZE_BYTES = 4
 @ports_option
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
-@click.option("--json", is_flag=True, help="Print one JSON object.")
+@one_format
 def inspect(
     words: Sequence[str],
     request: bool,
@@ -63,7 +63,7 @@ def inspect(
     ports: Sequence[int],
     package: str,
     html: Path | None,
-    json: bool,
+    format_: Format,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
@@ -79,7 +79,7 @@ def inspect(
         fail(str(error))
     if html is not None:
         _write_page(html, inspection)
-    if json:
+    if format_ is Format.JSON:
         print(dumps(json_form(inspection), indent=2))
     elif html is None:
         print_text(inspection)
