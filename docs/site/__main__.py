@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from docs.site.guides import LANGUAGE_GUIDE, nav_of_guides, repository_files, title_of
+from docs.site.guides import LANGUAGE_GUIDE, is_guide, nav_of_guides, repository_files, title_of
 from docs.site.language import language_pages
 from docs.site.messages import message_pages
 from docs.site.navigation import Nav, Page
@@ -17,6 +17,8 @@ from docs.site.real_messages import CAPTURE, LOGS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
+FOUND_FIRST = b"---\nsearch:\n  boost: 8\n---\n\n"
+"""The head of a guide: a search finds it before the hundreds of pages of messages, modules and source documents."""
 
 
 def write_site(root: Path, out: Path) -> None:
@@ -34,7 +36,7 @@ def write_site(root: Path, out: Path) -> None:
     files = repository_files(root, [f"{folder}/README.md" for folder in (CAPTURE, *LOGS)])
     language, messages, reference = language_pages(root), message_pages(root), reference_pages()
     for path, content in with_pages(files, (*language, *messages, *reference)).items():
-        _write(pages / path, content)
+        _write(pages / path, FOUND_FIRST + content if is_guide(path) else content)
     shutil.copytree(ASSETS, pages / "assets", dirs_exist_ok=True)
     guide: list[Nav] = [{title_of(LANGUAGE_GUIDE, files[LANGUAGE_GUIDE]): LANGUAGE_GUIDE}]
     nav: list[Nav] = [

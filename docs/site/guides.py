@@ -86,13 +86,18 @@ def repository_files(root: Path, more: Iterable[str] = ()) -> dict[str, bytes]:
     return found
 
 
+def is_guide(path: str) -> bool:
+    """Return True for a page of the folder of guides, by its path in the repository."""
+    return str(PurePosixPath(path).parent) == "docs" and path.endswith(".md")
+
+
 def nav_of_guides(contents: Mapping[str, bytes]) -> list[Nav]:
     """The table of contents of the written pages.
 
     Args:
         contents: the pages by path, as `repository_files` gives them; they have their titles.
     """
-    guides = [path for path in contents if PurePosixPath(path).match("docs/*.md")]
+    guides = [path for path in contents if is_guide(path)]
     ordered = sorted(set(guides) - {*START, LANGUAGE_GUIDE, *OF_THE_PROJECT}, key=_rank)
     tables = sorted(path for path in contents if PurePosixPath(path).match("docs/sources/*.md") and path != SOURCES)
     sources = [path for path in (SOURCES, *tables) if path in contents]

@@ -118,6 +118,12 @@ def test_every_page_has_a_title_and_content(pages: dict[str, str]) -> None:
         assert len(rest.split()) >= 10, path
 
 
+def test_a_search_finds_guides_before_messages_and_modules(pages: dict[str, str]) -> None:
+    boosted = {path for path, text in pages.items() if text.startswith("---\nsearch:\n  boost: ")}
+    assert boosted == {path for path in pages if path.startswith("docs/") and path.count("/") == 1}
+    assert {"docs/offsets.md", "docs/own-specs.md", "docs/aio.md"} < boosted
+
+
 def test_a_page_cannot_take_the_place_of_another_one_or_be_blank() -> None:
     files = {"docs/a.md": b"# A\n", "docs/a.svg": b""}
     assert with_pages(files, [Page("b.md", "B", "# B\n")]) == {**files, "b.md": b"# B\n"}
