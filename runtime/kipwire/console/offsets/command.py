@@ -72,7 +72,7 @@ _JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
     "--committed", is_flag=True, help="Lag ends before open transactions, as for readers of committed records."
 )
 @click.option(
-    "--seconds/--no-seconds", default=True, help="Find lag in seconds, too, by a Fetch for each group that is behind."
+    "--seconds/--no-seconds", default=True, help="Find lag in seconds, too, by reading a batch where a group is behind."
 )
 @click.option(
     "--stalled-after",
