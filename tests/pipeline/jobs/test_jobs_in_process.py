@@ -109,9 +109,19 @@ def large_log(folder: Path, batches: int) -> Path:
     return logs
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0])
-@pytest.mark.night
-def test_ctrl_c_says_that_it_stopped_and_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+MOMENTS = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
+"""Seconds after the session was opened, most of which are before the job ends."""
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [
+        pytest.param(number, seconds, marks=() if (number, seconds) == (signal.SIGTERM, 0.2) else pytest.mark.night)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for seconds in MOMENTS
+    ],
+)
+def test_a_signal_is_said_and_leaves_nothing(tmp_path: Path, number: signal.Signals, seconds: float) -> None:
     logs = large_log(tmp_path / "logs", 400_000)
     (tmp_path / "temporary").mkdir()
     command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs), "--out", str(tmp_path / "tables"), "--memory"]
@@ -120,11 +130,26 @@ def test_ctrl_c_says_that_it_stopped_and_leaves_nothing(tmp_path: Path, seconds:
     while not list((tmp_path / "temporary").iterdir()):  # until its session is open
         sleep(0.01)
     sleep(seconds)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, said = running.communicate(timeout=60)
-    assert (running.returncode, said) == (130, "kipwire: interrupted\n")
+    how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+    assert (running.returncode, said) == (128 + number, f"kipwire: {how}\n")
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not (tmp_path / "tables").exists() or list((tmp_path / "tables").iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    script = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{WITHOUT_SPARK}"
+    logs = large_log(tmp_path / "logs", 3000)
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "offsets", str(logs)], stdout=subprocess.DEVNULL, env=environment, cwd=ROOT
+    ) as running:
+        while running.poll() is None and not list((tmp_path / "temporary").iterdir()):
+            sleep(0.01)
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(60) == 0
 
 
 def test_progress_is_on_a_terminal_in_the_words_of_users_and_gone_at_the_end(tmp_path: Path) -> None:
