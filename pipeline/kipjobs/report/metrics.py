@@ -9,9 +9,6 @@ from typing import Any
 from kipjobs.engines import DataFrame, functions_of
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
-STDOUT = "-"
-"""Given as the file: standard output."""
-
 
 @dataclass(frozen=True)
 class Gauge:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,6 @@ from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
 from kipjobs.jobs.shared.reading import files, heads, log
 from kipjobs.jobs.shared.running import Runner, run
-from kipjobs.report.outputs import Format
 from kipjobs.report.report import Report, Table
 from kipjobs.sources.options import listed
 from kipwire.tools.text import did_you_mean
@@ -104,14 +102,12 @@ def _compacted(session: Session, roots: Roots) -> set[str]:
     help="Topics, separated by commas; by default the brokers' own, and those that "
     "the metadata log says are compacted.",
 )
-@outputs
-def command(
-    runner: Runner, path: tuple[str, ...], topics: str, out: Path | None, table_format: Format, html: Path | None
-) -> None:
+@outputs()
+def command(runner: Runner, path: tuple[str, ...], topics: str, wanted: Outputs) -> None:
     """Run the job."""
     found = folders_of_brokers(path, runner.are_here)
-    wanted = listed(topics)
+    chosen = listed(topics)
     if found.segments is not None:
-        check_topics(found.paths, wanted, {segment.topic for segment in found.segments})
-    report_of = partial(compaction_report, roots=found.paths, wanted=wanted)
-    run(runner, report_of, Outputs(out, table_format, html), found.size(wanted))
+        check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
+    report_of = partial(compaction_report, roots=found.paths, wanted=chosen)
+    run(runner, report_of, wanted, found.size(chosen))
