@@ -1,4 +1,4 @@
-"""`kipspark compaction`: its report and its options."""
+"""The job `compaction`: its report and its options."""
 
 from __future__ import annotations
 
@@ -47,14 +47,24 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     held = transactions.partitions(batches, segments, producers).persist()
     aborted = files(session, roots, "aborted_transaction", topics)
     judged = compaction.segments(records, segments, aborted, held).persist()
-    checkpoints = files(session, roots, "partition_offset", topics)
+    replicas = compaction.partitions(judged, files(session, roots, "partition_offset", topics), held).persist()
     return Report(
         "Compacted topics",
         (
             Table(
+                "uncleaned",
+                "Replicas that the log cleaner should clean",
+                compaction.uncleaned(replicas),
+                (sf.desc("dirty_ratio"), sf.desc("dead_bytes"), "topic", "partition", "folder"),
+                hidden=("folder", "aborted_records"),
+                note=f"Their dirty ratio is above {compaction.CLEANABLE}, at which the cleaner begins unless "
+                "min.cleanable.dirty.ratio says otherwise. If they stay here, it has stopped or is too slow.",
+                is_wrong=True,
+            ),
+            Table(
                 "partitions",
                 "Replicas of compacted partitions",
-                compaction.partitions(judged, checkpoints, held),
+                replicas,
                 (sf.desc("dead_bytes"), "topic", "partition", "folder"),
                 hidden=("folder", "aborted_records"),
             ),
@@ -72,6 +82,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
             "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
         ),
         where=shown_roots(roots),
+        totals=compaction.totals(replicas),
     )
 
 
