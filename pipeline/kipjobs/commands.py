@@ -28,10 +28,16 @@ from kipwire.console.command_line import fail, system_error
 from kipwire.tools.terminal import ERR
 from kipwire.tools.text import print_err
 
-MANY_BYTES = 50 * 10**9
-"""From so many bytes on a cluster pays: here they take minutes, since one process reads them."""
 _BYTES_A_SECOND = 100 * 10**6
-"""What one process reads in a second, of logs with small records."""
+"""Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 98 s of processor time and 126 s in
+all on two cores that others used, too."""
+_CORES = 15
+"""The cores from which on Spark takes less time: for a GiB it needs 113 s of processor time, and one process 7.5 s, as
+`make bench-spark` measures it."""
+_SECONDS = 600
+"""As long as people are taken to wait for an answer before they look for more machines."""
+MANY_BYTES = _SECONDS * _BYTES_A_SECOND
+"""From so many bytes on a command says that a cluster pays."""
 _GB = 10**9
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a program; Windows has no SIGHUP."""
@@ -53,8 +59,8 @@ class Here(NamedTuple):
         if size is not None and size >= MANY_BYTES:
             minutes = size // (_BYTES_A_SECOND * 60)
             ERR.print(
-                f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster shares them among its "
-                "machines: kipspark with --master or --remote runs the same job"
+                f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster of more than {_CORES} cores "
+                "takes less: kipspark with --master or --remote runs the same job"
             )
         with EmbeddedSession(self.memory, self.progress) as session:
             yield cast(Session, session)

@@ -203,7 +203,10 @@ def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.Ca
     with here.session(MANY_BYTES):
         pass
     said = " ".join(capsys.readouterr().err.split())
-    assert "50 GB take this process about" in said and "kipspark with --master or --remote runs the same job" in said
+    assert said == (
+        "60 GB take this process about 10 minutes; a cluster of more than 15 cores takes less: kipspark with --master or "
+        "--remote runs the same job"
+    )
     with here.session(MANY_BYTES - 1):
         pass
     assert capsys.readouterr().err == ""
