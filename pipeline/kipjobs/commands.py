@@ -59,8 +59,8 @@ class Here(NamedTuple):
         if size is not None and size >= MANY_BYTES:
             minutes = size // (_BYTES_A_SECOND * 60)
             ERR.print(
-                f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster of more than {_CORES} cores "
-                "takes less: kipspark with --master or --remote runs the same job"
+                f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster of more than {_CORES} "
+                "cores takes less: kipspark with --master or --remote runs the same job"
             )
         with EmbeddedSession(self.memory, self.progress) as session:
             yield cast(Session, session)
