@@ -12,8 +12,8 @@ rm -rf "$OUT"
 mkdir -p "$OUT"
 different=0
 for job in $JOBS; do
-    "$BIN/kipwire" "$job" --out "$OUT/here/$job" --format jsonl >/dev/null
-    "$BIN/kipspark" "$job" --out "$OUT/spark/$job" --format jsonl >/dev/null
+    "$BIN/kipwire" "$job" --out "$OUT/here/$job" --out-format jsonl >/dev/null
+    "$BIN/kipspark" "$job" --out "$OUT/spark/$job" --out-format jsonl >/dev/null
     for table in "$OUT/here/$job"/*.jsonl; do
         name=$(basename "$table" .jsonl)
         rows=$(wc -l <"$table")

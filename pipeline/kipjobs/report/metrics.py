@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kipjobs.engines import DataFrame, functions_of
-from kipwire.tools.exposition import gauge_lines
-
-STDOUT = "-"
-"""Given as the file: standard output."""
+from kipwire.tools.exposition import gauge_lines, pairs_text
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,10 @@ def _lines(metrics: Metrics) -> Iterator[str]:
     rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()
     rows.sort(key=lambda row: [row[name] for name in labels])
     for gauge in metrics.gauges:
+        names = list(gauge.labels)
         samples = [
-            ([str(row[column]) for column in gauge.labels.values()], row[gauge.column])
+            (pairs_text(names, [str(row[column]) for column in gauge.labels.values()]), row[gauge.column])
             for row in rows
             if row[gauge.column] is not None
         ]
-        yield from gauge_lines(gauge.name, gauge.help, list(gauge.labels), samples)
+        yield from gauge_lines(gauge.name, gauge.help, samples)

@@ -6,9 +6,10 @@ Existing tables are not overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kipjobs.engines import engine_of
 from kipjobs.errors import JobError
@@ -16,8 +17,8 @@ from kipjobs.report.report import Table
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
 
-class Format(StrEnum):
-    """What files of tables are made of."""
+class TableFormat(StrEnum):
+    """The formats of files of tables."""
 
     PARQUET = "parquet"
     """A folder for each table."""
@@ -41,15 +42,15 @@ def check_folder(path: Path, option: str) -> None:
         raise JobError(f"{path}: {there} is not writable")
 
 
-def check_tables(out: Path | None, table_format: Format) -> None:
+def check_tables(out: Path | None, table_format: TableFormat) -> None:
     """Check, before a job starts, that its tables can be written as wanted, if they are.
 
     Raises:
         JobError: the folder is not one, or is not empty; or there is no folder for tables of that format.
     """
     if out is None:
-        if table_format is not Format.PARQUET:
-            raise JobError(f"--format {table_format} needs --out, the folder for the tables")
+        if table_format is not TableFormat.PARQUET:
+            raise JobError(f"--out-format {table_format} needs --out, the folder for the tables")
         return
     check_folder(out, "--out")
     if out.is_dir() and any(out.iterdir()):
@@ -70,7 +71,7 @@ def check_file(file: Path, option: str) -> None:
         raise JobError(f"{file}: the folder {file.absolute().parent} does not exist")
 
 
-def write_tables(out: Path, tables: Iterable[Table], table_format: Format = Format.PARQUET) -> None:
+def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat = TableFormat.PARQUET) -> None:
     """Write tables: all of them, or none if one cannot be written.
 
     Parquet files are in a folder for each table. Of the formats that are text each table is one file, with the rows in
@@ -90,7 +91,7 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: Format = Form
         for table in tables:
             engine = engine_of(table.frame)
             target = target or (made if engine.sees(table.frame, made) else out)
-            if table_format is Format.PARQUET:
+            if table_format is TableFormat.PARQUET:
                 engine.write_parquet(table.frame, target / table.name)
                 names.append(table.name)
             elif target == made:
@@ -99,7 +100,7 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: Format = Form
             else:
                 raise JobError(
                     f"{out}: Spark does not see this folder, and writes only Parquet files elsewhere; "
-                    f"leave out --format {table_format}, or choose a folder that all its machines share"
+                    f"leave out --out-format {table_format}, or choose a folder that all its machines share"
                 )
         if target == made:
             _publish(made, out, names)
@@ -130,6 +131,23 @@ def _place(made: Path, path: Path) -> None:
     else:
         path.touch(exist_ok=False)  # takes the name, since renaming a file would replace another run's
         made.replace(path)
+
+
+def json_lines(tables: Iterable[Table]) -> Iterator[str]:
+    """All rows of tables as lines of JSON, with their ends: the name of the table as `table`, then its columns.
+
+    Raises:
+        JobError: Spark writes to another machine.
+    """
+    with TemporaryDirectory(prefix="kipwire-") as folder:
+        for table in tables:
+            engine, file = engine_of(table.frame), Path(folder) / table.name
+            if not engine.sees(table.frame, file.parent):
+                raise JobError(f"Spark does not see {folder}, and gives no JSON; leave out --format json")
+            engine.write_text(table.frame, table.order, TableFormat.JSONL, file)
+            with file.open(encoding="utf-8", newline="\n") as lines:
+                yield from (f'{{"table":"{table.name}",{line[1:]}' for line in lines)
+            file.unlink()
 
 
 def write_file(file: Path, text: str) -> None:

@@ -1,7 +1,8 @@
-"""Jobs on Spark: those of `kipjobs.jobs` by the same names, and what only Spark has.
+"""The commands that only Spark has, and the names by which notebooks import the jobs of `kipjobs`.
 
-`from kipspark.jobs import offsets` gives `kipjobs.jobs.offsets`, whose functions take data frames of any engine. The
-folders here are jobs of Spark alone: `conform`, and what `kipspark offsets` has for live brokers and streams.
+There is one package of jobs, `kipjobs.jobs`, whose functions take data frames of any engine. `from kipspark.jobs import
+offsets` is `kipjobs.jobs.offsets`, so that programs for Spark import `kipspark` alone. The folders here are `conform`,
+`connector`, `class_archive`, and what `kipspark offsets` has for live brokers and streams.
 """
 
 from kipjobs.jobs import compaction, encodings, metadata, offsets, share, tiered, traffic, transactions

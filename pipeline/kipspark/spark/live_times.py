@@ -1,7 +1,7 @@
 """The first records that groups of live topics have not read: whether there is one, and its time.
 
-The driver asks the brokers itself, as `kipwire offsets --brokers` does: one Fetch at each committed offset. Spark's
-connector would read ranges of offsets, each in a task of its own.
+The driver asks the brokers itself, with the code of `kipwire offsets --brokers`: by Fetches at committed offsets.
+Spark's connector would read ranges of offsets, each in a task of its own.
 """
 
 from __future__ import annotations
@@ -43,25 +43,17 @@ class Behind(NamedTuple):
     end: int
 
 
-class First(NamedTuple):
-    """The first record that is there from a committed offset on."""
-
-    topic: str
-    partition: int
-    offset: int
-    """The committed one."""
-    has_record: bool
-    micros: int | None
-    """Its time, in microseconds since 1970; None if it has none."""
+Row = tuple[str, int, int, bool, int | None]
+"""Of `_FIRSTS`; a time is in microseconds since 1970, None if the record has none."""
 
 
 class Firsts(NamedTuple):
-    """What `live_firsts` has found."""
+    """First records, as far as brokers give them."""
 
     frame: DataFrame
     """Columns: topic, partition, offset, which is a committed one, has_record and time."""
     notes: tuple[str, ...]
-    """What could not be read, and why."""
+    """The parts that could not be read, and why."""
 
 
 def live_firsts(
@@ -92,7 +84,7 @@ def live_firsts(
 
 def find(
     bootstrap_servers: str, options: Mapping[str, str], behind: Sequence[Behind]
-) -> tuple[list[First], tuple[str, ...]]:
+) -> tuple[list[Row], tuple[str, ...]]:
     """The first records from committed offsets on, and what could not be read.
 
     Args:
@@ -110,26 +102,29 @@ def find(
 
 async def _found(
     bootstrap_servers: str, options: Mapping[str, str], behind: Sequence[Behind]
-) -> tuple[list[First], tuple[str, ...]]:
+) -> tuple[list[Row], tuple[str, ...]]:
     own = {name[6:]: text for name, text in options.items() if name.lower().startswith("kafka.")}
     settings = Settings(properties=Properties(Path("--command-config"), own), timeout=_SECONDS_TO_ANSWER)
     cluster = Cluster(settings, [parse_address(one.strip()) for one in bootstrap_servers.split(",")])
     try:
         nodes = await cluster.brokers()
-        ends = await find_ends(cluster, nodes, {Place(*one[:2]) for one in behind}, committed=False)
+        offsets: dict[Place, list[int]] = {}
+        lasts = {Place(*one[:2]): one.end for one in behind}
+        for one in sorted(behind):
+            offsets.setdefault(Place(*one[:2]), []).append(one.offset)
+        ends = await find_ends(cluster, nodes, offsets, committed=False)
         searches = [
-            Search(place, one.offset, ends.starts.get(place, 0), one.end, ends.leaders[place])
-            for one in behind
-            if (place := Place(*one[:2])) in ends.leaders
+            Search(place, offsets[place], ends.starts.get(place, 0), lasts[place], leader)
+            for place, leader in ends.leaders.items()
         ]
         firsts, problems = await find_firsts(cluster, searches)
         notes = [str(one) for one in (*cluster.problems, *ends.problems, *problems)]
     finally:
         await cluster.close()
-    found = [
-        First(*one[:3], first.is_there, first.time * _MICROS if first.time >= 0 else None)
-        for one in behind
-        if (first := firsts.get(Place(*one[:2]), {}).get(one.offset)) is not None
+    found: list[Row] = [
+        (*place, offset, first.is_there, first.time * _MICROS if first.time >= 0 else None)
+        for place, by_offset in firsts.items()
+        for offset, first in by_offset.items()
     ]
     more = [f"and {len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else []
     return found, (*notes[:_MOST_NOTES], *more)

@@ -10,22 +10,27 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """What a server says of this format."""
 
 
-def gauge_lines(
-    name: str, about: str, labels: Sequence[str], samples: Iterable[tuple[Sequence[str], float]]
-) -> Iterator[str]:
+def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:
+    """Labels with their texts, such as `group="billing",topic="orders"`; several such parts are joined with commas.
+
+    Args:
+        labels: their names.
+        texts: in the same order.
+    """
+    return ",".join([f'{label}="{_quoted(text)}"' for label, text in zip(labels, texts, strict=True)])
+
+
+def gauge_lines(name: str, about: str, samples: Iterable[tuple[str, float]]) -> Iterator[str]:
     """The lines of a gauge, without ends of lines.
 
     Args:
         name: of the metric.
         about: what it is, in a sentence.
-        labels: their names.
-        samples: the texts of the labels, in the same order, and the number.
+        samples: labels as `pairs_text`, empty for none, and the number.
     """
     yield f"# HELP {name} {_escaped(about)}"
     yield f"# TYPE {name} gauge"
-    starts = [f'{label}="' for label in labels]
-    for texts, number in samples:
-        pairs = ",".join([f'{start}{_quoted(text)}"' for start, text in zip(starts, texts, strict=True)])
+    for pairs, number in samples:
         yield f"{name}{{{pairs}}} {number}" if pairs else f"{name} {number}"
 
 

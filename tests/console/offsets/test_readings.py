@@ -22,8 +22,8 @@ from kafka_messages.streams_group_describe_response.v1 import (
 )
 from kipwire import build
 from kipwire.console.offsets.groups import assigned, members_of
-from kipwire.console.offsets.model import Kind, Place
-from kipwire.console.offsets.unread import first_in
+from kipwire.console.offsets.model import First, Kind, Place
+from kipwire.console.offsets.unread import firsts_in
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
@@ -88,6 +88,12 @@ def batch(*offsets: int, **more: Any) -> bytes:
     return write_batch(records, base_offset=offsets[0], **more)
 
 
+def first_in(data: bytes, offset: int) -> tuple[int | None, int]:
+    """The time of the first record from one offset on, and where to go on."""
+    firsts, reached = firsts_in(data, [offset])
+    return (firsts[0].time if firsts else None), reached
+
+
 def test_the_first_record_from_an_offset_on_may_be_within_a_batch_or_after_it() -> None:
     data = batch(0, 1, 2) + batch(7, 9)
     expected = {0: 0, 1: 1, 2: 2, 3: 7, 7: 7, 8: 9, 9: 9}
@@ -96,6 +102,21 @@ def test_the_first_record_from_an_offset_on_may_be_within_a_batch_or_after_it() 
     }
     assert first_in(batch(0, 1), 1)[0] == TIME + 1
     assert first_in(batch(0, 1) + batch(4, 5)[:-3], 1)[0] == TIME + 1
+
+
+def test_a_batch_serves_all_offsets_within_it() -> None:
+    data = batch(0, 1, 2) + batch(7, 9, last_offset_delta=5) + batch(20)
+    for offsets in ([0], [0, 1, 2], [1, 3, 8, 9], [2, 7, 20], [0, 5, 20], [10, 13, 20]):
+        firsts, reached = firsts_in(data, offsets)
+        assert firsts == [First(True, TIME + found, found) for found in [expected(one) for one in offsets]]
+        assert reached == 21 or offsets[-1] < 20
+    firsts, reached = firsts_in(data[:-1], [2, 8, 11, 20])  # the last one is cut short
+    assert ([one.offset for one in firsts], reached) == ([2, 9], 13)
+
+
+def expected(offset: int) -> int:
+    """The offset of the first record from one on."""
+    return min(one for one in (0, 1, 2, 7, 9, 20) if one >= offset)
 
 
 def test_without_a_record_it_says_where_to_go_on() -> None:

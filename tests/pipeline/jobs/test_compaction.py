@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kipjobs.jobs.compaction.command import compaction_report
+from kipjobs.report.report import total_row
 from kipspark import JobError
 from kipwire.records import Record, write_batch
 from tests.support.subjects.broker_logs import NOW, marker, table, write_log
@@ -91,6 +92,16 @@ def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_t
         "later": 1.0,
         "within": pytest.approx(dirty / (size[0] + size[4] + dirty)),
         "done": 0.0,
+    }
+    uncleaned = {Path(row["folder"]).parent.name for row in table(report, "uncleaned")}
+    assert uncleaned == {name for name, row in replicas.items() if row["dirty_ratio"] > 0.5} > {"new", "later"}
+    assert total_row(report) == {
+        "replicas": 5,
+        "uncleaned": len(uncleaned),
+        "bytes_on_disk": 5 * sum(file.stat().st_size for file in (tmp_path / "new" / "stock-0").glob("*.log")),
+        "records": 50,
+        "dead_records": 20,
+        "dead_bytes": 65,
     }
 
 

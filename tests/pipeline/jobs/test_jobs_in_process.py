@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -67,7 +68,8 @@ def test_a_job_runs_on_its_samples_without_spark_and_leaves_nothing(job: str, tm
     [
         ("metadata --at yesterday", r"--at: 'yesterday' is not a valid time"),
         ("offsets {none}", r"none: there is no such file or folder"),
-        ("offsets --format csv", r"--format csv needs --out, the folder for the tables"),
+        ("offsets --out-format csv", r"--out-format csv needs --out, the folder for the tables"),
+        ("metadata -f prometheus", r"--format prometheus: this job has no metrics; offsets and traffic have some"),
         ("offsets --metrics {here}", r"is a folder; --metrics needs the name of a file"),
         ("traffic --ports 0", r"--ports: '0' is not a list of ports"),
         ("traffic --upgrade-to 9.9", r"--upgrade-to: '9.9' is no release of Kafka"),
@@ -83,6 +85,37 @@ def test_what_cannot_be_done_is_one_line_and_status_2(
     done = call(*words, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert re.search(f"^kipwire: .*{wrong}", done.stderr)
+
+
+def test_json_has_the_rows_of_all_tables_after_the_totals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines are those of the files of tables, with the name of the table."""
+    for job in ("offsets", "metadata"):
+        out = tmp_path / job
+        arguments = (job, "-f", "json", "--out", out, "--out-format", "jsonl")
+        done = call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+        assert (done.returncode, done.stderr.split()) == (0, ["Tables:", str(out)])
+        lines = done.stdout.splitlines()
+        assert json.loads(lines[0])["table"] == "totals"
+        assert sorted(lines[1:]) == sorted(
+            f'{{"table":"{file.stem}",{line[1:]}' for file in out.iterdir() for line in file.read_text().splitlines()
+        )
+
+
+def test_the_format_of_standard_output_is_the_same_option_for_brokers_and_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = [
+        call("offsets", *more, "--help", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys).stdout
+        for more in (("--brokers", "a:1"), ("logs",))
+    ]
+    at_brokers, in_folders = (text[text.index("-f, --format") :].partition("text]\n")[0] for text in done)
+    assert at_brokers == in_folders
+    arguments = ("offsets", "-f", "prometheus", "--metrics", tmp_path / "kafka.prom")
+    printed = call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert printed.stdout == (tmp_path / "kafka.prom").read_text()
+    assert "kafka_consumergroup_lag{" in printed.stdout
 
 
 def test_a_broken_record_is_named_with_its_place(
@@ -109,9 +142,19 @@ def large_log(folder: Path, batches: int) -> Path:
     return logs
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0])
-@pytest.mark.night
-def test_ctrl_c_says_that_it_stopped_and_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+MOMENTS = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
+"""Seconds after the session was opened, most of which are before the job ends."""
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [
+        pytest.param(number, seconds, marks=() if (number, seconds) == (signal.SIGTERM, 0.2) else pytest.mark.night)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for seconds in MOMENTS
+    ],
+)
+def test_a_signal_is_said_and_leaves_nothing(tmp_path: Path, number: signal.Signals, seconds: float) -> None:
     logs = large_log(tmp_path / "logs", 400_000)
     (tmp_path / "temporary").mkdir()
     command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs), "--out", str(tmp_path / "tables"), "--memory"]
@@ -120,11 +163,26 @@ def test_ctrl_c_says_that_it_stopped_and_leaves_nothing(tmp_path: Path, seconds:
     while not list((tmp_path / "temporary").iterdir()):  # until its session is open
         sleep(0.01)
     sleep(seconds)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, said = running.communicate(timeout=60)
-    assert (running.returncode, said) == (130, "kipwire: interrupted\n")
+    how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+    assert (running.returncode, said) == (128 + number, f"kipwire: {how}\n")
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not (tmp_path / "tables").exists() or list((tmp_path / "tables").iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    script = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{WITHOUT_SPARK}"
+    logs = large_log(tmp_path / "logs", 3000)
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "offsets", str(logs)], stdout=subprocess.DEVNULL, env=environment, cwd=ROOT
+    ) as running:
+        while running.poll() is None and not list((tmp_path / "temporary").iterdir()):
+            sleep(0.01)
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(60) == 0
 
 
 def test_progress_is_on_a_terminal_in_the_words_of_users_and_gone_at_the_end(tmp_path: Path) -> None:
@@ -145,7 +203,10 @@ def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.Ca
     with here.session(MANY_BYTES):
         pass
     said = " ".join(capsys.readouterr().err.split())
-    assert "50 GB take this process about" in said and "kipspark with --master or --remote runs the same job" in said
+    assert said == (
+        "60 GB take this process about 10 minutes; a cluster of more than 15 cores takes less: kipspark with --master "
+        "or --remote runs the same job"
+    )
     with here.session(MANY_BYTES - 1):
         pass
     assert capsys.readouterr().err == ""
@@ -162,6 +223,6 @@ def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None
 def test_an_error_of_memory_says_what_to_set() -> None:
     with EmbeddedSession(64) as session:
         rows = session.read.format("kafka_log").load(str(DATA / "segments"))
-        large = rows.agg(Column("max(repeat('x', 200000000))", "text"))
+        large = rows.limit(1).agg(Column("max(repeat('x', 200000000))", "text"))
         with pytest.raises(JobError, match="do not fit in 64 MiB and on the disk: set --memory to more MiB"):
             large.toArrow()

@@ -15,7 +15,7 @@ from kafka_messages.topic_record.v0 import TopicRecord
 from kafka_messages.transaction_log_key.v0 import TransactionLogKey
 from kafka_messages.transaction_log_value.v1 import PartitionsSchema, TransactionLogValue
 from kipjobs.jobs.transactions.command import transactions_report
-from kipjobs.report.report import Report
+from kipjobs.report.report import Report, total_row
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch
 from tests.support.subjects.broker_logs import NOW, marker, numbered, table, write_log
@@ -163,6 +163,11 @@ def test_open_transactions_are_those_without_a_later_marker(report: Report) -> N
         if row["topic"] == "orders"
     }
     assert stable == {0: (0, 3, 14, 10), 1: (0, 3, 3, 0), 2: (50, 50, 54, 3)}
+
+
+def test_totals_count_what_is_open_what_hangs_and_what_readers_do_not_get(report: Report) -> None:
+    assert report.tables[0].is_wrong
+    assert total_row(report) == {"transactional_ids": 3, "open": 4, "hanging": 3, "held_back_records": 13}
 
 
 def test_producers_are_as_a_broker_loads_them(report: Report) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from kipjobs.engines import DataFrame, Session
 from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.jobs import encodings, share, tiered
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.offsets.report import offsets_report
@@ -24,6 +25,7 @@ from kipjobs.report import charts
 from kipjobs.report.report import Chart, FirstRows, Report, Table, first_rows, total_row
 from kipjobs.report.terminal import fit, show
 from kipjobs.report.views import page
+from tests.support.subjects.both_engines import JOBS
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
 
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -157,6 +159,45 @@ def test_records_of_metadata_say_their_version_once(session: Session) -> None:
     assert {row["version"] for row in changes} >= {0, 2}
     assert not [row for row in changes if '"_version"' in row["record"] or "unknown_tagged_fields" in row["record"]]
     assert {row["record"][:1] for row in changes} == {"{"}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_job_has_totals_and_what_is_wrong_first(job: str, session: Session) -> None:
+    report = JOBS[job](session, CAPTURE if job in ("traffic", "encodings") else SEGMENTS)
+    totals = total_row(report)
+    assert len(totals) >= 4
+    assert all(value is None or isinstance(value, int | float) for value in totals.values())
+    assert [table.is_wrong for table in report.tables] == sorted(
+        (table.is_wrong for table in report.tables), reverse=True
+    )
+    assert report.tables[0].is_wrong
+
+
+def test_partitions_with_trouble_are_wrong(session: Session) -> None:
+    report = metadata_report(session, SEGMENTS, None)
+    troubled, partitions = (rows(next(one.frame for one in report.tables if one.name == name))
+                            for name in ("troubled", "partitions"))  # fmt: skip
+    assert len(troubled) == len(partitions) == 15
+    early = metadata_report(session, SEGMENTS, datetime(2026, 11, 21, 8, 0, 50, tzinfo=UTC))
+    assert [rows(one.frame) for one in early.tables if one.name == "troubled"] == [[]]
+
+
+def test_records_that_are_given_up_or_delivered_again_are_wrong(frame: Frame) -> None:
+    names = {"first_offset": pa.int64(), "last_offset": pa.int64(), "state": pa.string(), "delivery_count": pa.int16()}
+    delivered = [(0, 4, "ACKNOWLEDGED", 1), (5, 5, "ARCHIVED", 1), (6, 7, "AVAILABLE", 2), (8, 9, "ACQUIRED", 1)]
+    assert [row["first_offset"] for row in rows(share.troubled(frame(names, delivered)))] == [5, 6]
+
+
+def test_copies_and_removals_that_have_not_ended_are_wrong(frame: Frame) -> None:
+    states = ["COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED"]
+    found = rows(tiered.unfinished(frame({"state": pa.string()}, [(state,) for state in states])))
+    assert [row["state"] for row in found] == [states[0], states[2]]
+
+
+def test_messages_that_could_not_be_decoded_are_wrong(frame: Frame) -> None:
+    counted = frame(dict(zip(encodings.COUNTS_SCHEMA.names, encodings.COUNTS_SCHEMA.types, strict=True)),
+                    [("Fetch", 3, 0, "{}"), ("", 0, 2, "{}")])  # fmt: skip
+    assert rows(encodings.not_decoded(counted)) == [{"message": "", "messages": 0, "not_decoded": 2}]
 
 
 # Terminals.

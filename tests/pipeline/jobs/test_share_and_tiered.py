@@ -21,6 +21,7 @@ from kafka_messages.share_update_value.v0 import ShareUpdateValue
 from kafka_messages.share_update_value.v0 import StateBatch as OfUpdate
 from kipjobs.jobs.share.command import share_report
 from kipjobs.jobs.tiered.command import tiered_report
+from kipjobs.report.report import total_row
 from kipwire import Message, build
 from kipwire.records import Record
 from tests.support.places import DATA
@@ -121,6 +122,7 @@ def test_tiered_storage_is_in_its_last_state(spark: SparkSession, tmp_path: Path
         [{"epoch": 4, "start_offset": 100}]
     ]
     of_partition = ("topic", "segments", "size", "start_offset", "end_offset", "deletion")
+    assert total_row(report) == {"partitions": 2, "segments": 1, "bytes": 5000, "unfinished_segments": 0}
     assert {tuple(row[key] for key in of_partition) for row in table(report, "partitions")} == {
         ("orders", 1, 5000, 100, 199, None),
         ("old", 0, 0, None, None, "DELETE_PARTITION_STARTED"),

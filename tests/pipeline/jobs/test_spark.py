@@ -21,6 +21,7 @@ from kipjobs.jobs.shared.options import Outputs
 from kipjobs.jobs.traffic.command import traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
+from tests.support.subjects.broker_logs import table
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
 
 # All of them in one process, where they share a session.
@@ -246,9 +247,9 @@ def test_captured_packets_are_the_same_traffic(
     running.deliver(reports[1], Outputs())
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
-        sorted(map(repr, rows(encodings_report(spark, place).tables[0].frame))) for place in (CAPTURE, tmp_path)
+        sorted(map(repr, table(encodings_report(spark, place), "advice"))) for place in (CAPTURE, tmp_path)
     )
-    assert advice == shipped_advice
+    assert advice == shipped_advice != []
 
 
 # Column functions.

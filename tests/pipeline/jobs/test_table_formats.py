@@ -20,9 +20,10 @@ from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.shared import running
 from kipjobs.jobs.shared.options import Outputs
 from kipjobs.report.metrics import Gauge, Metrics, exposition
-from kipjobs.report.outputs import Format, write_tables
+from kipjobs.report.outputs import TableFormat, write_tables
 from kipjobs.report.report import Report, Table
 from kipspark.jobs.conform.command import golden_corpus
+from kipwire.console.offsets.given import Format
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
@@ -72,7 +73,7 @@ def frame(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([*given, (len(NAMES), *[None] * 9)], SCHEMA).repartition(3)
 
 
-def written(frame: DataFrame, folder: Path, table_format: Format) -> bytes:
+def written(frame: DataFrame, folder: Path, table_format: TableFormat) -> bytes:
     """The file of a table."""
     write_tables(folder, [Table("t", "T", frame, (sf.desc("n"),))], table_format)
     assert [path.name for path in folder.iterdir()] == [f"t.{table_format}"]
@@ -80,7 +81,7 @@ def written(frame: DataFrame, folder: Path, table_format: Format) -> bytes:
 
 
 def test_csv_is_that_of_rfc_4180(frame: DataFrame, tmp_path: Path) -> None:
-    text = written(frame, tmp_path / "out", Format.CSV).decode()
+    text = written(frame, tmp_path / "out", TableFormat.CSV).decode()
     head, *found = csv.reader(io.StringIO(text, newline=""), strict=True)
     assert head == frame.columns
     assert text.startswith(",".join(head) + "\r\n" + f"{len(NAMES)}{',' * 9}\r\n")
@@ -97,7 +98,7 @@ def test_csv_is_that_of_rfc_4180(frame: DataFrame, tmp_path: Path) -> None:
 
 
 def test_json_lines_have_an_object_for_each_row(frame: DataFrame, tmp_path: Path) -> None:
-    text = written(frame, tmp_path / "out", Format.JSONL).decode()
+    text = written(frame, tmp_path / "out", TableFormat.JSONL).decode()
     assert text.endswith("\n")
     found = [json.loads(line) for line in text[:-1].split("\n")]
     assert found[0] == dict.fromkeys(frame.columns) | {"n": len(NAMES)}
@@ -124,7 +125,7 @@ def test_times_are_in_utc_whatever_the_session_has(spark: SparkSession, tmp_path
     before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
-        texts = [written(frame, tmp_path / one, one).decode() for one in (Format.CSV, Format.JSONL)]
+        texts = [written(frame, tmp_path / one, one).decode() for one in (TableFormat.CSV, TableFormat.JSONL)]
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
     assert texts == [
@@ -136,27 +137,28 @@ def test_times_are_in_utc_whatever_the_session_has(spark: SparkSession, tmp_path
 def test_bytes_that_are_not_text_become_valid_utf_8(spark: SparkSession, tmp_path: Path) -> None:
     odd = sf.lit(b'a\xff"').cast("string").alias("name")
     frame = spark.range(1).select(sf.col("id").alias("n"), odd)
-    assert written(frame, tmp_path / "csv", Format.CSV).decode() == 'n,name\r\n0,"a\ufffd"""\r\n'
-    assert json.loads(written(frame, tmp_path / "jsonl", Format.JSONL)) == {"n": 0, "name": 'a\ufffd"'}
+    assert written(frame, tmp_path / "csv", TableFormat.CSV).decode() == 'n,name\r\n0,"a\ufffd"""\r\n'
+    assert json.loads(written(frame, tmp_path / "jsonl", TableFormat.JSONL)) == {"n": 0, "name": 'a\ufffd"'}
     text = exposition([Metrics(frame, (Gauge("g", "G.", "n", {"name": "name"}),))])
     assert text.splitlines()[-1] == 'g{name="a\ufffd\\""} 0'
 
 
-@pytest.mark.parametrize("table_format", [Format.CSV, Format.JSONL])
-def test_a_table_without_rows_is_a_file_too(spark: SparkSession, tmp_path: Path, table_format: Format) -> None:
+@pytest.mark.parametrize("table_format", [TableFormat.CSV, TableFormat.JSONL])
+def test_a_table_without_rows_is_a_file_too(spark: SparkSession, tmp_path: Path, table_format: TableFormat) -> None:
     frame = spark.range(0).select(sf.col("id").alias("n"), sf.lit("").alias("name"))
     assert (
-        written(frame, tmp_path / "out", table_format) == {Format.CSV: b"n,name\r\n", Format.JSONL: b""}[table_format]
+        written(frame, tmp_path / "out", table_format)
+        == {TableFormat.CSV: b"n,name\r\n", TableFormat.JSONL: b""}[table_format]
     )
 
 
 def test_every_format_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     report = offsets_report(spark, SEGMENTS)
-    running.deliver(report, Outputs(tmp_path / "csv", Format.CSV))
-    for one in (Format.PARQUET, Format.JSONL):
+    running.deliver(report, Outputs(tmp_path / "csv", TableFormat.CSV))
+    for one in (TableFormat.PARQUET, TableFormat.JSONL):
         write_tables(tmp_path / one, report.tables, one)
     names = {table.name for table in report.tables}
-    assert {path.stem for one in Format for path in (tmp_path / one).iterdir()} == names
+    assert {path.stem for one in TableFormat for path in (tmp_path / one).iterdir()} == names
     for table in report.tables:
         stored = spark.read.parquet(str(tmp_path / "parquet" / table.name)).orderBy(*table.order)
         plain = rows(stored)
@@ -177,13 +179,13 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
     frame = spark.range(1)
 
     def meanwhile(*_: Any) -> DataFrame:
-        write_tables(tmp_path / "out", [Table("b", "", spark.range(2), ("id",))], Format.CSV)
+        write_tables(tmp_path / "out", [Table("b", "", spark.range(2), ("id",))], TableFormat.CSV)
         return frame
 
     late = SimpleNamespace(orderBy=meanwhile, schema=frame.schema, sparkSession=spark)
     first, second = Table("a", "", frame, ("id",)), Table("b", "", late, ("id",))  # type: ignore[arg-type]
     with pytest.raises(JobError, match=r"out/b.csv: another run has written it meanwhile, and nothing is overwritten"):
-        write_tables(tmp_path / "out", [first, second], Format.CSV)
+        write_tables(tmp_path / "out", [first, second], TableFormat.CSV)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"b.csv": b"id\r\n0\r\n1\r\n"}
 
 
@@ -191,7 +193,7 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
     "name", ["%s{}$HOME", "x[1]", "a{b", "st*r", "what?", "back\\slash", "=1+1", "a:b", "<script>"]
 )
 def test_a_folder_may_have_any_name(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    write_tables(tmp_path / name, [Table("numbers", "", spark.range(2), ("id",))], Format.JSONL)
+    write_tables(tmp_path / name, [Table("numbers", "", spark.range(2), ("id",))], TableFormat.JSONL)
     assert (tmp_path / name / "numbers.jsonl").read_text() == '{"id":0}\n{"id":1}\n'
     (tmp_path / name / "golden.jsonl").write_text('{"message": "HeartbeatRequest"}')
     assert golden_corpus(spark, tmp_path / name / "golden.jsonl").count() == 1
@@ -201,8 +203,8 @@ def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tm
     reader = SimpleNamespace(text=lambda _: SimpleNamespace(collect=list))
     elsewhere = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
     table = Table("t", "", elsewhere, ())  # type: ignore[arg-type]
-    with pytest.raises(JobError, match=r"out: Spark does not see this folder.*; leave out --format csv, or choose"):
-        write_tables(tmp_path / "out", [table], Format.CSV)
+    with pytest.raises(JobError, match=r"out: Spark does not see this folder.*; leave out --out-format csv, or choose"):
+        write_tables(tmp_path / "out", [table], TableFormat.CSV)
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -230,7 +232,7 @@ def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
     log = {0: [Batch(0, [0, 10]), Batch(2, [200])], 1: [Batch(0, [None])]}
     commits = [Commit(NAMES[0], 0, 1, 20), Commit("g", 1, 0, 20), Commit("g", 0, 3, 300)]
     report = offsets_report(spark, write_logs(tmp_path / "logs", "t", log, commits))
-    running.deliver(report, Outputs(metrics=str(tmp_path / "kafka.prom")))
+    running.deliver(report, Outputs(metrics=tmp_path / "kafka.prom"))
     found = samples((tmp_path / "kafka.prom").read_text())
     as_of = found.pop(("kipspark_offsets_as_of_timestamp_seconds", frozenset()))
     assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
@@ -263,11 +265,11 @@ def test_metrics_on_standard_output_are_alone_there(
 ) -> None:
     gauge = Gauge("rows", "Rows.", "id")
     report = Report("r", (Table("t", "T", spark.range(1), ("id",)),), metrics=(Metrics(spark.range(1), (gauge,)),))
-    running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html", metrics="-"))
+    running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html", shown=Format.PROMETHEUS))
     printed = capsys.readouterr()
     assert printed.out == "# HELP rows Rows.\n# TYPE rows gauge\nrows 0\n"
     assert "Tables: " in printed.err and "Page: " in printed.err
     assert (tmp_path / "page.html").exists() and (tmp_path / "out" / "t").exists()
-    running.deliver(report, Outputs(metrics=str(tmp_path / "kafka.prom")))
+    running.deliver(report, Outputs(metrics=tmp_path / "kafka.prom"))
     assert (tmp_path / "kafka.prom").read_text() == printed.out
     assert "Metrics: " in capsys.readouterr().out

@@ -134,7 +134,7 @@ def test_groups_are_where_the_admin_client_says(live_spark: Spark, used: None, t
 
 
 def test_metrics_are_what_kafkas_own_tools_print(live_spark: Spark, used: None) -> None:
-    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stalled-after", "1", "--metrics", "-")
+    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stalled-after", "1", "-f", "prometheus")
     found = samples(live_spark.run(*command))  # nothing else is printed
     places = ("consumergroup", "topic", "partition")
     lags = by_labels(found, "kafka_consumergroup_lag", places)

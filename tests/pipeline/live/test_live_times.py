@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipjobs.jobs.offsets import lag
-from kipspark.spark.live_times import Behind, First, find, live_firsts
+from kipspark.spark.live_times import Behind, find, live_firsts
 from kipwire.testing import FakeBroker
 from tests.support.subjects.offset_logs import at
 from tests.support.subjects.scripted_broker import unused_address
@@ -36,9 +36,9 @@ def test_the_first_record_from_each_offset_on_is_found() -> None:
         ]
         found, notes = find(broker.bootstrap_servers, {}, behind)
     assert found == [
-        First("orders", 0, 0, True, TIME * 1000),
-        First("orders", 0, 2, True, (TIME + 2) * 1000),
-        First("orders", 1, 0, True, None),
+        ("orders", 0, 0, True, TIME * 1000),
+        ("orders", 0, 2, True, (TIME + 2) * 1000),
+        ("orders", 1, 0, True, None),
     ]
     assert notes == ()
 

@@ -5,13 +5,16 @@ Each query has a connection of its own: while one reads rows that Python gives, 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from secrets import token_hex
+from tempfile import gettempdir
 from typing import Any
 
 import duckdb
@@ -44,7 +47,10 @@ class EmbeddedSession:
             memory: MiB that tables may take before they go to the disk.
             progress: is told what was read.
         """
-        self._folder = Path(mkdtemp(prefix="kipwire-"))
+        self._folder = Path(gettempdir()) / f"kipwire-{token_hex(8)}"
+        self._remove = partial(shutil.rmtree, self._folder, ignore_errors=True)
+        atexit.register(self._remove)  # before the folder is there, since Ctrl-C may come at any moment
+        self._folder.mkdir(mode=0o700)
         self._progress = progress or Progress()
         self._raised: BaseException | None = None
         self._functions: set[str] = set()
@@ -63,7 +69,7 @@ class EmbeddedSession:
             )
             self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._forget()
             raise
 
     def __enter__(self) -> EmbeddedSession:
@@ -77,11 +83,16 @@ class EmbeddedSession:
         try:
             self._database.close()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Remove the folder; if that is interrupted, it is done at the end of the program."""
+        self._remove()
+        atexit.unregister(self._remove)
 
     @property
     def read(self) -> Reader:
-        """What makes frames of files, as `SparkSession.read`."""
+        """The maker of frames of files, as `SparkSession.read`."""
         return Reader(self)
 
     def frame_of(

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from kipjobs.jobs.compaction.tables import INTERNAL, OF_RECORDS, compacted_topics, partitions, segments
+from kipjobs.jobs.compaction.tables import (
+    CLEANABLE,
+    INTERNAL,
+    OF_RECORDS,
+    compacted_topics,
+    partitions,
+    segments,
+    totals,
+    uncleaned,
+)
 
-__all__ = ["INTERNAL", "OF_RECORDS", "compacted_topics", "partitions", "segments"]
+__all__ = ["CLEANABLE", "INTERNAL", "OF_RECORDS", "compacted_topics", "partitions", "segments", "totals", "uncleaned"]

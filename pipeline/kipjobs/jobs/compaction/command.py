@@ -1,10 +1,9 @@
-"""`kipspark compaction`: its report and its options."""
+"""The job `compaction`: its report and its options."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,6 @@ from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
 from kipjobs.jobs.shared.reading import files, heads, log
 from kipjobs.jobs.shared.running import Runner, run
-from kipjobs.report.outputs import Format
 from kipjobs.report.report import Report, Table
 from kipjobs.sources.options import listed
 from kipwire.tools.text import did_you_mean
@@ -49,14 +47,24 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     held = transactions.partitions(batches, segments, producers).persist()
     aborted = files(session, roots, "aborted_transaction", topics)
     judged = compaction.segments(records, segments, aborted, held).persist()
-    checkpoints = files(session, roots, "partition_offset", topics)
+    replicas = compaction.partitions(judged, files(session, roots, "partition_offset", topics), held).persist()
     return Report(
         "Compacted topics",
         (
             Table(
+                "uncleaned",
+                "Replicas that the log cleaner should clean",
+                compaction.uncleaned(replicas),
+                (sf.desc("dirty_ratio"), sf.desc("dead_bytes"), "topic", "partition", "folder"),
+                hidden=("folder", "aborted_records"),
+                note=f"Their dirty ratio is above {compaction.CLEANABLE}, at which the cleaner begins unless "
+                "min.cleanable.dirty.ratio says otherwise. If they stay here, it has stopped or is too slow.",
+                is_wrong=True,
+            ),
+            Table(
                 "partitions",
                 "Replicas of compacted partitions",
-                compaction.partitions(judged, checkpoints, held),
+                replicas,
                 (sf.desc("dead_bytes"), "topic", "partition", "folder"),
                 hidden=("folder", "aborted_records"),
             ),
@@ -74,6 +82,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
             "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
         ),
         where=shown_roots(roots),
+        totals=compaction.totals(replicas),
     )
 
 
@@ -104,14 +113,12 @@ def _compacted(session: Session, roots: Roots) -> set[str]:
     help="Topics, separated by commas; by default the brokers' own, and those that "
     "the metadata log says are compacted.",
 )
-@outputs
-def command(
-    runner: Runner, path: tuple[str, ...], topics: str, out: Path | None, table_format: Format, html: Path | None
-) -> None:
+@outputs()
+def command(runner: Runner, path: tuple[str, ...], topics: str, wanted: Outputs) -> None:
     """Run the job."""
     found = folders_of_brokers(path, runner.are_here)
-    wanted = listed(topics)
+    chosen = listed(topics)
     if found.segments is not None:
-        check_topics(found.paths, wanted, {segment.topic for segment in found.segments})
-    report_of = partial(compaction_report, roots=found.paths, wanted=wanted)
-    run(runner, report_of, Outputs(out, table_format, html), found.size(wanted))
+        check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
+    report_of = partial(compaction_report, roots=found.paths, wanted=chosen)
+    run(runner, report_of, wanted, found.size(chosen))

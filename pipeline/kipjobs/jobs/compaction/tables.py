@@ -9,6 +9,7 @@ from __future__ import annotations
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs import metadata
 from kipjobs.jobs.shared.reading import folder
+from kipjobs.jobs.shared.totals import rows, total
 from kipwire.records.internal_topics import COORDINATORS
 
 OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
@@ -180,6 +181,32 @@ def partitions(judged_segments: DataFrame, checkpoints: DataFrame, held: DataFra
                 sf.col("cleanable_bytes") / (sf.col("clean_bytes") + sf.col("cleanable_bytes")),
             ).alias("dirty_ratio"),
         )
+    )
+
+
+CLEANABLE = 0.5
+"""The dirty ratio at which the log cleaner begins by default (`min.cleanable.dirty.ratio`)."""
+
+
+def uncleaned(replicas: DataFrame) -> DataFrame:
+    """The rows of `partitions` that are so dirty that the log cleaner should clean them."""
+    return replicas.where(functions_of(replicas).col("dirty_ratio") > CLEANABLE)
+
+
+def totals(replicas: DataFrame) -> DataFrame:
+    """One row: replicas, those to be cleaned, bytes on the disk, records, and how many records and bytes are dead.
+
+    Args:
+        replicas: of `partitions`.
+    """
+    sf = functions_of(replicas)
+    return replicas.agg(
+        rows(sf, "replicas"),
+        rows(sf, "uncleaned", sf.col("dirty_ratio") > CLEANABLE),
+        total(sf, "size", "bytes_on_disk"),
+        total(sf, "records"),
+        total(sf, "dead_records"),
+        total(sf, "dead_bytes"),
     )
 
 

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from kipjobs.jobs.encodings.tables import ADVICE_SCHEMA, COUNTS_SCHEMA, advice, counts
+from kipjobs.jobs.encodings.tables import (
+    ADVICE_SCHEMA,
+    COUNTS_SCHEMA,
+    advice,
+    counts,
+    not_decoded,
+    totals,
+)
 
-__all__ = ["ADVICE_SCHEMA", "COUNTS_SCHEMA", "advice", "counts"]
+__all__ = ["ADVICE_SCHEMA", "COUNTS_SCHEMA", "advice", "counts", "not_decoded", "totals"]

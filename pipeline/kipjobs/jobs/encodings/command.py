@@ -1,4 +1,4 @@
-"""`kipspark encodings`: its report and its options."""
+"""The job `encodings`: its report and its options."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
         "Integer encodings",
         (
             Table(
+                "not_decoded",
+                "Messages that could not be decoded, and so do not count",
+                encodings.not_decoded(counted),
+                (sf.desc("not_decoded"), "message"),
+                is_wrong=True,
+            ),
+            Table(
                 "advice",
                 "Fields that would save most",
                 advice,
@@ -35,6 +42,7 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
             "A tagged field keeps its form for ever (KIP-482), as do the fields in its data: nothing is saved there.",
         ),
         where=shown_roots(roots),
+        totals=encodings.totals(counted, advice),
     )
 
 

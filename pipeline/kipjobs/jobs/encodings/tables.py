@@ -14,6 +14,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kipjobs.engines import DataFrame, functions_of
+from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipjobs.messages.selection import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.message.encodings import Counts, IntegerCounts, kept_form, merge
@@ -69,6 +70,30 @@ def advice(counted: DataFrame) -> DataFrame:
         counted: of `counts`.
     """
     return functions_of(counted).mapped(counted, advise, ADVICE_SCHEMA)
+
+
+def not_decoded(counted: DataFrame) -> DataFrame:
+    """The APIs of which frames could not be decoded, with how many; "" is what is no frame.
+
+    Args:
+        counted: of `counts`.
+    """
+    sf = functions_of(counted)
+    return counted.where(sf.col("not_decoded") > 0).select("message", "messages", "not_decoded")
+
+
+def totals(counted: DataFrame, advised: DataFrame) -> DataFrame:
+    """One row: messages, frames that could not be decoded, integer fields, and the bytes that the best encodings save.
+
+    Args:
+        counted: of `counts`.
+        advised: of `advice`.
+    """
+    sf = functions_of(counted)
+    return one_row(
+        counted.agg(total(sf, "messages"), total(sf, "not_decoded")),
+        advised.agg(rows(sf, "integer_fields"), total(sf, "saved", "saved_bytes")),
+    )
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -13,22 +12,19 @@ from kipjobs.jobs.metadata.report import metadata_report, nothing_of
 from kipjobs.jobs.metadata.tables import TOPIC
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import Runner, run
-from kipjobs.report.outputs import Format
 
 
 @LOG_FOLDERS
 @click.option("--at", metavar="TIME", help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
-@outputs
-def command(
-    runner: Runner, path: tuple[str, ...], at: str | None, out: Path | None, table_format: Format, html: Path | None
-) -> None:
+@outputs()
+def command(runner: Runner, path: tuple[str, ...], at: str | None, wanted: Outputs) -> None:
     """Run the job."""
     time = None if at is None else _time(at)
     found = logs(path, runner.are_here)
     if found.segments is not None and TOPIC not in {segment.topic for segment in found.segments}:
         raise nothing_of(found.paths)
     report_of = partial(metadata_report, roots=found.paths, at=time)
-    run(runner, report_of, Outputs(out, table_format, html), found.size([TOPIC]))
+    run(runner, report_of, wanted, found.size([TOPIC]))
 
 
 def _time(text: str) -> datetime:

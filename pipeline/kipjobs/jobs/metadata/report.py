@@ -39,6 +39,13 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
     return Report(
         "Cluster metadata" + (f" as of {utc(at)}" if at else ""),
         (
+            Table(
+                "troubled",
+                "Partitions without a leader, or with replicas that are behind or gone",
+                partitions.where(metadata.has_no_leader(sf) | metadata.lacks_replicas(sf)),
+                (metadata.has_no_leader(sf).desc(), "topic", "partition"),
+                is_wrong=True,
+            ),
             Table("topics", "Topics", topics, ("created", "topic")),
             Table(
                 "partitions",

@@ -15,6 +15,7 @@ from functools import reduce
 
 from kafka_messages.enums import ConfigResourceType
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.jobs.shared.totals import one_row, rows
 from kipjobs.messages.records import Records, records_type, types_of
 
 TOPIC = "__cluster_metadata"
@@ -154,16 +155,15 @@ def totals(topics: DataFrame, partitions: DataFrame, brokers: DataFrame) -> Data
         brokers: of `brokers`.
     """
     sf = functions_of(topics)
-    existing = topics.where(sf.col("removed").isNull())
-    of_partitions = partitions.agg(
-        sf.count(sf.lit(1)).alias("partitions"),
-        sf.count(sf.when(has_no_leader(sf), sf.lit(1))).alias("without_leader"),
-        sf.count(sf.when(lacks_replicas(sf), sf.lit(1))).alias("lacking_replicas"),
+    return one_row(
+        topics.agg(rows(sf, "topics", sf.col("removed").isNull())),
+        partitions.agg(
+            rows(sf, "partitions"),
+            rows(sf, "without_leader", has_no_leader(sf)),
+            rows(sf, "lacking_replicas", lacks_replicas(sf)),
+        ),
+        brokers.agg(rows(sf, "brokers"), rows(sf, "fenced", sf.col("is_fenced"))),
     )
-    of_brokers = brokers.agg(
-        sf.count(sf.lit(1)).alias("brokers"), sf.count(sf.when(sf.col("is_fenced"), sf.lit(1))).alias("fenced")
-    )
-    return existing.agg(sf.count(sf.lit(1)).alias("topics")).crossJoin(of_partitions).crossJoin(of_brokers)
 
 
 def has_no_leader(sf: Functions) -> Column:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import click
 
 from kipjobs.jobs.offsets import report as reports
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Decorator, Logs, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import Runner, run
-from kipjobs.report.outputs import Format
 
-METRICS: Decorator = click.option(
-    "--metrics",
-    metavar="FILE",
-    help="File for lag in Prometheus' text format, such as kafka.prom; - is standard output.",
-)
+METRICS = "File for lag in Prometheus' text format, such as kafka.prom."
 STALLED_AFTER: Decorator = click.option(
     "--stalled-after",
     type=click.IntRange(min=1),
@@ -27,20 +21,11 @@ STALLED_AFTER: Decorator = click.option(
 
 
 @LOG_FOLDERS
-@outputs
-@METRICS
+@outputs(METRICS)
 @STALLED_AFTER
-def command(
-    runner: Runner,
-    path: tuple[str, ...],
-    out: Path | None,
-    table_format: Format,
-    html: Path | None,
-    metrics: str | None,
-    stalled_after: int,
-) -> None:
+def command(runner: Runner, path: tuple[str, ...], wanted: Outputs, stalled_after: int) -> None:
     """Run the job on log folders."""
-    run_on(runner, logs(path, runner.are_here), Outputs(out, table_format, html, metrics), stalled_after)
+    run_on(runner, logs(path, runner.are_here), wanted, stalled_after)
 
 
 def run_on(runner: Runner, folders: Logs, wanted: Outputs, stalled_after: int) -> None:

@@ -7,6 +7,7 @@ from kipjobs.files.roots import Roots, shown_roots
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.shared.reading import OF_COMMITTED, committed, files, heads, last_ends, log, without_copies
+from kipjobs.jobs.shared.totals import one_row, total
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.metrics import Gauge, Metrics
@@ -105,12 +106,12 @@ def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
     of_all = groups.agg(
         sf.count_distinct("group").alias("groups"),
         sf.count_distinct(sf.when(sf.col("lag") > 0, sf.col("group"))).alias("behind"),
-        sf.coalesce(sf.sum("lag"), sf.lit(0)).alias("unread_records"),
+        total(sf, "lag", "unread_records"),
         sf.max("lag_seconds").alias("longest_lag_seconds"),
     )
     of_stalled = stalled.agg(sf.count_distinct("group").alias("stalled"))
     names = ("groups", "behind", "stalled", "unread_records", "longest_lag_seconds")
-    return of_all.crossJoin(of_stalled).select(*names)
+    return one_row(of_all, of_stalled).select(*names)
 
 
 def groups_table(groups: DataFrame) -> Table:

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from kipjobs.jobs.share.tables import GROUPS, TOPIC, batches, partitions, states, topic_ids, topics_of_groups
+from kipjobs.jobs.share.tables import (
+    GROUPS,
+    TOPIC,
+    batches,
+    partitions,
+    states,
+    topic_ids,
+    topics_of_groups,
+    totals,
+    troubled,
+)
 
-__all__ = ["GROUPS", "TOPIC", "batches", "partitions", "states", "topic_ids", "topics_of_groups"]
+__all__ = ["GROUPS", "TOPIC", "batches", "partitions", "states", "topic_ids", "topics_of_groups", "totals", "troubled"]

@@ -1,4 +1,4 @@
-"""`kipspark share`: its report and its options."""
+"""The job `share`: its report and its options."""
 
 from __future__ import annotations
 
@@ -24,20 +24,30 @@ def share_report(session: Session, roots: Roots) -> Report:
     of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots))
     topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
     states = share.states(rows(share.TOPIC)).persist()
+    partitions = share.partitions(states, topics, ends).persist()
+    batches = share.batches(states, topics).persist()
     return Report(
         "Share groups",
         (
             Table(
+                "troubled",
+                "Records that were delivered more than once, or given up",
+                share.troubled(batches),
+                (sf.desc("delivery_count"), "group", "topic", "topic_id", "partition", "first_offset"),
+                note="ARCHIVED: a consumer has rejected them, or they were delivered as often as the group allows.",
+                is_wrong=True,
+            ),
+            Table(
                 "partitions",
                 "Start offsets and lag of share groups",
-                share.partitions(states, topics, ends),
+                partitions,
                 (sf.desc("lag"), "group", "topic", "topic_id", "partition"),
                 hidden=("state_epoch", "leader_epoch", "snapshot_epoch", "delivery_complete_count"),
             ),
             Table(
                 "batches",
                 "What was delivered after the start offsets",
-                share.batches(states, topics),
+                batches,
                 ("group", "topic", "topic_id", "partition", "first_offset"),
             ),
         ),
@@ -46,6 +56,7 @@ def share_report(session: Session, roots: Roots) -> Report:
             "from the metadata log, or else from the group coordinators' log.",
         ),
         where=shown_roots(roots),
+        totals=share.totals(partitions, batches),
     )
 
 

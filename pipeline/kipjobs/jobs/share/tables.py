@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kafka_messages.enums import ShareDeliveryState
-from kipjobs.engines import DataFrame, functions_of
+from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import TOPIC as METADATA
 from kipjobs.jobs.metadata.tables import uuid_text
+from kipjobs.jobs.shared.totals import one_row, rows, total
 
 TOPIC = "__share_group_state"
 GROUPS = "__consumer_offsets"
@@ -195,6 +196,32 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
             sf.coalesce(*words, sf.col("one.delivery_state").cast("string")).alias("state"),
             "one.delivery_count",
         )
+    )
+
+
+def troubled(delivered: DataFrame) -> DataFrame:
+    """The rows of `batches` with records that were delivered more than once, or that the group has given up."""
+    return delivered.where(_is_troubled(functions_of(delivered)))
+
+
+def _is_troubled(sf: Functions) -> Column:
+    return (sf.col("delivery_count") > 1) | (sf.col("state") == ShareDeliveryState.ARCHIVED.name)
+
+
+def totals(placed: DataFrame, delivered: DataFrame) -> DataFrame:
+    """One row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
+
+    Args:
+        placed: of `partitions`.
+        delivered: of `batches`.
+    """
+    sf = functions_of(placed)
+    number = sf.col("last_offset") - sf.col("first_offset") + 1
+    return one_row(
+        placed.agg(
+            sf.count_distinct("group").alias("groups"), rows(sf, "partitions"), sf.sum("lag").alias("lag_records")
+        ),
+        troubled(delivered).withColumn("number", number).agg(total(sf, "number", "troubled_records")),
     )
 
 

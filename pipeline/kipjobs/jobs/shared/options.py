@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +17,13 @@ import click
 import kipjobs
 from kipjobs.errors import JobError, SourceError
 from kipjobs.files.stores import is_url
-from kipjobs.report.outputs import Format
+from kipjobs.report.outputs import TableFormat
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.options import Options
 from kipjobs.sources.partition_files import NOT_IN_STORES
 from kipjobs.sources.segments import Segment, find_segments
 from kipwire.console.command_line import OneOf
+from kipwire.console.offsets.given import Format, format_option
 
 _PACKAGE = Path(kipjobs.__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -82,39 +84,68 @@ PORTS: Decorator = click.option(
 )
 
 
-def outputs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for what is written, besides the tables on the terminal."""
-    for option in reversed(
-        (
-            click.option(
-                "--out",
-                type=FOLDER_HERE,
-                metavar="FOLDER",
-                help="Folder for the tables, each a subfolder of Parquet files, or a file of another --format.",
-            ),
-            click.option(
-                "--format",
-                "table_format",
-                type=OneOf(Format),
-                default=Format.PARQUET.value,
-                help="What the tables in --out are: Parquet, CSV (RFC 4180), or JSON lines.",
-            ),
-            click.option("--html", type=FILE, metavar="FILE", help="File for a page with charts and tables."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
 @dataclass(frozen=True)
 class Outputs:
-    """What is written, besides the tables on the terminal."""
+    """Where a report goes, and how it is written."""
 
     out: Path | None = None
-    table_format: Format = Format.PARQUET
+    """The folder of its tables."""
+    table_format: TableFormat = TableFormat.PARQUET
     html: Path | None = None
-    metrics: str | None = None
-    """A file, or `-` for standard output."""
+    """The file of its page."""
+    metrics: Path | None = None
+    """The file of its metrics."""
+    shown: Format = Format.TEXT
+    """On standard output."""
+
+
+def outputs(metrics_help: str = "") -> Decorator:
+    """Add the options for what is written; the function gets it as `wanted`, of type `Outputs`.
+
+    Args:
+        metrics_help: of `--metrics`; empty for a job without metrics.
+    """
+    options = [
+        format_option,
+        click.option(
+            "--out",
+            type=FOLDER_HERE,
+            metavar="FOLDER",
+            help="Folder for the tables, each a subfolder of Parquet files, or a file of another --out-format.",
+        ),
+        click.option(
+            "--out-format",
+            "table_format",
+            type=OneOf(TableFormat),
+            default=TableFormat.PARQUET.value,
+            help="Format of the tables in --out: Parquet, CSV (RFC 4180), or JSON lines.",
+        ),
+        click.option("--html", type=FILE, metavar="FILE", help="File for a page with charts and tables."),
+    ]
+    if metrics_help:
+        options.append(click.option("--metrics", type=FILE, metavar="FILE", help=metrics_help))
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def with_outputs(
+            *arguments: Any,
+            out: Path | None,
+            table_format: TableFormat,
+            html: Path | None,
+            format_: Format,
+            metrics: Path | None = None,
+            **values: Any,
+        ) -> Any:
+            if format_ is Format.PROMETHEUS and not metrics_help:
+                raise JobError("--format prometheus: this job has no metrics; offsets and traffic have some")
+            return function(*arguments, wanted=Outputs(out, table_format, html, metrics, format_), **values)
+
+        decorated: Callable[..., Any] = with_outputs
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 class Logs(NamedTuple):

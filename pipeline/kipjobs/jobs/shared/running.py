@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Protocol
 
 import click
@@ -16,11 +15,13 @@ import click
 from kipjobs.engines import Session
 from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.options import CAPTURES, LOG_FOLDERS, PORTS, Logs, Outputs, captures, logs, outputs
-from kipjobs.report.metrics import STDOUT, exposition
-from kipjobs.report.outputs import Format, check_file, check_tables, write_file, write_tables
+from kipjobs.report.metrics import exposition
+from kipjobs.report.outputs import check_file, check_tables, json_lines, write_file, write_tables
 from kipjobs.report.report import FirstRows, Report, Table, first_rows, total_row
 from kipjobs.report.terminal import show
 from kipjobs.report.views import page
+from kipwire.console.offsets.given import Format
+from kipwire.console.output import Output
 from kipwire.tools.terminal import ERR, OUT, table_console
 
 ReportOf = Callable[[Session], Report]
@@ -61,8 +62,8 @@ def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None =
     check_tables(wanted.out, wanted.table_format)
     if wanted.html is not None:
         check_file(wanted.html, "--html")
-    if wanted.metrics not in (None, STDOUT):
-        check_file(Path(wanted.metrics), "--metrics")
+    if wanted.metrics is not None:
+        check_file(wanted.metrics, "--metrics")
     with runner.session(size) as session:
         with runner.waiting(session):
             report = report_of(session)
@@ -72,8 +73,8 @@ def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None =
 def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> bool:
     """Print a report, write its tables, page and metrics if wanted, and return whether any table it computed has rows.
 
-    If a page is written, which has all tables, only the first table is printed. If the metrics go to standard output,
-    nothing else does.
+    If a page is written, which has all tables, a terminal gets only the first one. JSON and metrics are alone on
+    standard output.
 
     Args:
         report: of a job.
@@ -91,19 +92,25 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
             tables.append(rows_of(table))
             yield tables[-1]
 
-    said = OUT if wanted.metrics != STDOUT else ERR
+    said = OUT if wanted.shown is Format.TEXT else ERR
     totals = {}
-    if report.totals is not None and (wanted.metrics != STDOUT or wanted.html is not None):
+    if report.totals is not None and (wanted.shown is Format.TEXT or wanted.html is not None):
         with waiting():
             totals = total_row(report)
-    if wanted.metrics != STDOUT:
+    if wanted.shown is Format.TEXT:
         show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
-    if wanted.html is not None:
+    elif wanted.shown is Format.JSON:
+        _print_json(report, waiting)
+    if wanted.html is not None or wanted.shown is Format.JSON:
         tables += map(rows_of, report.tables[len(tables) :])
-    if wanted.metrics is not None:
+    if wanted.metrics is not None or wanted.shown is Format.PROMETHEUS:
         with waiting():
             text = exposition(report.metrics)
-        write_metrics(wanted.metrics, text)
+        if wanted.shown is Format.PROMETHEUS:
+            click.echo(text.encode(), nl=False)
+        if wanted.metrics is not None:
+            write_file(wanted.metrics, text)
+            said.print(f"\nMetrics: {wanted.metrics}")
     if wanted.out is not None:  # before the page, so that a chart that fails does not lose them
         with waiting():
             write_tables(wanted.out, report.tables, wanted.table_format)
@@ -116,13 +123,18 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
     return any(shown.rows for shown in tables)
 
 
-def write_metrics(file: str, text: str) -> None:
-    """Write metrics to a file, or to standard output."""
-    if file == STDOUT:
-        click.echo(text.encode(), nl=False)
-    else:
-        write_file(Path(file), text)
-        OUT.print(f"\nMetrics: {file}")
+def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[None]]) -> None:
+    """Print the totals and all rows of all tables."""
+    every = list(report.tables)
+    if report.totals is not None:
+        every.insert(0, Table("totals", "", report.totals, tuple(report.totals.columns[:1])))
+    lines, out = json_lines(every), Output()
+    with waiting():
+        line = next(lines, None)  # which waits for the first table alone
+    while line is not None:
+        out.write(line)
+        line = next(lines, None)
+    out.flush()
 
 
 def on_logs(
@@ -139,15 +151,13 @@ def on_logs(
     """
 
     @LOG_FOLDERS
-    @outputs
-    def command(
-        runner: Runner, path: tuple[str, ...], out: Path | None, table_format: Format, html: Path | None
-    ) -> None:
+    @outputs()
+    def command(runner: Runner, path: tuple[str, ...], wanted: Outputs) -> None:
         found = find(path, runner.are_here)
         run(
             runner,
             lambda session: report(session, found.paths),
-            Outputs(out, table_format, html),
+            wanted,
             found.size(topics),
         )
 
@@ -159,15 +169,13 @@ def on_captures(report: Callable[[Session, Roots, str], Report]) -> Callable[...
 
     @CAPTURES
     @PORTS
-    @outputs
-    def command(
-        runner: Runner, path: tuple[str, ...], ports: str, out: Path | None, table_format: Format, html: Path | None
-    ) -> None:
+    @outputs()
+    def command(runner: Runner, path: tuple[str, ...], ports: str, wanted: Outputs) -> None:
         found = captures(path, ports, runner.are_here)
         run(
             runner,
             lambda session: report(session, found.paths, ports),
-            Outputs(out, table_format, html),
+            wanted,
             found.size,
         )
 

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from kipjobs.jobs.tiered.tables import TOPIC, partitions, records, segments
+from kipjobs.jobs.tiered.tables import (
+    TOPIC,
+    partitions,
+    records,
+    segments,
+    totals,
+    unfinished,
+)
 
-__all__ = ["TOPIC", "partitions", "records", "segments"]
+__all__ = ["TOPIC", "partitions", "records", "segments", "totals", "unfinished"]

@@ -1,4 +1,4 @@
-"""`kipspark tiered`: its report and its options."""
+"""The job `tiered`: its report and its options."""
 
 from __future__ import annotations
 
@@ -9,19 +9,31 @@ from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 
+_HIDDEN = ("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty")
+
 
 def tiered_report(session: Session, roots: Roots) -> Report:
     """What is in tiered storage, from the log folders of brokers."""
     sf = functions_of(session)
     decoded = tiered.records(log(session, roots, [tiered.TOPIC], columns=",".join(OF_COORDINATORS))).persist()
     segments = tiered.segments(decoded).persist()
+    partitions = tiered.partitions(segments, decoded).persist()
     return Report(
         "Tiered storage",
         (
             Table(
+                "unfinished",
+                "Copies and removals of segments that have not ended",
+                tiered.unfinished(segments),
+                ("changed", "topic", "topic_id", "partition", "start_offset"),
+                hidden=_HIDDEN,
+                note="Those that have begun lately may still go on.",
+                is_wrong=True,
+            ),
+            Table(
                 "partitions",
                 "Partitions in tiered storage",
-                tiered.partitions(segments, decoded),
+                partitions,
                 (sf.desc("size"), "topic", "topic_id", "partition"),
             ),
             Table(
@@ -29,11 +41,12 @@ def tiered_report(session: Session, roots: Roots) -> Report:
                 "Their segments",
                 segments,
                 ("topic", "topic_id", "partition", "start_offset", "changed"),
-                hidden=("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty"),
+                hidden=_HIDDEN,
             ),
         ),
         notes=("Sizes and offsets of partitions are those of segments that are complete.",),
         where=shown_roots(roots),
+        totals=tiered.totals(partitions, segments),
     )
 
 

@@ -15,6 +15,7 @@ from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLo
 from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePartitionDeleteMetadataRecord
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
+from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import Message
 from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME
 
@@ -139,6 +140,27 @@ def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
         "start_offset",
         "end_offset",
         "deletion",
+    )
+
+
+def unfinished(remote: DataFrame) -> DataFrame:
+    """The rows of `segments` whose copying or removal has begun and not ended."""
+    sf = functions_of(remote)
+    states = (RemoteLogSegmentState.COPY_SEGMENT_STARTED, RemoteLogSegmentState.DELETE_SEGMENT_STARTED)
+    return remote.where(sf.col("state").isin(*[state.name for state in states]))
+
+
+def totals(tiered: DataFrame, remote: DataFrame) -> DataFrame:
+    """One row: partitions, segments that can be read, their bytes, and segments that are `unfinished`.
+
+    Args:
+        tiered: of `partitions`.
+        remote: of `segments`.
+    """
+    sf = functions_of(tiered)
+    return one_row(
+        tiered.agg(rows(sf, "partitions"), total(sf, "segments"), total(sf, "size", "bytes")),
+        unfinished(remote).agg(rows(sf, "unfinished_segments")),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,6 @@ from kipjobs.jobs.shared.reading import frames
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report import charts
 from kipjobs.report.metrics import Gauge, Metrics
-from kipjobs.report.outputs import Format
 from kipjobs.report.report import Chart, Report, Table
 from kipwire.traffic.upgrades import line_of, releases
 
@@ -144,22 +142,8 @@ def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
     metavar="RELEASE",
     help="Release of Kafka, such as 4.4: whose requests does it not serve?",
 )
-@outputs
-@click.option(
-    "--metrics",
-    metavar="FILE",
-    help="File for the requests that the release does not serve, in Prometheus' text format; - is standard output.",
-)
-def command(
-    runner: Runner,
-    path: tuple[str, ...],
-    ports: str,
-    upgrade_to: str,
-    out: Path | None,
-    table_format: Format,
-    html: Path | None,
-    metrics: str | None,
-) -> None:
+@outputs("File for the requests that the release does not serve, in Prometheus' text format.")
+def command(runner: Runner, path: tuple[str, ...], ports: str, upgrade_to: str, wanted: Outputs) -> None:
     """Run the job."""
     try:
         release = line_of(upgrade_to)
@@ -167,4 +151,4 @@ def command(
         raise JobError(f"--upgrade-to: {error}") from None
     found = captures(path, ports, runner.are_here)
     report_of = partial(traffic_report, roots=found.paths, ports=ports, release=release)
-    run(runner, report_of, Outputs(out, table_format, html, metrics), found.size)
+    run(runner, report_of, wanted, found.size)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipjobs.messages.selection import KAFKA
 from kipjobs.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
@@ -145,14 +146,15 @@ def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFram
         broken: of `errors`.
     """
     sf = functions_of(paired)
-    of_all = paired.agg(
-        sf.count_distinct("client_id").alias("clients"),
-        sf.count(sf.lit(1)).alias("requests"),
-        sf.count(sf.when(sf.size("error_codes") > 0, sf.lit(1))).alias("with_errors"),
+    return one_row(
+        paired.agg(
+            sf.count_distinct("client_id").alias("clients"),
+            rows(sf, "requests"),
+            rows(sf, "with_errors", sf.size("error_codes") > 0),
+        ),
+        missing.agg(total(sf, "requests", "not_served")),
+        broken.agg(rows(sf, "not_decoded")),
     )
-    of_missing = missing.agg(sf.coalesce(sf.sum("requests"), sf.lit(0)).alias("not_served"))
-    of_broken = broken.agg(sf.count(sf.lit(1)).alias("not_decoded"))
-    return of_all.crossJoin(of_missing).crossJoin(of_broken)
 
 
 def by_client(paired: DataFrame) -> DataFrame:

@@ -8,6 +8,7 @@ from kipjobs.jobs.transactions.tables import (
     open_transactions,
     partitions,
     producers,
+    totals,
     transactions,
     without_coordinator,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "open_transactions",
     "partitions",
     "producers",
+    "totals",
     "transactions",
     "without_coordinator",
 ]

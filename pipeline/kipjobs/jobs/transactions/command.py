@@ -1,4 +1,4 @@
-"""`kipspark transactions`: its report and its options."""
+"""The job `transactions`: its report and its options."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
                 "Open transactions of partitions",
                 opened,
                 (sf.desc("is_hanging"), sf.desc("held_back"), "start_offset", "topic", "partition", "producer_id"),
+                is_wrong=True,
             ),
             Table(
                 "transactions",
@@ -66,6 +67,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
             *(() if coordinators is None else (coordinators.note,)),
         ),
         where=shown_roots(roots),
+        totals=transactions.totals(coordinated, opened, partitions),
     )
 
 

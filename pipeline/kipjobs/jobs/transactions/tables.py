@@ -20,6 +20,7 @@ from kafka_messages.enums import TransactionState
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.errors import SourceError
 from kipjobs.jobs.shared.reading import folder, last_ends
+from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError
 from kipwire.records import control_record, read_segment
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
@@ -280,6 +281,22 @@ def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame,
             sf.when(is_first, sf.col("held_back")).otherwise(0).alias("held_back"),
             is_hanging.alias("is_hanging"),
         )
+    )
+
+
+def totals(coordinated: DataFrame, opened: DataFrame, held: DataFrame) -> DataFrame:
+    """One row: transactional ids, open transactions of partitions, those that hang, and what readers do not get.
+
+    Args:
+        coordinated: of `transactions`.
+        opened: of `open_transactions`. Where it is not known whether they hang, they do not count.
+        held: of `partitions`.
+    """
+    sf = functions_of(opened)
+    return one_row(
+        coordinated.agg(rows(sf, "transactional_ids")),
+        opened.agg(rows(sf, "open"), rows(sf, "hanging", sf.col("is_hanging"))),
+        held.agg(total(sf, "held_back", "held_back_records")),
     )
 
 

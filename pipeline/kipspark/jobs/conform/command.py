@@ -13,7 +13,6 @@ from kipjobs.errors import JobError
 from kipjobs.files.access import read_path
 from kipjobs.jobs.shared.options import Outputs, outputs
 from kipjobs.jobs.shared.running import run
-from kipjobs.report.outputs import Format
 from kipjobs.report.report import Report, Table
 from kipspark.arrow import struct_type
 from kipspark.jobs import conform
@@ -91,16 +90,14 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     metavar="PATH",
     help="Files of golden messages, as in tests/golden.",
 )
-@outputs
+@outputs()
 def command(
     runner: OnSpark,
     count: int,
     seed: int,
     package: tuple[str, ...],
     golden: Path | None,
-    out: Path | None,
-    table_format: Format,
-    html: Path | None,
+    wanted: Outputs,
 ) -> None:
     """Run `kipspark conform`."""
     packages = list(package) or ["kafka_messages"]
@@ -109,5 +106,5 @@ def command(
     if golden is not None:
         check_golden(golden)
     report_of = partial(conform_report, packages=packages, count=count, seed=seed, golden=golden)
-    if run(runner, report_of, Outputs(out, table_format, html)):
+    if run(runner, report_of, wanted):
         click.get_current_context().exit(1)

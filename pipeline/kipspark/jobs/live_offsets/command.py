@@ -17,12 +17,13 @@ from kipjobs.files.access import check_are_here
 from kipjobs.jobs.offsets import command as of_folders
 from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import run
-from kipjobs.report.outputs import Format, check_folder
+from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.live_offsets import report as reports
 from kipspark.running import OnSpark
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
 from kipspark.spark.session import is_submitted
+from kipwire.console.offsets.given import Format
 from kipwire.tools.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -40,8 +41,7 @@ CommitsOf = Callable[[SparkSession], DataFrame]
 @click.option(
     "--command-config", type=FILE, metavar="FILE", help="Properties file for the client that connects to the brokers."
 )
-@outputs
-@of_folders.METRICS
+@outputs(of_folders.METRICS)
 @of_folders.STALLED_AFTER
 @click.option("--stream", is_flag=True, help="Write commits to --out as they arrive; needs --checkpoint.")
 @click.option(
@@ -58,10 +58,7 @@ def command(
     path: tuple[str, ...],
     bootstrap_servers: str | None,
     command_config: Path | None,
-    out: Path | None,
-    table_format: Format,
-    html: Path | None,
-    metrics: str | None,
+    wanted: Outputs,
     stalled_after: int,
     stream: bool,
     checkpoint: Path | None,
@@ -74,7 +71,6 @@ def command(
         raise JobError("--command-config needs --bootstrap-servers")
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
-    wanted = Outputs(out, table_format, html, metrics)
     if bootstrap_servers is None:
         folders = logs(path, runner.are_here)
         if not stream:
@@ -97,10 +93,10 @@ def command(
             return
         commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
     _check_stream(wanted, checkpoint)
-    assert out is not None
+    assert wanted.out is not None
     assert checkpoint is not None
     with runner.session(None) as spark:
-        write_stream(commits_of(spark), out, checkpoint, every)
+        write_stream(commits_of(spark), wanted.out, checkpoint, every)
 
 
 def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
@@ -115,8 +111,10 @@ def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
         raise JobError("--html does not go with --stream, which does not end in a report")
     if wanted.metrics is not None:
         raise JobError("--metrics does not go with --stream, which does not end in a report")
-    if wanted.table_format is not Format.PARQUET:
-        raise JobError(f"--format {wanted.table_format} does not go with --stream, which writes Parquet files")
+    if wanted.shown is not Format.TEXT:
+        raise JobError(f"--format {wanted.shown} does not go with --stream, which does not end in a report")
+    if wanted.table_format is not TableFormat.PARQUET:
+        raise JobError(f"--out-format {wanted.table_format} does not go with --stream, which writes Parquet files")
     check_folder(wanted.out, "--out")
     check_folder(checkpoint, "--checkpoint")
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from kipwire.console.brokers import BROKERS, broker_options
-from kipwire.console.command_line import Command, Later, OneOf
-from kipwire.console.offsets.given import Format, Wanted
+from kipwire.console.command_line import Command, Later
+from kipwire.console.offsets.given import Format, Wanted, format_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
     "--committed", is_flag=True, help="Lag ends before open transactions, as for readers of committed records."
 )
 @click.option(
-    "--seconds/--no-seconds", default=True, help="Find lag in seconds, too, by a Fetch for each group that is behind."
+    "--seconds/--no-seconds", default=True, help="Find lag in seconds, too, by reading a batch where a group is behind."
 )
 @click.option(
     "--stalled-after",
@@ -80,14 +80,7 @@ _JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
     metavar="SECONDS",
     help="Wait and look again, and show who has not moved meanwhile; with --serve how long an offset stands still, 60.",
 )
-@click.option(
-    "--format",
-    "-f",
-    "format_",
-    type=OneOf(Format),
-    default="text",
-    help="Tables for people, a JSON object on each line, or Prometheus' text format.",
-)
+@format_option
 @click.option("--serve", "listen", type=_ListenType(), metavar="[HOST]:PORT", help="Be an exporter for Prometheus.")
 @click.option(
     "--every", type=click.FloatRange(min=0.1), default=15.0, metavar="SECONDS", help="How often --serve looks."

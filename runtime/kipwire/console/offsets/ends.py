@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
 from kafka_messages.list_offsets_request.v9 import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -22,11 +23,20 @@ PARTITIONS_AT_ONCE = 5000
 _NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+class Log(NamedTuple):
+    """What tells the log of a partition from others that were there before it, or that are cut shorter."""
+
+    topic_id: UUID
+    leader_epoch: int
+
+
 @dataclass
 class Ends:
     """What is known of partitions; it is filled while brokers answer."""
 
     leaders: dict[Place, Node] = field(default_factory=dict)
+    logs: dict[Place, Log] = field(default_factory=dict)
+    """Where brokers are new enough to say which log it is."""
     starts: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
     gone: set[Place] = field(default_factory=set)
@@ -94,6 +104,8 @@ async def _find_leaders(
                 found.gone.add(place)
             elif (leader := brokers.get(one.leader_id)) is not None:
                 found.leaders[place] = leader
+                if topic.topic_id.int and one.leader_epoch >= 0:
+                    found.logs[place] = Log(topic.topic_id, one.leader_epoch)
             else:
                 reason = f"has no leader now: {ErrorCode.text(one.error_code or ErrorCode.LEADER_NOT_AVAILABLE)}"
                 found.problems.append(Problem(str(place), reason, may_pass=True))

@@ -1,21 +1,35 @@
-"""What options say, before anything is asked."""
+"""The options of `kipwire offsets` as data, and the one that jobs have, too: how a report is written."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
 
+import click
+
+from kipwire.console.command_line import OneOf
+
 
 class Format(StrEnum):
-    """How a report is written."""
+    """How a report is written to standard output."""
 
     TEXT = "text"
     JSON = "json"
     PROMETHEUS = "prometheus"
 
 
+format_option = click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    default=Format.TEXT.value,
+    help="Tables for people, a JSON object on each line, or Prometheus' text format.",
+)
+
+
 class Wanted(NamedTuple):
-    """What is looked at."""
+    """Groups and topics, and what is asked about them."""
 
     groups: tuple[str, ...] = ()
     """Patterns of names, of which one must fit; none: all groups."""

@@ -48,26 +48,31 @@ class Row(NamedTuple):
 
 
 def rows_of(look: Look) -> list[Row]:
-    """The rows of all groups: those with the largest lag first, those without a known lag last."""
-    rows = [row for group in look.groups for row in _rows(look, group)]
+    """The rows of all groups, in the order of groups and partitions."""
+    return [row for group in look.groups for row in _rows(look, group)]
+
+
+def largest_first(rows: Iterable[Row]) -> list[Row]:
+    """Rows with the largest lag first, those without a known lag last."""
     return sorted(rows, key=lambda row: 1 if row.lag is None else -row.lag)
 
 
 def _rows(look: Look, group: Group) -> Iterator[Row]:
+    name, kind, offsets, members = group.name, group.kind, group.offsets, group.members
     readers: dict[Place, list[Member]] = {}
-    for member in group.members or ():
+    for member in members or ():
         for place in member.places:
             readers.setdefault(place, []).append(member)
-    for place in sorted({*group.offsets, *readers}):
-        offset, end = group.offsets.get(place), look.ends.get(place)
+    for place in sorted({*offsets, *readers} if readers else offsets):
+        offset, end = offsets.get(place), look.ends.get(place)
         lag = None if offset is None or end is None else max(end - offset, 0)
-        if group.kind is Kind.SHARE and offset is not None:
-            lag = group.lags.get(place, lag)
         seconds = None
-        if lag is not None and group.kind is not Kind.SHARE:
-            seconds = age(lag, look.firsts.get(place, {}).get(offset or 0), look.time)
-        reading = None if group.members is None else tuple(readers.get(place, ()))
-        yield Row(group.name, group.kind, place, offset, look.starts.get(place), end, lag, seconds, reading)
+        if kind is Kind.SHARE:
+            lag = lag if offset is None else group.lags.get(place, lag)
+        elif lag is not None:
+            seconds = age(lag, look.firsts.get(place, {}).get(offset or 0), look.time) if lag else 0.0
+        reading = None if members is None else tuple(readers.get(place, ())) if readers else ()
+        yield Row(name, kind, place, offset, look.starts.get(place), end, lag, seconds, reading)
 
 
 def age(lag: int, first: First | None, now: float) -> float | None:

@@ -9,15 +9,17 @@ from kipwire.console.offsets.ends import Ends, find_ends
 from kipwire.console.offsets.given import Wanted
 from kipwire.console.offsets.groups import find_groups
 from kipwire.console.offsets.model import Group, Kind, Look, Place
+from kipwire.console.offsets.remembered import Memory
 from kipwire.console.offsets.unread import Search, find_firsts
 
 
-async def look(cluster: Cluster, wanted: Wanted) -> Look:
+async def look(cluster: Cluster, wanted: Wanted, memory: Memory | None = None) -> Look:
     """Look at the groups of a cluster.
 
     Args:
         cluster: its connections.
         wanted: what is looked at.
+        memory: of the rounds before, for one of many.
 
     Raises:
         KipwireError: no broker answers.
@@ -28,7 +30,10 @@ async def look(cluster: Cluster, wanted: Wanted) -> Look:
     found = await find_ends(cluster, nodes, places, committed=wanted.committed)
     now = time.time()
     searches = _searches(groups, found) if wanted.seconds else []
-    firsts, more = await find_firsts(cluster, searches)
+    if memory is None:
+        firsts, more = await find_firsts(cluster, searches)
+    else:
+        firsts, more = await memory.find(cluster, nodes, searches, found)
     return Look(
         now,
         tuple(names),
@@ -47,15 +52,14 @@ def _places(group: Group) -> set[Place]:
 
 
 def _searches(groups: list[Group], found: Ends) -> list[Search]:
-    """Each committed offset of a partition once that is behind its end."""
-    behind = {
-        (place, offset)
-        for group in groups
-        if group.kind is not Kind.SHARE
-        for place, offset in group.offsets.items()
-        if offset < found.ends.get(place, 0)
-    }
+    """The committed offsets that are behind the ends of their partitions, each once."""
+    behind: dict[Place, set[int]] = {}
+    for group in groups:
+        if group.kind is not Kind.SHARE:
+            for place, offset in group.offsets.items():
+                if offset < found.ends.get(place, 0):
+                    behind.setdefault(place, set()).add(offset)
     return [
-        Search(place, offset, found.starts.get(place, 0), found.ends[place], found.leaders[place])
-        for place, offset in sorted(behind)
+        Search(place, sorted(offsets), found.starts.get(place, 0), found.ends[place], found.leaders[place])
+        for place, offsets in sorted(behind.items())
     ]

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kipwire.console.offsets.lag import Row, Stalled
-from kipwire.console.offsets.model import Kind, Look
-from kipwire.tools.exposition import gauge_lines
+from kipwire.console.offsets.model import Kind, Look, Place
+from kipwire.tools.exposition import gauge_lines, pairs_text
 
+_NAME = ("group",)
+"""The end of all labels that have the names of groups: `consumergroup`, `sharegroup`."""
 _PLACE = ("topic", "partition")
 
 
@@ -69,24 +71,43 @@ ROUND_SECONDS = Gauge("kipwire_offsets_round_seconds", "How long the last round 
 
 
 def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> str:
-    """The metrics of a look, as text. What is not known has no sample."""
-    ordered = sorted(rows, key=lambda row: (row.group, row.place))
-    of_groups = [((row.group, *_texts(row.place)), row) for row in ordered if row.kind is not Kind.SHARE]
-    of_shares = [((row.group, *_texts(row.place)), row) for row in ordered if row.kind is Kind.SHARE]
+    """The metrics of a look, as text. What is not known has no sample.
+
+    Args:
+        look: it.
+        rows: that follow from it, in the order in which they are written.
+        stalled: who stands still.
+    """
+    places: dict[Place, str] = {}
+    """The labels of partitions, which are those of many rows."""
+
+    def of_place(place: Place) -> str:
+        if (found := places.get(place)) is None:
+            places[place] = found = pairs_text(_PLACE, (place.topic, str(place.partition)))
+        return found
+
+    names = {group.name: pairs_text(_NAME, (group.name,)) for group in look.groups}
+    of_groups: list[tuple[str, Row]] = []
+    of_shares: list[tuple[str, Row]] = []
+    for row in rows:
+        pairs = f"{names[row.group]},{of_place(row.place)}"
+        (of_shares if row.kind is Kind.SHARE else of_groups).append((pairs, row))
+    of_stalled = [(f"{names[one.row.group]},{of_place(one.row.place)}", one.seconds) for one in stalled]
+    of_members = [(names[one.name], None if one.members is None else len(one.members)) for one in look.groups]
     lines = [
-        *_lines(OFFSET, ((labels, row.offset) for labels, row in of_groups)),
-        *_lines(LAG, ((labels, row.lag) for labels, row in of_groups)),
-        *_lines(LAG_SECONDS, ((labels, row.seconds) for labels, row in of_groups)),
-        *_lines(STALLED, (((one.row.group, *_texts(one.row.place)), one.seconds) for one in stalled)),
-        *_lines(END, ((_texts(place), end) for place, end in sorted(look.ends.items()))),
-        *_lines(START, ((_texts(place), start) for place, start in sorted(look.starts.items()))),
-        *_lines(MEMBERS, (((one.name,), None if one.members is None else len(one.members)) for one in look.groups)),
-        *_lines(SHARE_START, ((labels, row.offset) for labels, row in of_shares)),
-        *_lines(SHARE_LAG, ((labels, row.lag) for labels, row in of_shares)),
-        *_lines(AS_OF, [((), look.time)]),
-        *_lines(PROBLEMS, [((), len(look.problems))]),
+        *_lines(OFFSET, ((pairs, row.offset) for pairs, row in of_groups)),
+        *_lines(LAG, ((pairs, row.lag) for pairs, row in of_groups)),
+        *_lines(LAG_SECONDS, ((pairs, row.seconds) for pairs, row in of_groups)),
+        *_lines(STALLED, of_stalled),
+        *_lines(END, ((of_place(place), end) for place, end in sorted(look.ends.items()))),
+        *_lines(START, ((of_place(place), start) for place, start in sorted(look.starts.items()))),
+        *_lines(MEMBERS, of_members),
+        *_lines(SHARE_START, ((pairs, row.offset) for pairs, row in of_shares)),
+        *_lines(SHARE_LAG, ((pairs, row.lag) for pairs, row in of_shares)),
+        *_lines(AS_OF, [("", look.time)]),
+        *_lines(PROBLEMS, [("", len(look.problems))]),
     ]
-    return "".join([f"{line}\n" for line in lines])
+    return "\n".join([*lines, ""])
 
 
 def health(*, is_up: bool, seconds: float | None) -> str:
@@ -96,14 +117,12 @@ def health(*, is_up: bool, seconds: float | None) -> str:
         is_up: whether the last round has reached the cluster.
         seconds: how long it took; None if there was none.
     """
-    lines = [*_lines(UP, [((), int(is_up))]), *_lines(ROUND_SECONDS, [((), seconds)])]
+    lines = [*_lines(UP, [("", int(is_up))]), *_lines(ROUND_SECONDS, [("", seconds)])]
     return "".join([f"{line}\n" for line in lines])
 
 
-def _texts(place: tuple[str, int]) -> tuple[str, str]:
-    return place[0], str(place[1])
-
-
-def _lines(gauge: Gauge, samples: Iterable[tuple[tuple[str, ...], float | None]]) -> Iterator[str]:
-    known = [(labels, number) for labels, number in samples if number is not None]
-    return gauge_lines(gauge.name, gauge.about, gauge.labels, known)
+def _lines(gauge: Gauge, samples: Iterable[tuple[str, float | None]]) -> Iterator[str]:
+    """The lines of samples that are known; the labels of those of groups begin as `_NAME` does."""
+    start = gauge.labels[0].removesuffix(_NAME[0]) if gauge.labels and gauge.labels[0].endswith(_NAME[0]) else ""
+    known = [(start + pairs, number) for pairs, number in samples if number is not None]
+    return gauge_lines(gauge.name, gauge.about, known)

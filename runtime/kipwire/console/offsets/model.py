@@ -83,6 +83,8 @@ class First(NamedTuple):
     """False if nothing is left to read: what takes the offsets up to the end is deleted, or no record."""
     time: int
     """Milliseconds since 1970; -1 if it has none."""
+    offset: int = -1
+    """Its own; -1 if there is none."""
 
 
 class Problem(NamedTuple):

@@ -10,7 +10,17 @@ from functools import cached_property
 from shutil import get_terminal_size
 from typing import Any
 
-from kipwire.console.offsets.lag import Count, Row, Stalled, Totals, rows_of, stalled_of, stands_of, totals_of
+from kipwire.console.offsets.lag import (
+    Count,
+    Row,
+    Stalled,
+    Totals,
+    largest_first,
+    rows_of,
+    stalled_of,
+    stands_of,
+    totals_of,
+)
 from kipwire.console.offsets.model import Group, Look, Member
 from kipwire.console.output import moment_text
 from kipwire.console.text_tables import MOST_SHOWN, table_lines
@@ -32,8 +42,8 @@ class Report:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of all groups."""
-        return rows_of(self.look)
+        """The rows of all groups, largest lag first."""
+        return largest_first(rows_of(self.look))
 
     @cached_property
     def stalled(self) -> list[Stalled] | None:
