@@ -4,14 +4,14 @@ Its nodes speak Kafka's protocol on sockets, keep everything in memory, and do w
 tell. Kafka's answers to the cases of tests/support/broker_cases are recorded, and test_fake_broker_like_kafka.py
 compares.
 
-Rooms, each knows those below it:
+Rooms, each of which uses those below it:
 
 * `fake`: what tests hold. It looks inside, and takes functions for requests. Two chapters of it stand by themselves:
   `cluster` moves what nodes do, and `lifecycle` starts and stops, with the thread of the event loop.
 * `server`: a server of `kipwire.aio` for each node, and the way from a request to its answer.
 * `interceptors`: functions of tests before the handlers. `fail`, `delay` and `disconnect` are such functions.
 * `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
-  a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
+  the body of a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
   say how the answers differ from Kafka's, and docs/testing.md repeats it.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
   as the end of a transaction; and the clock.

@@ -1,15 +1,7 @@
 """InitProducerId, versions 0 to 5: a producer id; with a transactional id the next epoch of the one it has."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import in_version
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, in_version
 from kipwire.testing.broker.state.transactions import Numbers, expect_timeout
 
 VERSIONS = range(6)
@@ -18,9 +10,8 @@ _FIRST_WITH_FENCED = 4
 """The first version whose clients have the code PRODUCER_FENCED."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """A producer id; with a transactional id the next epoch of the one it has, whose transaction is aborted."""
-    body: Any = request.body
     numbers = Numbers(getattr(body, "producer_id", -1), getattr(body, "producer_epoch", -1))
     if (numbers.producer_id == -1) != (numbers.epoch == -1):
         raise Refused(ErrorCode.INVALID_REQUEST, "a producer id comes with an epoch, and an epoch with a producer id")
@@ -35,5 +26,5 @@ def answer(node: Node, request: Request) -> Values:
             body.transactional_id, None if numbers.producer_id == -1 else numbers, body.transaction_timeout_ms
         )
     except Refused as error:
-        raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
+        raise in_version(error, body.VERSION, _FIRST_WITH_FENCED) from None
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}

@@ -1,19 +1,12 @@
 """DescribeLogDirs, versions 1 to 5: the one folder of the broker, and the bytes of partitions there."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Sent, Values
 
 _FOLDER = "/tmp/kipwire-fake-broker"
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe the folder, with the partitions that are asked for and there."""
-    body: Any = request.body
     asked = {name: range(len(one.partitions)) for name, one in node.topics.by_name.items()}
     if body.topics is not None:
         asked = {one.topic: one.partitions for one in body.topics}

@@ -1,15 +1,10 @@
 """DescribeTransactions, version 0: the state and the partitions of transactions."""
 
-from __future__ import annotations
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe transactions."""
 
     def describe(transactional_id: str) -> Values:
@@ -31,4 +26,4 @@ def answer(node: Node, request: Request) -> Values:
             "topics": [{"topic": name, "partitions": indexes} for name, indexes in topics.items()],
         }
 
-    return answered(request.body, describe)
+    return answered(body, describe)
