@@ -302,7 +302,7 @@ class Node:
         Raises:
             Refused: it is not the producer of that transactional id any more, or the partition was not added.
         """
-        states = self.topics.named(place[0]).partition(place[1]).producers
+        states = self.topics.log(place[0], place[1]).producers
         if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
             return
         states.note_unverified(batch, begins=version >= _FIRST_THAT_ADDS)
@@ -388,7 +388,7 @@ class Node:
             transaction.epoch += 1
         marker = _marker(transaction, is_commit)
         for topic, index in sorted(transaction.partitions):
-            log = self.topics.named(topic).partition(index)
+            log = self.topics.log(topic, index)
             log.append_marker(marker, transaction.producer_id, transaction.epoch, is_commit=is_commit)
         for name in transaction.groups:
             if name in self.groups:

@@ -15,7 +15,7 @@ def answer(node: Node, body: Sent) -> Values:
         {
             "name": name,
             "partitions": [
-                {"partition_index": index, "partition_size": node.topics.named(name).partition(index).size}
+                {"partition_index": index, "partition_size": node.topics.log(name, index).size}
                 for topic, index in places
                 if topic == name
             ],

@@ -17,7 +17,7 @@ def answer(node: Node, body: Sent) -> Values:
     def delete(topic: Sent, asked: Sent) -> Values:
         if read is None or topic.name in read:
             raise Refused(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
-        node.topics.named(topic.name).partition(asked.partition_index)
+        node.topics.log(topic.name, asked.partition_index)
         group.offsets.committed.pop((topic.name, asked.partition_index), None)
         return {}
 

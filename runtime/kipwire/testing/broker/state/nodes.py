@@ -49,6 +49,11 @@ class Nodes:
         """Those that have not been stopped."""
         return [one for one in self.by_id.values() if one.is_running]
 
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of each, as clients take them."""
+        return ",".join(f"{one.host}:{one.port}" for one in self.by_id.values())
+
     def __getitem__(self, node_id: int) -> Place:
         """A node.
 

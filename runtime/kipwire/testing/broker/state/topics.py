@@ -82,6 +82,14 @@ class Topics:
         """Whether there is a topic with a partition."""
         return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
 
+    def log(self, name: str, index: int) -> Log:
+        """The log of a partition.
+
+        Raises:
+            Refused: there is no such topic, or it has no such partition.
+        """
+        return self.named(name).partition(index)
+
     @staticmethod
     def check_name(name: str) -> None:
         """Check that a topic may have a name.
