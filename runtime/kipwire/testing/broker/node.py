@@ -174,10 +174,6 @@ class Node:
 
     # What several parts of the state are needed for.
 
-    def partitions_of(self, count: int) -> int:
-        """The number of partitions that a new topic gets; -1 stands for the usual."""
-        return self.settings.default_partitions if count == -1 else count
-
     def topic_of(self, asked: Any) -> Topic:
         """The topic that a struct of a request names or has the id of.
 

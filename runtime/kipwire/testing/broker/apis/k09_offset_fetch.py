@@ -1,9 +1,12 @@
 """OffsetFetch, versions 1 to 10: the committed offsets of one group, or of several; -1 where there is none."""
 
+from collections.abc import Iterable
+from uuid import UUID
+
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
+from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition, indexes_by_topic
 from kipwire.testing.broker.state.topics import NO_ID
 
 _NO_OFFSET = {"committed_offset": -1}
@@ -41,12 +44,9 @@ def _fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
     offsets = Offsets() if group is None else group.offsets
     if asked.topics is not None:
         return [_topic_fetched(node, topic, offsets, is_stable) for topic in asked.topics]
-    by_topic: dict[str, list[Values]] = {}
-    for topic, index in sorted(offsets.committed):
-        by_topic.setdefault(topic, []).append(_partition_fetched(offsets, (topic, index), is_stable))
     return [
-        {"name": name, "topic_id": node.topics.named(name).topic_id, "partitions": partitions}
-        for name, partitions in by_topic.items()
+        _named(name, node.topics.named(name).topic_id, indexes, offsets, is_stable)
+        for name, indexes in indexes_by_topic(offsets.committed).items()
     ]
 
 
@@ -58,6 +58,10 @@ def _topic_fetched(node: Node, asked: Sent, offsets: Offsets, is_stable: bool) -
     except Refused as error:
         partitions = [{"partition_index": index, "error_code": error.error, **_NO_OFFSET} for index in indexes]
         return {"topic_id": topic_id, "partitions": partitions}
+    return _named(name, topic_id, indexes, offsets, is_stable)
+
+
+def _named(name: str, topic_id: UUID, indexes: Iterable[int], offsets: Offsets, is_stable: bool) -> Values:
     partitions = [_partition_fetched(offsets, (name, index), is_stable) for index in indexes]
     return {"name": name, "topic_id": topic_id, "partitions": partitions}
 

@@ -11,7 +11,6 @@ from kipwire import Message
 from kipwire.connection import Request, refusal
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.groups import Joining
-from kipwire.testing.broker.state.refusals import MemberIdRequired
 
 _FIRST_WITH_ID_FIRST = 4
 """The first version of JoinGroup in which new members join in two steps."""
@@ -36,10 +35,7 @@ async def answer_request(node: Node, request: Request) -> Values:
         takes_id_first=body.VERSION >= _FIRST_WITH_ID_FIRST,
     )
     group = node.group_to_join(body.group_id)
-    try:
-        joined = await node.decided(group, group.join(asked, node.now()))
-    except MemberIdRequired as error:
-        return {"error_code": error.error, "member_id": error.member_id}
+    joined = await node.decided(group, group.join(asked, node.now()))
     members = [
         {"member_id": member_id, "group_instance_id": instance_id, "metadata": metadata}
         for member_id, instance_id, metadata in joined.members

@@ -16,15 +16,14 @@ from kipwire.testing.broker.state.topics import MOST_PARTITIONS
 def answer(node: Node, body: Sent) -> Values:
     """Create topics."""
     node.expect_controller()
-    counts = [len(one.assignments) or node.partitions_of(one.num_partitions) for one in body.topics]
-    if sum(1 + max(count, 0) for count in counts) > MOST_PARTITIONS:
+    if sum(1 + max(_count(node, one), 0) for one in body.topics) > MOST_PARTITIONS:
         raise Refused(ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
 
     def create(asked: Sent) -> Values:
         configs = {one.name: one.value for one in asked.configs}
         node.topics.check_free(asked.name)
         expect_valid_configs(configs)
-        count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
+        count = _count(node, asked)
         _expect_assignment(asked)
         node.topics.check_new(asked.name, count)
         made = {"num_partitions": count, "replication_factor": len(node.nodes.by_id), "configs": shown_configs(configs)}
@@ -33,6 +32,12 @@ def answer(node: Node, body: Sent) -> Values:
         return made
 
     return answered(body, create, is_distinct=True)
+
+
+def _count(node: Node, asked: Sent) -> int:
+    """The number of partitions that a topic is to have; -1 stands for the usual."""
+    usual = node.settings.default_partitions if asked.num_partitions == -1 else asked.num_partitions
+    return len(asked.assignments) or usual
 
 
 def _expect_assignment(asked: Sent) -> None:

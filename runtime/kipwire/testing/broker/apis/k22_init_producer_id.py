@@ -2,10 +2,12 @@
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, in_version
-from kipwire.testing.broker.state.transactions import Numbers, expect_timeout
+from kipwire.testing.broker.state.transactions import Numbers
 
 VERSIONS = range(6)
 
+_LONGEST_TIMEOUT = 900_000
+"""Milliseconds, Kafka's default of `transaction.max.timeout.ms`."""
 _FIRST_WITH_FENCED = 4
 """The first version whose clients have the code PRODUCER_FENCED."""
 
@@ -20,7 +22,9 @@ def answer(node: Node, body: Sent) -> Values:
     if not body.transactional_id:
         raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     node.expect_coordinator(CoordinatorType.TRANSACTION, body.transactional_id)
-    expect_timeout(body.transaction_timeout_ms)
+    if not 0 < body.transaction_timeout_ms <= _LONGEST_TIMEOUT:
+        reason = f"the transaction timeout is {body.transaction_timeout_ms} ms; it may be 1 to {_LONGEST_TIMEOUT}"
+        raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
     try:
         transaction = node.begin_producer(
             body.transactional_id, None if numbers.producer_id == -1 else numbers, body.transaction_timeout_ms

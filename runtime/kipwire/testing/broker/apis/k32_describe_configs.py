@@ -9,8 +9,6 @@ from kafka_messages.enums import ConfigResourceType
 from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
 from kipwire.testing.broker.state.configs import shown_configs, type_of
 
-_FIRST_WITH_TYPES = 3
-
 
 def answer(node: Node, body: Sent) -> Values:
     """Describe settings."""
@@ -20,8 +18,6 @@ def answer(node: Node, body: Sent) -> Values:
             return {}
         configs, keys = node.configs_of(asked), asked.configuration_keys
         shown = [one for one in shown_configs(configs) if keys is None or one["name"] in keys]
-        if body.VERSION >= _FIRST_WITH_TYPES:
-            shown = [{**one, "config_type": type_of(one["name"])} for one in shown]
-        return {"configs": shown}
+        return {"configs": [{**one, "config_type": type_of(one["name"])} for one in shown]}
 
     return answered(body, describe)

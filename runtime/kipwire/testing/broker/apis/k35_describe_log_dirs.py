@@ -10,16 +10,13 @@ def answer(node: Node, body: Sent) -> Values:
     asked = {name: range(len(one.partitions)) for name, one in node.topics.by_name.items()}
     if body.topics is not None:
         asked = {one.topic: one.partitions for one in body.topics}
-    places = [(name, index) for name, indexes in asked.items() for index in indexes if node.topics.has(name, index)]
-    topics = [
-        {
-            "name": name,
-            "partitions": [
-                {"partition_index": index, "partition_size": node.topics.log(name, index).size}
-                for topic, index in places
-                if topic == name
-            ],
-        }
-        for name in dict.fromkeys(name for name, _ in places)
-    ]
+    found = {
+        name: [
+            {"partition_index": index, "partition_size": node.topics.log(name, index).size}
+            for index in indexes
+            if node.topics.has(name, index)
+        ]
+        for name, indexes in asked.items()
+    }
+    topics = [{"name": name, "partitions": partitions} for name, partitions in found.items() if partitions]
     return {"results": [{"log_dir": _FOLDER, "topics": topics}]}

@@ -14,7 +14,9 @@ def answer(node: Node, body: Sent) -> Values:
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "one request asks for too many partitions")
 
     def extend(asked: Sent) -> Values:
-        topic = node.topics.check_more_partitions(asked.name, asked.count)
+        topic = node.topics.named(asked.name)
+        if asked.count <= len(topic.partitions):
+            raise Refused(ErrorCode.INVALID_PARTITIONS, f"{topic.name} has {len(topic.partitions)} partitions already")
         if asked.assignments is not None:
             if len(asked.assignments) != asked.count - len(topic.partitions):
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each new partition needs an assignment")

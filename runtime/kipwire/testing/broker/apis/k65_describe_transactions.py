@@ -2,6 +2,7 @@
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 
 def answer(node: Node, body: Sent) -> Values:
@@ -14,16 +15,15 @@ def answer(node: Node, body: Sent) -> Values:
         found = node.producers.transactions.get(transactional_id)
         if found is None:
             raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
-        topics: dict[str, list[int]] = {}
-        for name, index in sorted(found.partitions):
-            topics.setdefault(name, []).append(index)
         return {
             "transaction_state": found.state,
             "transaction_timeout_ms": found.timeout,
             "transaction_start_time_ms": found.started,
             "producer_id": found.producer_id,
             "producer_epoch": found.epoch,
-            "topics": [{"topic": name, "partitions": indexes} for name, indexes in topics.items()],
+            "topics": [
+                {"topic": name, "partitions": indexes} for name, indexes in indexes_by_topic(found.partitions).items()
+            ],
         }
 
     return answered(body, describe)

@@ -18,6 +18,7 @@ from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
 from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
 from kipwire.testing.broker.state.expressions import matching
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 _FIRST_WITH_OWN_IDS = 1
 """The first version in which members make their ids."""
@@ -78,5 +79,4 @@ def _check(body: Sent, version: int) -> None:
 
 
 def _by_topic(places: frozenset[Place]) -> list[Values]:
-    topics = sorted({topic for topic, _ in places})
-    return [{"topic_id": one, "partitions": sorted(at for topic, at in places if topic == one)} for one in topics]
+    return [{"topic_id": one, "partitions": indexes} for one, indexes in indexes_by_topic(places).items()]

@@ -7,6 +7,7 @@ from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answere
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.consumer_members import ConsumerMember
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 
 def answer(node: Node, body: Sent) -> Values:
@@ -51,14 +52,10 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
 def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
     """Partitions of topics that still exist."""
     topics = {topic.topic_id: topic for topic in group.existing.by_name.values()}
-    found = sorted({one for one, _ in places} & topics.keys())
     return {
         "topic_partitions": [
-            {
-                "topic_id": one,
-                "topic_name": topics[one].name,
-                "partitions": sorted(at for of, at in places if of == one),
-            }
-            for one in found
+            {"topic_id": one, "topic_name": topics[one].name, "partitions": indexes}
+            for one, indexes in indexes_by_topic(places).items()
+            if one in topics
         ]
     }

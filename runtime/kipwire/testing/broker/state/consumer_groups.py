@@ -39,7 +39,7 @@ from kipwire.testing.broker.state.groups import (
     Ticket,
 )
 from kipwire.testing.broker.state.offsets import Offsets
-from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
+from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import Topics
 
 ASSIGNING, RECONCILING = "Assigning", "Reconciling"
@@ -124,16 +124,10 @@ class ConsumerGroup:
             matching(asked.regex)  # which refuses what is none
         member = self._joined(asked, now) if asked.epoch == JOINS else self._current(asked)
         before = member.assigned
-        said: dict[str, object] = {
-            "rack_id": asked.rack_id,
-            "assignor": asked.assignor,
-            "instance_id": asked.instance_id,
-        }
-        said |= {"rebalance_timeout": asked.rebalance_timeout, "topics": asked.topics, "regex": asked.regex}
         member.client_id, member.client_host = asked.client_id, asked.client_host
         if member.classic is not None:
             member.classic, member.rebalance_by = None, math.inf
-        self._say(member, {name: value for name, value in said.items() if value is not None}, asked.owned, now)
+        self._say(member, asked.said, asked.owned, now)
         is_told = asked.is_full or before.keys() != member.assigned.keys()
         beaten = Beaten(member.member_id, member.epoch, frozenset(member.assigned) if is_told else None)
         self._resolve()
@@ -188,8 +182,8 @@ class ConsumerGroup:
         """The next step of a member of the classic protocol, decided at once.
 
         Raises:
-            Refused: the member is not known, or has no protocol in common with the others of the classic protocol.
-            MemberIdRequired: it is new, and has to join again with the id that it is given.
+            Refused: the member is not known, or has no protocol in common with the others of the classic protocol; or
+                it is new, and has to join again with the id that it is given (KIP-394).
         """
         self.expire(now)
         others = [set(one.classic.protocols) for one in self.members.values() if one.classic is not None]
@@ -198,7 +192,7 @@ class ConsumerGroup:
         subscription = subscription_of(next(iter(asked.protocols.values())))
         member_id = asked.member_id or str(uuid4())
         if not asked.member_id and asked.instance_id is None and asked.takes_id_first:
-            raise MemberIdRequired(member_id)
+            raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
         static = self._static(asked.instance_id)
         if asked.instance_id is None:
             member = self.members.get(member_id) or self._add(ConsumerMember(member_id, now))

@@ -36,6 +36,12 @@ class Beat(NamedTuple):
     """The partitions that it reads now."""
 
     @property
+    def said(self) -> dict[str, object]:
+        """The attributes of the member that it says anew."""
+        names = ("instance_id", "rack_id", "rebalance_timeout", "topics", "regex", "assignor")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
     def is_full(self) -> bool:
         """Whether it says all, as after an error."""
         has_topics = self.topics is not None or self.regex is not None

@@ -11,7 +11,7 @@ from uuid import uuid4
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.state.consumer_protocol import subscription_of
 from kipwire.testing.broker.state.offsets import Offsets
-from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
+from kipwire.testing.broker.state.refusals import Refused
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 """States of a group, in Kafka's words."""
@@ -143,8 +143,8 @@ class Group:
         """A ticket for the next generation, or for this one if it need not change.
 
         Raises:
-            Refused: the member is not known, or it has no protocol in common with the others.
-            MemberIdRequired: it is new, and has to join again with the id that it is given.
+            Refused: the member is not known, or it has no protocol in common with the others; or it is new, and has to
+                join again with the id that it is given (KIP-394).
         """
         self.expire(now)
         self._expect_common_protocol(asked)
@@ -155,7 +155,7 @@ class Group:
                 return self._replace(known, asked, member_id, now)
             if asked.takes_id_first and asked.instance_id is None:
                 self.announced[member_id] = now + asked.session_timeout
-                raise MemberIdRequired(member_id)
+                raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
             return self._add(asked, member_id, now)
         if self.announced.pop(asked.member_id, None) is not None:
             return self._add(asked, asked.member_id, now)

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Any)
 
 TopicPartition = tuple[str, int]
+
+
+def indexes_by_topic(places: Iterable[tuple[T, int]]) -> dict[T, list[int]]:
+    """The partitions of each topic, both in order; topics are names or ids."""
+    found: dict[T, list[int]] = {}
+    for topic, index in sorted(places):
+        found.setdefault(topic, []).append(index)
+    return found
 
 
 class Committed(NamedTuple):

@@ -139,18 +139,6 @@ class Topics:
         topic.extend(partitions)
         return topic
 
-    def check_more_partitions(self, name: str, count: int) -> Topic:
-        """The topic, if it can grow to `count` partitions.
-
-        Raises:
-            Refused: there is no such topic, or it has as many already.
-        """
-        topic = self.named(name)
-        if count <= len(topic.partitions):
-            reason = f"{name} has {len(topic.partitions)} partitions already"
-            raise Refused(ErrorCode.INVALID_PARTITIONS, reason)
-        return topic
-
     def delete(self, topic: Topic) -> None:
         """Remove a topic and its records."""
         del self.by_name[topic.name], self._by_metric[_metric(topic.name)]

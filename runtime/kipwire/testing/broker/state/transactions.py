@@ -12,8 +12,6 @@ from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 
 _FIRST_PRODUCER_ID = 1000
-LONGEST_TIMEOUT = 900_000
-"""Milliseconds, Kafka's default of `transaction.max.timeout.ms`."""
 _NO_EPOCH = -1
 STATES = frozenset(one.name.title().replace("_", "") for one in TransactionState)
 """All that Kafka's transactions have; those here are never being prepared."""
@@ -183,17 +181,6 @@ class Producers:
             if error.error == ErrorCode.PRODUCER_FENCED:
                 raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, "another producer has taken its place") from None
             raise
-
-
-def expect_timeout(milliseconds: int) -> None:
-    """Check the timeout of a transaction.
-
-    Raises:
-        Refused: it is not positive, or longer than brokers allow.
-    """
-    if not 0 < milliseconds <= LONGEST_TIMEOUT:
-        reason = f"the transaction timeout is {milliseconds} ms; it may be 1 to {LONGEST_TIMEOUT}"
-        raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
 
 
 def _is_exhausted(epoch: int) -> bool:
