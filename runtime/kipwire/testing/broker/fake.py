@@ -480,7 +480,7 @@ class FakeBroker:
         self._life.update(node)
 
     def is_running(self, node: int) -> bool:
-        """Whether a node has not been stopped.
+        """Tell whether a node has not been stopped.
 
         Raises:
             ValueError: there is no such node.
@@ -516,7 +516,7 @@ def _expect_served(key: int, versions: range) -> range:
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:
-    """What is coordinated, of two names one of which is given."""
+    """The kind and the name of what is coordinated; one of two names is given."""
     if group is not None and transactional_id is None:
         return CoordinatorType.GROUP, group
     if transactional_id is not None and group is None:

@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 Step = Callable[[Call, Handle[Message]], Awaitable[Message]]
-"""What an entry does with a call."""
+"""The action of an entry on a call."""
 
 
 @dataclass(slots=True)

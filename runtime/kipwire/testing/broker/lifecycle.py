@@ -34,7 +34,7 @@ class _Running:
 
     @property
     def is_here(self) -> bool:
-        """Whether this is the thread of the event loop."""
+        """Tell whether this is the thread of the event loop."""
         return self.thread_id == threading.get_ident()
 
 
@@ -53,7 +53,7 @@ class Lifecycle:
 
     @property
     def is_running(self) -> bool:
-        """Whether it listens."""
+        """Tell whether it listens."""
         return self._running is not None
 
     def start(self) -> None:
@@ -141,7 +141,7 @@ class Lifecycle:
         asyncio.run_coroutine_threadsafe(wait(), running.loop).result()
 
     def call(self, action: Callable[[], T]) -> T:
-        """What an action gives, in the thread of the event loop, which alone touches the state while it runs.
+        """The result of an action, in the thread of the event loop, which alone touches the state while it runs.
 
         Raises:
             ValueError: the broker refuses it.

@@ -43,7 +43,7 @@ class Changes:
                 future.set_result(None)
 
     async def wait(self, seconds: float) -> bool:
-        """Whether something changes within that time; may be infinite."""
+        """Tell whether something changes within that time; may be infinite."""
         if seconds <= 0:
             return False
         future = asyncio.get_running_loop().create_future()
@@ -66,10 +66,10 @@ _FIRST_ABORTABLE_OFFSETS, _FIRST_OFFSETS_THAT_ADD = 4, 5
 
 @dataclass(slots=True)
 class Settings:
-    """What a fake broker does of itself."""
+    """Settings of a fake broker."""
 
     auto_create_topics: bool
-    """Whether topics are created when clients ask for their metadata."""
+    """True if topics are created when clients ask for their metadata."""
     default_partitions: int
     """Of a topic for which nobody says how many."""
 
@@ -254,7 +254,7 @@ class Node:
         return self.nodes.coordinator(CoordinatorType.GROUP, group) == self.node_id
 
     async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
-        """What a member of a group waits for.
+        """The result that a member of a group waits for.
 
         Raises:
             Refused: the group has decided against it, or another node coordinates it by now.

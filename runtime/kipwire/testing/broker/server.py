@@ -29,7 +29,7 @@ _log = logging.getLogger("kipwire.testing")
 
 
 class Security(NamedTuple):
-    """What clients need to connect."""
+    """TLS and users, which clients need to connect."""
 
     ssl: SSLContext | None = None
     """With the certificate of all nodes; None is a connection without TLS."""

@@ -47,7 +47,7 @@ def answer(node: Node, body: Sent) -> Values:
 
 
 def _is_transactional(topic: Sent) -> bool:
-    """Whether a topic of a Produce has a batch of a transaction."""
+    """Tell whether a topic of a Produce has a batch of a transaction."""
     for partition in topic.partition_data:
         try:
             if sent_batch(bytes(partition.records or b"")).is_transactional:

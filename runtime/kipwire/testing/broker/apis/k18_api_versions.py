@@ -11,13 +11,13 @@ _FEATURES = {"transaction.version": (ApiKey.END_TXN, 5, 2)}
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """What is served. Requests in other versions do not get here: they are answered in version 0 (KIP-511)."""
-    answer: Sent = versions_answer(kafka_messages.REGISTRY, body.VERSION, node.served)
+    """List what is served. Requests in other versions do not get here: they are answered in version 0 (KIP-511)."""
+    served: Sent = versions_answer(kafka_messages.REGISTRY, body.VERSION, node.served)
     if body.VERSION < _FIRST_WITH_FEATURES:
-        return {"api_keys": answer.api_keys}
+        return {"api_keys": served.api_keys}
     levels = {name: level for name, (key, version, level) in _FEATURES.items() if version in node.served.get(key, ())}
     return {
-        "api_keys": answer.api_keys,
+        "api_keys": served.api_keys,
         "supported_features": [
             {"name": name, "min_version": 0, "max_version": level} for name, level in levels.items()
         ],

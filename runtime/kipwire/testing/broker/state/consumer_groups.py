@@ -64,7 +64,7 @@ class ConsumerGroup:
     known: dict[str, tuple[UUID, int]] = field(default_factory=dict)
     """The topics that members read, as they were when the epoch was raised."""
     is_left_to_classic: bool = False
-    """Whether the last member of the consumer protocol has gone, and those of the classic one have to join again."""
+    """True if the last member of the consumer protocol has gone, and those of the classic one have to join again."""
     protocol_type = CONSUMER
 
     @property
@@ -84,7 +84,7 @@ class ConsumerGroup:
 
     @property
     def is_classic(self) -> bool:
-        """Whether there are members, all of the classic protocol."""
+        """Tell whether there are members, all of the classic protocol."""
         return bool(self.members) and all(one.classic is not None for one in self.members.values())
 
     @property
@@ -173,7 +173,7 @@ class ConsumerGroup:
             raise _stale(member)
 
     def is_consumer(self, member_id: str) -> bool:
-        """Whether a member uses the consumer protocol."""
+        """Tell whether a member uses the consumer protocol."""
         return member_id in self.members and self.members[member_id].classic is None
 
     # Members of the classic protocol.
@@ -410,12 +410,12 @@ class ConsumerGroup:
         member.step(target, self.assignment_epoch, others, owned, now)
 
     def _is_waiting(self, member: ConsumerMember) -> bool:
-        """Whether others still have partitions that a member is to have."""
+        """Tell whether others still have partitions that a member is to have."""
         missing = self.targets.get(member.member_id, frozenset()) - member.assigned.keys()
         return any(missing & one.places for one in self.members.values() if one is not member)
 
     def _owned(self, subscription: Subscription) -> frozenset[Place]:
-        """What a member of the classic protocol still has."""
+        """The partitions that a member of the classic protocol still has."""
         by_name = self.existing.by_name
         return frozenset((by_name[name].topic_id, index) for name, index in subscription.owned if name in by_name)
 

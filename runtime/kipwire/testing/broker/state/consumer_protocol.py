@@ -1,4 +1,4 @@
-"""What consumers of the classic protocol say to each other in bytes: their subscriptions and assignments."""
+"""The subscriptions and assignments that consumers of the classic protocol exchange in bytes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SUBSCRIPTION, _ASSIGNMENT = "ConsumerProtocolSubscription", "ConsumerProtocolAs
 
 
 class Subscription(NamedTuple):
-    """What a consumer says when it joins."""
+    """The subscription with which a consumer joins."""
 
     topics: frozenset[str]
     owned: frozenset[TopicPartition]
-    """What it has kept, if its assignor is a cooperative one."""
+    """The partitions that it has kept, if its assignor is a cooperative one."""
     rack_id: str | None
 
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Ticket(Generic[T]):
-    """What a member waits for: the group gives it a result or a refusal later."""
+    """A result that a member waits for: the group gives it a result or a refusal later."""
 
     def __init__(self, result: T | None = None) -> None:
         self.result = result
@@ -40,7 +40,7 @@ class Ticket(Generic[T]):
 
 
 class Joining(NamedTuple):
-    """What a member says when it joins."""
+    """The request of a member that joins."""
 
     member_id: str
     instance_id: str | None
@@ -53,11 +53,11 @@ class Joining(NamedTuple):
     protocols: dict[str, bytes]
     """Metadata by name, the preferred one first."""
     takes_id_first: bool
-    """Whether a new member joins in two steps (KIP-394)."""
+    """True if a new member joins in two steps (KIP-394)."""
 
 
 class Joined(NamedTuple):
-    """What a member learns when all have joined."""
+    """The answer to a member when all have joined."""
 
     generation: int
     protocol_type: str
@@ -73,7 +73,7 @@ class Member:
     """A member of a group."""
 
     asked: Joining
-    """What it said last."""
+    """Its last request to join."""
     seen: float
     member_id: str
     assignment: bytes = b""
@@ -82,7 +82,7 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the member waits for the group, which shows that it is alive."""
+        """Tell whether the member waits for the group, which shows that it is alive."""
         return self.joining is not None or self.syncing is not None
 
     @property

@@ -24,7 +24,7 @@ class Place:
     """0 until it listens for the first time, if the system chooses one."""
     is_running: bool = True
     is_paused: bool = False
-    """Whether it takes requests without answering them."""
+    """True if it takes requests without answering them."""
 
     @property
     def address(self) -> dict[str, Any]:

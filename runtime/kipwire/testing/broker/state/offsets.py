@@ -49,7 +49,7 @@ class Offsets:
             self.committed.update(offsets)
 
     def is_unstable(self, place: TopicPartition) -> bool:
-        """Whether an open transaction has an offset of a partition."""
+        """Tell whether an open transaction has an offset of a partition."""
         return any(place in offsets for offsets in self._pending.values())
 
     def forget_topic(self, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""What a partition knows of idempotent producers: which batches it may append, as Kafka's ProducerStateManager."""
+"""The idempotent producers of a partition: which batches it may append, as Kafka's ProducerStateManager."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sequence(NamedTuple):
 
 @dataclass(slots=True)
 class ProducerState:
-    """What one producer has done in a partition."""
+    """The batches and the transaction of one producer in a partition."""
 
     epoch: int
     recent: deque[Sequence] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_BATCHES))
@@ -59,7 +59,7 @@ class ProducerStates:
         return [first for first in firsts if first is not None]
 
     def has_open_transaction(self, batch: RecordBatch) -> bool:
-        """Whether a batch goes on with a transaction that has records in this partition."""
+        """Tell whether a batch goes on with a transaction that has records in this partition."""
         known = self.by_id.get(batch.producer_id)
         return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
 

@@ -79,7 +79,7 @@ class Topics:
         raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
 
     def has(self, name: str, index: int) -> bool:
-        """Whether there is a topic with a partition."""
+        """Tell whether there is a topic with a partition."""
         return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
 
     def log(self, name: str, index: int) -> Log:

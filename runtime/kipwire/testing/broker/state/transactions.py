@@ -58,13 +58,13 @@ class Transaction:
 
     @property
     def state(self) -> str:
-        """What it is in, in Kafka's words."""
+        """The state, in Kafka's words."""
         if self.is_ongoing:
             return "Ongoing"
         return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
     def takes(self, expected: Numbers | None) -> bool:
-        """Whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
+        """Tell whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
         if expected is None or expected.producer_id == self.producer_id:
             return True
         return expected.producer_id == self.previous_id and _is_exhausted(expected.epoch)
