@@ -35,7 +35,7 @@ Q = TypeVar("Q", bound=AnsweredBy[Any])
 Q_co = TypeVar("Q_co", covariant=True)
 E = TypeVar("E", Request, Response)
 Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
-"""What a filter returns."""
+"""A result of a filter."""
 
 
 class FilterError(KipwireError):
@@ -52,7 +52,7 @@ class Exchange(NamedTuple):
     request: Request
     """As the client sent it."""
     notes: dict[str, Any]
-    """What filters keep of this connection."""
+    """Notes of filters about this connection."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Filter:
     highest: int | None
     """The highest version that it sees whole."""
     otherwise: ErrorCode | None
-    """What is answered if it fails; None: the connection is closed."""
+    """The answer if it fails; None: the connection is closed."""
 
     def __call__(self, chosen: Any, exchange: Exchange) -> Any:
         """Call the function, such as in a test."""
@@ -125,7 +125,7 @@ class Filter:
         return frame
 
     async def _result(self, chosen: Any, exchange: Exchange, kind: type) -> Any:
-        """What the function returns; it may be of a kind, or an answer, or None."""
+        """The result of the function; it may be of a kind, or an answer, or None."""
         try:
             result = self.function(chosen, exchange)
             result = await result if isawaitable(result) else result
@@ -142,7 +142,7 @@ class Filter:
 
 
 def _is_kept(message: Message, other: Message) -> bool:
-    """Whether a message in another version has all that it had: the way back gives the same."""
+    """Tell whether a message in another version has all that it had: the way back gives the same."""
     try:
         return convert(other, type(message)) == message
     except ConversionError:

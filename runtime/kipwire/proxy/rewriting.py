@@ -1,4 +1,4 @@
-"""What a proxy itself changes in responses: the addresses of brokers, and the versions that it cannot look into."""
+"""Changes that a proxy makes in responses: addresses of brokers, and the versions that it cannot look into."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOOKED_INTO = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key i
 
 @lru_cache(1000)
 def has_addresses(api_key: int, version: int) -> bool:
-    """Whether responses have addresses of brokers."""
+    """Tell whether responses have addresses of brokers."""
     projection = ADDRESSES.get(api_key)
     if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
         return False

@@ -51,7 +51,7 @@ def request(api: int, version: int, values: dict[str, Any], client_id: str = "te
 
 async def answer(to: Node, asked: Request, fault: Step | None = None) -> Message:
     """The response that a node gives, with a fault or without."""
-    interceptors = Interceptors()
+    interceptors = Interceptors(to)
     if fault is not None:
         interceptors.add(asked.api_key, fault, None, None, None)
     return await server.answer(Call(to, asked), interceptors)

@@ -4,15 +4,15 @@ Its nodes speak Kafka's protocol on sockets, keep everything in memory, and do w
 tell. Kafka's answers to the cases of tests/support/broker_cases are recorded, and test_fake_broker_like_kafka.py
 compares.
 
-Rooms, each knows those below it:
+Rooms, each of which uses those below it:
 
-* `fake`: what tests hold. It looks inside, and takes functions for requests. Two chapters of it stand by themselves:
-  `cluster` moves what nodes do, and `lifecycle` starts and stops, with the thread of the event loop.
+* `fake`: what tests hold, as one list of methods. Each asks the rooms below.
+* `lifecycle`: the thread of the event loop, from the start to the end; and how a test acts on the state there.
 * `server`: a server of `kipwire.aio` for each node, and the way from a request to its answer.
 * `interceptors`: functions of tests before the handlers. `fail`, `delay` and `disconnect` are such functions.
 * `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`: a function from a node and
-  a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules. Their heads
-  say how the answers differ from Kafka's, and docs/testing.md repeats it.
+  the body of a request to plain values, without a version. `APIS` and `SERVED`, the versions, are made of the modules.
+  Their heads say how the answers differ from Kafka's, and docs/testing.md repeats it.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
   as the end of a transaction; and the clock.
 * `state`: each of these by itself, as data without I/O. It is given the time, so that tests move the clock
@@ -53,7 +53,7 @@ fulfil its condition. A group decides about its members by `Ticket`s: one is fou
 In a group of the consumer protocol nobody waits: each heartbeat is answered at once, with the next step of its member.
 
 One thread. While the broker runs, the thread of its event loop alone touches the state, so nothing needs a lock, and a
-handler that does not await is not interrupted. What a test calls is run there, by `Running.call`. With `async with`
+handler that does not await is not interrupted. What a test calls is run there, by `Lifecycle.call`. With `async with`
 this thread is the test's own.
 
 Errors. What is wrong with a request closes its connection alone, with a line in the log

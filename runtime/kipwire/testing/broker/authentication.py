@@ -32,7 +32,7 @@ MECHANISMS: dict[str, Callable[[Mapping[str, str]], ServerExchange]] = {
 
 
 class Authentication:
-    """What a connection has of SASL so far."""
+    """The state of SASL on one connection."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         """Expect a client.

@@ -1,16 +1,16 @@
-"""What tests hold of a fake broker, or of a cluster of them."""
+"""A fake broker, or a cluster of them, as tests hold it: each method is a few words to the rooms below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kafka_messages.enums import ApiKey
+from kafka_messages.enums import ApiKey, CoordinatorType
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import SERVED
-from kipwire.testing.broker.cluster import Cluster
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
+from kipwire.testing.broker.lifecycle import Lifecycle
 from kipwire.testing.broker.node import Node, Settings
 from kipwire.testing.broker.server import Asked, Security, Server
 from kipwire.testing.broker.state.groups import Group, GroupState
@@ -20,6 +20,7 @@ from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:
     from ssl import SSLContext
+    from typing import Self
 
     from kipwire.connection import Request
     from kipwire.message.frames import AnsweredBy
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Q = TypeVar("Q")
 
 
-class FakeBroker(Cluster):
+class FakeBroker:
     """A Kafka broker in this process, or several, for tests: real clients produce and consume, and tests look inside.
 
     As a context manager it runs in a thread of its own; with `async with` in the event loop that runs. What it has
@@ -79,13 +80,80 @@ class FakeBroker(Cluster):
         settings = Settings(auto_create_topics, default_partitions)
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
         versions = {key: some for key, some in served.items() if some}
-        node = Node(settings, versions, layout, Topics(layout.leader_of_new))
+        self._node = node = Node(settings, versions, layout, Topics(layout.leader_of_new))
         security = Security(ssl, None if users is None else dict(users))
-        self._interceptors, self._asked = Interceptors(), Asked()
-        super().__init__(node, lambda: Server(node, self._interceptors, self._asked, security, host))
+        self._interceptors, self._asked = Interceptors(node), Asked()
+        self._life = Lifecycle(node, lambda: Server(node, self._interceptors, self._asked, security, host))
+        self._call = self._life.call
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, default_partitions)
         for name, count in counts.items():
             self.create_topic(name, count)
+
+    # Its life.
+
+    @property
+    def host(self) -> str:
+        """Where the first node is reached."""
+        return self._node.place.host
+
+    @property
+    def port(self) -> int:
+        """The port of the first node; known once it has started."""
+        return self._node.place.port
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of each node, as clients take them."""
+        return self._node.nodes.bootstrap_servers
+
+    def __repr__(self) -> str:
+        return f"<FakeBroker {f'at {self.bootstrap_servers}' if self._life.is_running else 'not running'}>"
+
+    def start(self) -> None:
+        """Listen, in a thread of its own.
+
+        Raises:
+            RuntimeError: it has started already.
+            OSError: it cannot listen there.
+        """
+        self._life.start()
+
+    def stop(self) -> None:
+        """Close all connections, listen no more, and end the thread.
+
+        Raises:
+            Exception: the first error of the fake broker itself, if there was one: its answers were then incomplete.
+        """
+        self._life.stop(None)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        self._life.stop(error)
+
+    async def __aenter__(self) -> Self:
+        await self._life.open()
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        await self._life.close(error)
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Wait until something holds, such as `lambda: len(broker.records("orders")) == 5`.
+
+        Args:
+            condition: called in the broker's thread, after each request that was handled.
+            timeout: seconds.
+
+        Raises:
+            TimeoutError: it does not hold in time.
+            RuntimeError: the broker is not running, or this is the thread of its event loop.
+        """
+        self._life.wait_until(condition, timeout)
+
+    # Topics and records.
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         """Create a topic.
@@ -145,7 +213,7 @@ class FakeBroker(Cluster):
             node = self._node
             if node.settings.auto_create_topics and topic not in node.topics.by_name:
                 node.topics.create(topic, node.settings.default_partitions)
-            offset = node.topics.named(topic).partition(partition).append(batch)
+            offset = node.topics.log(topic, partition).append(batch)
             node.changes.notify()
             return offset
 
@@ -176,7 +244,9 @@ class FakeBroker(Cluster):
         Raises:
             ValueError: there is no such topic or partition.
         """
-        return self._call(lambda: self._node.topics.named(topic).partition(partition).batches)
+        return self._call(lambda: self._node.topics.log(topic, partition).batches)
+
+    # Requests and groups.
 
     def requests(
         self, api: ApiKey | int | type[AnsweredBy[Any]] | None = None, node: int | None = None
@@ -218,6 +288,8 @@ class FakeBroker(Cluster):
 
         return self._call(look)
 
+    # Functions and faults.
+
     def intercept(
         self,
         api: type[Q] | ApiKey | int,
@@ -246,7 +318,7 @@ class FakeBroker(Cluster):
             ValueError: the API is not served, `times` is below 1, or there is no such node.
         """
         step = interceptors.calling(None if isinstance(api, int) else api, function)
-        self._add(api, step, times, when, node)
+        self._call(lambda: self._interceptors.add(api, step, times, when, node))
 
     def fail(
         self,
@@ -271,7 +343,7 @@ class FakeBroker(Cluster):
         Raises:
             ValueError: as `intercept`.
         """
-        self._add(api, interceptors.failing(error), times, when, node)
+        self._call(lambda: self._interceptors.add(api, interceptors.failing(error), times, when, node))
 
     def delay(
         self,
@@ -294,7 +366,7 @@ class FakeBroker(Cluster):
         Raises:
             ValueError: as `intercept`.
         """
-        self._add(api, interceptors.delaying(seconds), times, when, node)
+        self._call(lambda: self._interceptors.add(api, interceptors.delaying(seconds), times, when, node))
 
     def disconnect(
         self,
@@ -324,29 +396,114 @@ class FakeBroker(Cluster):
         """
         if received is not None and (received < 1 or handled or after or when is not None):
             raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
-        self._add(api, interceptors.disconnecting(is_handled=handled, after=after), times, when, node, received)
+        step = interceptors.disconnecting(is_handled=handled, after=after)
+        self._call(lambda: self._interceptors.add(api, step, times, when, node, received))
 
     def clear_faults(self) -> None:
         """Let no fault happen any more, and remove all functions."""
         self._call(self._interceptors.clear)
 
-    def _add(
-        self,
-        api: Any,
-        step: interceptors.Step,
-        times: int | None,
-        when: Condition | None,
-        node: int | None,
-        received: int | None = None,
-    ) -> None:
-        key = interceptors.api_key_of(api)
-        if key not in self._node.served:
-            raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}, so no such request can have a fault")
-        if times is not None and times < 1:
-            raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
-        if node is not None:
-            self._call(lambda: self._node.nodes[node])
-        self._call(lambda: self._interceptors.add(key, step, times, when, node, received))
+    # Nodes and time.
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """The ids of the nodes."""
+        return tuple(self._node.nodes.by_id)
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock of sessions, rebalances and transactions; it goes on as usual, too.
+
+        Raises:
+            ValueError: time does not go back.
+        """
+        if seconds < 0:
+            raise ValueError(f"the clock cannot go back, by {seconds} s")
+        self._call(lambda: self._node.advance(seconds))
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        """The id of the node that leads a partition.
+
+        Raises:
+            ValueError: there is no such topic or partition.
+        """
+        return self._call(lambda: self._node.topics.log(topic, partition).leader)
+
+    def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
+        """Let another node lead a partition, in its next epoch. A Fetch that waits is answered, with an error.
+
+        Raises:
+            ValueError: there is no such topic, partition or node, or the node is stopped.
+        """
+
+        def move() -> None:
+            self._node.nodes.expect_running(to)
+            self._node.topics.log(topic, partition).move(to)
+
+        self._life.change(move)
+
+    def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
+        """The id of the node that coordinates a group or a transactional id, one of which is given."""
+        kind, key = _coordinated(group, transactional_id)
+        return self._call(lambda: self._node.nodes.coordinator(kind, key))
+
+    def move_coordinator(self, *, group: str | None = None, transactional_id: str | None = None, to: int) -> None:
+        """Let another node coordinate a group or a transactional id, and those that Kafka keeps in one place with it.
+
+        Raises:
+            ValueError: there is no such node, or it is stopped.
+        """
+        kind, key = _coordinated(group, transactional_id)
+        self._life.change(lambda: self._node.nodes.move_coordinator(kind, key, to))
+
+    @property
+    def controller(self) -> int:
+        """The id of the node that creates and deletes topics."""
+        return self._call(lambda: self._node.nodes.controller)
+
+    def move_controller(self, *, to: int) -> None:
+        """Let another node be the controller.
+
+        Raises:
+            ValueError: there is no such node, or it is stopped.
+        """
+        self._life.change(lambda: self._node.nodes.move_controller(to))
+
+    def stop_node(self, node: int) -> None:
+        """Close the connections of a node, and listen there no more. What it did goes to the next node that runs.
+
+        With `async with`, connections are closed when the event loop goes on.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        self._call(lambda: self._node.stop(node))
+        self._life.update(node)
+
+    def is_running(self, node: int) -> bool:
+        """Tell whether a node has not been stopped.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        return self._call(lambda: self._node.nodes[node].is_running)
+
+    def start_node(self, node: int) -> None:
+        """Let a node that was stopped or paused go on. It leads nothing until it is given something.
+
+        Raises:
+            ValueError: there is no such node.
+            OSError: it cannot listen at its port any more.
+        """
+        self._life.change(lambda: self._node.nodes.start(node))
+        self._life.update(node)
+
+    def pause_node(self, node: int) -> None:
+        """Let a node take connections and requests without answering, until `start_node`. It stays what it is.
+
+        Raises:
+            ValueError: there is no such node.
+        """
+        self._life.change(lambda: self._node.nodes.pause(node))
 
 
 def _expect_served(key: int, versions: range) -> range:
@@ -356,3 +513,12 @@ def _expect_served(key: int, versions: range) -> range:
         has = f"{served[0]} to {served[-1]}" if served else "none"
         raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {versions}; the versions it has: {has}")
     return versions
+
+
+def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:
+    """The kind and the name of what is coordinated; one of two names is given."""
+    if group is not None and transactional_id is None:
+        return CoordinatorType.GROUP, group
+    if transactional_id is not None and group is None:
+        return CoordinatorType.TRANSACTION, transactional_id
+    raise ValueError("give either a group or a transactional id")

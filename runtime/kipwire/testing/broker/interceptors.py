@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 Step = Callable[[Call, Handle[Message]], Awaitable[Message]]
-"""What an entry does with a call."""
+"""The action of an entry on a call."""
 
 
 @dataclass(slots=True)
@@ -66,20 +66,38 @@ class _Entry:
 class Interceptors:
     """All functions, in the order in which they were added; each goes around those after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, node: Node) -> None:
+        """Have no functions yet.
+
+        Args:
+            node: any of the cluster.
+        """
         self._entries: list[_Entry] = []
+        self._served, self._nodes = node.served, node.nodes
 
     def add(
         self,
-        api_key: int,
+        api: ApiKey | int | type[Any],
         step: Step,
         times: int | None,
         condition: Condition | None,
         node_id: int | None,
         received: int | None = None,
     ) -> None:
-        """Let a function have requests that come."""
-        self._entries.append(_Entry(api_key, step, times, condition, node_id, received))
+        """Let a function have requests that come.
+
+        Raises:
+            ValueError: the API is not served, or `times` is below 1.
+            Refused: there is no such node.
+        """
+        key = api_key_of(api)
+        if key not in self._served:
+            raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}, so no such request can have a fault")
+        if times is not None and times < 1:
+            raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
+        if node_id is not None:
+            self._nodes[node_id]  # which refuses what is none
+        self._entries.append(_Entry(key, step, times, condition, node_id, received))
 
     def clear(self) -> None:
         """Remove all functions."""

@@ -43,7 +43,7 @@ class Changes:
                 future.set_result(None)
 
     async def wait(self, seconds: float) -> bool:
-        """Whether something changes within that time; may be infinite."""
+        """Tell whether something changes within that time; may be infinite."""
         if seconds <= 0:
             return False
         future = asyncio.get_running_loop().create_future()
@@ -66,10 +66,10 @@ _FIRST_ABORTABLE_OFFSETS, _FIRST_OFFSETS_THAT_ADD = 4, 5
 
 @dataclass(slots=True)
 class Settings:
-    """What a fake broker does of itself."""
+    """Settings of a fake broker."""
 
     auto_create_topics: bool
-    """Whether topics are created when clients ask for their metadata."""
+    """True if topics are created when clients ask for their metadata."""
     default_partitions: int
     """Of a topic for which nobody says how many."""
 
@@ -174,10 +174,6 @@ class Node:
 
     # What several parts of the state are needed for.
 
-    def partitions_of(self, count: int) -> int:
-        """The number of partitions that a new topic gets; -1 stands for the usual."""
-        return self.settings.default_partitions if count == -1 else count
-
     def topic_of(self, asked: Any) -> Topic:
         """The topic that a struct of a request names or has the id of.
 
@@ -258,7 +254,7 @@ class Node:
         return self.nodes.coordinator(CoordinatorType.GROUP, group) == self.node_id
 
     async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
-        """What a member of a group waits for.
+        """The result that a member of a group waits for.
 
         Raises:
             Refused: the group has decided against it, or another node coordinates it by now.
@@ -302,7 +298,7 @@ class Node:
         Raises:
             Refused: it is not the producer of that transactional id any more, or the partition was not added.
         """
-        states = self.topics.named(place[0]).partition(place[1]).producers
+        states = self.topics.log(place[0], place[1]).producers
         if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
             return
         states.note_unverified(batch, begins=version >= _FIRST_THAT_ADDS)
@@ -388,7 +384,7 @@ class Node:
             transaction.epoch += 1
         marker = _marker(transaction, is_commit)
         for topic, index in sorted(transaction.partitions):
-            log = self.topics.named(topic).partition(index)
+            log = self.topics.log(topic, index)
             log.append_marker(marker, transaction.producer_id, transaction.epoch, is_commit=is_commit)
         for name in transaction.groups:
             if name in self.groups:

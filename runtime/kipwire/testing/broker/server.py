@@ -29,7 +29,7 @@ _log = logging.getLogger("kipwire.testing")
 
 
 class Security(NamedTuple):
-    """What clients need to connect."""
+    """TLS and users, which clients need to connect."""
 
     ssl: SSLContext | None = None
     """With the certificate of all nodes; None is a connection without TLS."""
@@ -185,7 +185,10 @@ async def _handled(node: Node, request: Request, api: Api) -> Message:
         values = api.answer(node, request)
         values = await values if inspect.isawaitable(values) else values
     except Refused as error:
-        return api.refuse(request.body, error.error)
+        response = api.refuse(request.body, error.error)
+        for name, value in error.values.items():
+            setattr(response, name, value)
+        return response
     return build(_REGISTRY.response(request.api_key, request.api_version), values)
 
 

@@ -1,9 +1,9 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
-A module has `answer`, a function of a node and a request. Where refusals are not by the rule of `kipwire.connection`,
-it has `refuse`, too; and the `VERSIONS` that are served, where they are not all that Kafka has. Its head has these
-versions, and how the answers differ from Kafka's. docs/testing.md repeats the heads, and test_fake_broker_heads.py
-compares. `APIS` and `SERVED` are made of the modules that are here.
+A module has `answer`, a function of a node and the body of a request, or `answer_request`, if it needs the header, too.
+Where refusals are not by the rule of `kipwire.connection`, it has `refuse`; and the `VERSIONS` that are served, where
+they are not all that Kafka has. Its head has these versions, and how the answers differ from Kafka's. docs/testing.md
+repeats the heads, and test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules that are here.
 
 Unlike Kafka:
 

@@ -10,10 +10,16 @@ from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
-from kipwire.testing.broker.apis.rows import Values as Values
+from kipwire.testing.broker.apis.rows import Values, answered, refused_rows
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, Transaction
+
+__all__ = ["Api", "NoAnswer", "Node", "Refused", "Sent", "Values", "answered", "refused_rows"]
+"""The words that all APIs are written in, whichever module has them; and, further below, functions for some."""
+
+Sent = Any
+"""A request, or a struct of one: each version has a class of its own."""
 
 
 class NoAnswer(ClosedByHandler):
@@ -35,12 +41,17 @@ class Api(NamedTuple):
 
 
 def api_of(module: ModuleType) -> Api:
-    """The API that a module answers: its `answer`, and what it says of refusals and versions."""
+    """The API that a module answers.
+
+    It has `answer`, which is given the body of a request; or `answer_request`, for those who need its header, too.
+    """
+    on_request = getattr(module, "answer_request", None)
 
     def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
         node.expire_transactions()
-        answered: Values | Awaitable[Values] = module.answer(node, request)
-        return answered
+        found: Values | Awaitable[Values]
+        found = module.answer(node, request.body) if on_request is None else on_request(node, request)
+        return found
 
     return Api(answer, getattr(module, "refuse", refusal), getattr(module, "VERSIONS", None))
 
@@ -61,12 +72,12 @@ _FIRST_WITH_FENCED = 2
 """The first version of most of these APIs whose clients have the code PRODUCER_FENCED."""
 
 
-def numbers_of(body: Any) -> Numbers:
+def numbers_of(body: Sent) -> Numbers:
     """The numbers of the producer that asks."""
     return Numbers(body.producer_id, body.producer_epoch)
 
 
-def current(node: Node, request: Request, transactional_id: str, numbers: Numbers) -> Transaction:
+def current(node: Node, body: Sent, transactional_id: str, numbers: Numbers) -> Transaction:
     """The transaction of a producer.
 
     Raises:
@@ -76,7 +87,7 @@ def current(node: Node, request: Request, transactional_id: str, numbers: Number
     try:
         return node.producers.current(transactional_id, numbers)
     except Refused as error:
-        raise in_version(error, request.api_version, _FIRST_WITH_FENCED) from None
+        raise in_version(error, body.VERSION, _FIRST_WITH_FENCED) from None
 
 
 def in_version(error: Refused, version: int, first_with_fenced: int) -> Refused:

@@ -7,36 +7,27 @@ Unlike Kafka:
 * A Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import NoAnswer, with_endpoints
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import NoAnswer, Node, Refused, Sent, Values, answered, with_endpoints
 from kipwire.testing.broker.state.batches import sent_batch
 from kipwire.testing.broker.state.configs import limits_of
-from kipwire.testing.broker.state.refusals import Refused
 
 _BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
 """Refusals of the log without its first offset."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Append batches."""
-    body: Any = request.body
     transactional_id = getattr(body, "transactional_id", None)
     if transactional_id is None and any(_is_transactional(one) for one in body.topic_data):
         raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
-    def append(topic: Any, partition: Any) -> Values:
+    def append(topic: Sent, partition: Sent) -> Values:
         found = node.topic_of(topic)
         log = node.led(found, partition.index)
         data = bytes(partition.records or b"")
-        batch = sent_batch(data, request.api_version)
-        node.verify((found.name, partition.index), batch, transactional_id, request.api_version)
+        batch = sent_batch(data, body.VERSION)
+        node.verify((found.name, partition.index), batch, transactional_id, body.VERSION)
         if body.acks not in (-1, 0, 1):
             raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
         try:
@@ -55,8 +46,8 @@ def answer(node: Node, request: Request) -> Values:
     return with_endpoints(node, appended)
 
 
-def _is_transactional(topic: Any) -> bool:
-    """Whether a topic of a Produce has a batch of a transaction."""
+def _is_transactional(topic: Sent) -> bool:
+    """Tell whether a topic of a Produce has a batch of a transaction."""
     for partition in topic.partition_data:
         try:
             if sent_batch(bytes(partition.records or b"")).is_transactional:

@@ -6,18 +6,12 @@ Unlike Kafka:
 * When there are 1,000 fetch sessions, one gives way only if it was not used for two minutes, whatever its size.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kafka_messages.enums import ErrorCode, IsolationLevel
 from kipwire import Message, build
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import with_endpoints
-from kipwire.testing.broker.apis.rows import Values, refused_rows
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, refused_rows, with_endpoints
 from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
-from kipwire.testing.broker.state.refusals import Refused
 
 _NOTHING = {"high_watermark": -1, "records": b""}
 _SESSION_ERRORS = {
@@ -31,9 +25,8 @@ _FIRST_WITH_LEADERS = 16
 """The first version in which Kafka says who leads instead (KIP-951); those before it have a place for it already."""
 
 
-async def answer(node: Node, request: Request) -> Values:
+async def answer(node: Node, body: Sent) -> Values:
     """Read what is asked for; of a session that goes on, answer with what has changed."""
-    body: Any = request.body
     epoch = getattr(body, "session_epoch", OUTSIDE)
     session = _session(node, body, epoch)
     asked = all_asked(body.topics) if session is None else dict(session.asked)
@@ -50,13 +43,13 @@ async def answer(node: Node, request: Request) -> Values:
         return with_endpoints(node, {"session_id": body.session_id, "responses": changed})
     session_id = 0
     if epoch == BEGINNING:
-        begun = FetchSession(request.api_version >= _FIRST_WITH_IDS, node.now(), dict(asked))
+        begun = FetchSession(body.VERSION >= _FIRST_WITH_IDS, node.now(), dict(asked))
         begun.changes(read.found)
         session_id = node.fetch_sessions.begin(begun)
     return with_endpoints(node, {"session_id": session_id, "responses": _responses(read.found, asked)})
 
 
-def _session(node: Node, body: Any, epoch: int) -> FetchSession | None:
+def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
     """The session that a request goes on with, with what it changes; None where it is answered in full.
 
     Raises:
@@ -77,7 +70,7 @@ def _session(node: Node, body: Any, epoch: int) -> FetchSession | None:
 class _Read:
     """One look at what a Fetch asks for."""
 
-    def __init__(self, node: Node, body: Any, asked: dict[tuple[Any, int], Asked]) -> None:
+    def __init__(self, node: Node, body: Sent, asked: dict[tuple[Any, int], Asked]) -> None:
         self.has_leaders = body.VERSION >= _FIRST_WITH_LEADERS
         self.is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
         self.left = body.max_bytes
@@ -128,7 +121,7 @@ def _responses(found: dict[tuple[Any, int], Values], asked: dict[tuple[Any, int]
     return list(topics.values())
 
 
-def refuse(body: Any, error: int) -> Message:
+def refuse(body: Sent, error: int) -> Message:
     """An error for each partition; one for the request if it is about the session, or names no partition."""
     is_whole = error in _SESSION_ERRORS or not body.topics
     response: type[Message] = body.RESPONSE

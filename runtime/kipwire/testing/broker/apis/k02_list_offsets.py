@@ -1,15 +1,8 @@
 """ListOffsets, versions 1 to 11: the first and last offsets of partitions, and those of timestamps."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.logs import Log
-from kipwire.testing.broker.state.refusals import Refused
 
 _FIRST_WITH = {
     ListOffsetsTimestamp.EARLIEST: 1,
@@ -22,13 +15,12 @@ _FIRST_WITH = {
 """The first version of ListOffsets that has each of the timestamps below 0."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """First and last offsets, and those of timestamps."""
-    body: Any = request.body
     is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
 
-    def find(topic: Any, asked: Any) -> Values:
-        if asked.timestamp < 0 and request.api_version < _FIRST_WITH.get(asked.timestamp, request.api_version + 1):
+    def find(topic: Sent, asked: Sent) -> Values:
+        if asked.timestamp < 0 and _FIRST_WITH.get(asked.timestamp, body.VERSION + 1) > body.VERSION:
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
         log = node.led(node.topic_of(topic), asked.partition_index, asked)
         timestamp, offset = _offset_at(log, asked.timestamp, is_committed)

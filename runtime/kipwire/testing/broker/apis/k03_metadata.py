@@ -6,28 +6,21 @@ Unlike Kafka:
 * Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, and not with UNKNOWN_SERVER_ERROR.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import CLUSTER_ID, Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
+from kipwire.testing.broker.node import CLUSTER_ID
 from kipwire.testing.broker.state.topics import NO_ID, Topic
 
 _FIRST_WITH_IDS = 12
 """The first version of Metadata that takes topics by id; those before it have a place for ids already."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """The nodes and topics; those that do not exist are created, if the client and the settings allow it."""
-    body: Any = request.body
     asked = body.topics
-    if request.api_version < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
+    if body.VERSION < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
         raise Refused(ErrorCode.INVALID_REQUEST)
-    if asked is None or (request.api_version == 0 and not asked):
+    if asked is None or (body.VERSION == 0 and not asked):
         topics = [_described(node, topic) for _, topic in sorted(node.topics.by_name.items())]
     else:
         may_create = node.settings.auto_create_topics and getattr(body, "allow_auto_topic_creation", True)
@@ -35,7 +28,7 @@ def answer(node: Node, request: Request) -> Values:
     return {**_cluster(node), "topics": topics}
 
 
-def _has_id(asked: Any) -> bool:
+def _has_id(asked: Sent) -> bool:
     return asked.name is None or getattr(asked, "topic_id", NO_ID) != NO_ID
 
 
@@ -44,7 +37,7 @@ def _cluster(node: Node) -> Values:
     return {"brokers": brokers, "cluster_id": CLUSTER_ID, "controller_id": node.nodes.controller}
 
 
-def _found(node: Node, asked: Any, may_create: bool) -> Values:
+def _found(node: Node, asked: Sent, may_create: bool) -> Values:
     try:
         has_id = getattr(asked, "topic_id", NO_ID) != NO_ID
         if asked.name is not None and not has_id:

@@ -1,18 +1,13 @@
 """OffsetCommit, versions 2 to 10: offsets that a member, or a client that is not in a group, commits."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import Any
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import AnyGroup, Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.node import AnyGroup
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.offsets import Committed, TopicPartition
-from kipwire.testing.broker.state.refusals import Refused
 
 _LONGEST_METADATA = 4096
 """Characters: Kafka's default of `offset.metadata.max.bytes`."""
@@ -20,11 +15,10 @@ _FIRST_OF_CONSUMER_GROUPS = 9
 """The first version whose clients may be members of consumer groups."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Commit offsets."""
-    body: Any = request.body
     try:
-        group = committing_group(node, request)
+        group = committing_group(node, body)
     except Refused as error:
         return committed_in(node, body, error)[1]
     offsets, values = committed_in(node, body)
@@ -32,17 +26,16 @@ def answer(node: Node, request: Request) -> Values:
     return values
 
 
-def committing_group(node: Node, request: Request, *, is_transactional: bool = False) -> AnyGroup:
+def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) -> AnyGroup:
     """The group that a member, or a client that is not in a group, commits offsets of.
 
     Raises:
         Refused: it may not.
     """
-    body: Any = request.body
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
     node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
-    is_newer = request.api_version >= _FIRST_OF_CONSUMER_GROUPS
+    is_newer = body.VERSION >= _FIRST_OF_CONSUMER_GROUPS
     if generation >= 0 and body.group_id not in node.groups:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if is_newer else ErrorCode.ILLEGAL_GENERATION)
     group = node.group(body.group_id)  # also an empty one, of consumers that have no group
@@ -54,7 +47,7 @@ def committing_group(node: Node, request: Request, *, is_transactional: bool = F
     return group
 
 
-def _places(node: Node, body: Any) -> list[Place]:
+def _places(node: Node, body: Sent) -> list[Place]:
     """The partitions of a request, of topics that exist."""
     found: list[Place] = []
     for topic in body.topics:
@@ -65,7 +58,7 @@ def _places(node: Node, body: Any) -> list[Place]:
 
 
 def committed_in(
-    node: Node, body: Any, refused: Refused | None = None
+    node: Node, body: Sent, refused: Refused | None = None
 ) -> tuple[dict[TopicPartition, Committed], Values]:
     """The offsets of a request that are of partitions that exist, and the response.
 
@@ -76,7 +69,7 @@ def committed_in(
     """
     offsets: dict[TopicPartition, Committed] = {}
 
-    def commit(topic: Any, asked: Any) -> Values:
+    def commit(topic: Sent, asked: Sent) -> Values:
         found = node.topic_of(topic)
         found.partition(asked.partition_index)
         if refused is not None:

@@ -1,25 +1,20 @@
 """OffsetFetch, versions 1 to 10: the committed offsets of one group, or of several; -1 where there is none."""
 
-from __future__ import annotations
-
-from typing import Any
+from collections.abc import Iterable
+from uuid import UUID
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition, indexes_by_topic
 from kipwire.testing.broker.state.topics import NO_ID
 
 _NO_OFFSET = {"committed_offset": -1}
 _NONE = Committed(-1)
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Find offsets."""
-    body: Any = request.body
     is_stable = getattr(body, "require_stable", False)
     if not hasattr(body, "groups"):
         # Versions with one group know topics by name alone.
@@ -28,7 +23,7 @@ def answer(node: Node, request: Request) -> Values:
     return {"groups": [_group_fetched(node, one, is_stable) for one in body.groups]}
 
 
-def _group_fetched(node: Node, asked: Any, is_stable: bool) -> Values:
+def _group_fetched(node: Node, asked: Sent, is_stable: bool) -> Values:
     """The offsets of one group, if it is its member who asks, or one who does not say so."""
     group, member_id = node.present_group(asked.group_id), getattr(asked, "member_id", None)
     epoch = getattr(asked, "member_epoch", -1)
@@ -42,23 +37,20 @@ def _group_fetched(node: Node, asked: Any, is_stable: bool) -> Values:
         return {"group_id": asked.group_id, "error_code": error.error}
 
 
-def _fetched(node: Node, asked: Any, is_stable: bool) -> list[Values]:
+def _fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
     """The topics of one group; those that it has offsets of where the request names none."""
     node.expect_coordinator(CoordinatorType.GROUP, asked.group_id)
     group = node.groups.get(asked.group_id)
     offsets = Offsets() if group is None else group.offsets
     if asked.topics is not None:
         return [_topic_fetched(node, topic, offsets, is_stable) for topic in asked.topics]
-    by_topic: dict[str, list[Values]] = {}
-    for topic, index in sorted(offsets.committed):
-        by_topic.setdefault(topic, []).append(_partition_fetched(offsets, (topic, index), is_stable))
     return [
-        {"name": name, "topic_id": node.topics.named(name).topic_id, "partitions": partitions}
-        for name, partitions in by_topic.items()
+        _named(name, node.topics.named(name).topic_id, indexes, offsets, is_stable)
+        for name, indexes in indexes_by_topic(offsets.committed).items()
     ]
 
 
-def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) -> Values:
+def _topic_fetched(node: Node, asked: Sent, offsets: Offsets, is_stable: bool) -> Values:
     indexes = asked.partition_indexes
     topic_id = getattr(asked, "topic_id", NO_ID)
     try:
@@ -66,6 +58,10 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
     except Refused as error:
         partitions = [{"partition_index": index, "error_code": error.error, **_NO_OFFSET} for index in indexes]
         return {"topic_id": topic_id, "partitions": partitions}
+    return _named(name, topic_id, indexes, offsets, is_stable)
+
+
+def _named(name: str, topic_id: UUID, indexes: Iterable[int], offsets: Offsets, is_stable: bool) -> Values:
     partitions = [_partition_fetched(offsets, (name, index), is_stable) for index in indexes]
     return {"name": name, "topic_id": topic_id, "partitions": partitions}
 

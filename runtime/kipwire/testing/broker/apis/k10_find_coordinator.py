@@ -1,21 +1,13 @@
 """FindCoordinator, versions 0 to 6: the nodes that coordinate groups and transactions."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 
 _COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Name a coordinator for each key."""
-    body: Any = request.body
     kind = getattr(body, "key_type", CoordinatorType.GROUP)
     if kind not in _COORDINATED:
         raise Refused(ErrorCode.INVALID_REQUEST)

@@ -6,25 +6,19 @@ Unlike Kafka:
   is accepted.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
 from kipwire import Message
 from kipwire.connection import Request, refusal
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.groups import Joining
-from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
 
 _FIRST_WITH_ID_FIRST = 4
 """The first version of JoinGroup in which new members join in two steps."""
 
 
-async def answer(node: Node, request: Request) -> Values:
+async def answer_request(node: Node, request: Request) -> Values:
     """Join a group; answered when all its members have joined, or did not in time."""
-    body: Any = request.body
+    body: Sent = request.body
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID)
     if body.session_timeout_ms <= 0:
@@ -38,13 +32,10 @@ async def answer(node: Node, request: Request) -> Values:
         rebalance_timeout=getattr(body, "rebalance_timeout_ms", body.session_timeout_ms) / 1000,
         protocol_type=body.protocol_type,
         protocols={one.name: one.metadata for one in body.protocols},
-        takes_id_first=request.api_version >= _FIRST_WITH_ID_FIRST,
+        takes_id_first=body.VERSION >= _FIRST_WITH_ID_FIRST,
     )
     group = node.group_to_join(body.group_id)
-    try:
-        joined = await node.decided(group, group.join(asked, node.now()))
-    except MemberIdRequired as error:
-        return {"error_code": error.error, "member_id": error.member_id}
+    joined = await node.decided(group, group.join(asked, node.now()))
     members = [
         {"member_id": member_id, "group_instance_id": instance_id, "metadata": metadata}
         for member_id, instance_id, metadata in joined.members
@@ -59,8 +50,8 @@ async def answer(node: Node, request: Request) -> Values:
     }
 
 
-def refuse(body: Any, error: int) -> Message:
+def refuse(body: Sent, error: int) -> Message:
     """An error, with the id that the member gave."""
-    response: Any = refusal(body, error)
+    response: Sent = refusal(body, error)
     response.member_id = body.member_id
     return response  # type: ignore[no-any-return]

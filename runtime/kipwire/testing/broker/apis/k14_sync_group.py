@@ -1,23 +1,15 @@
 """SyncGroup, versions 0 to 5: gives a member its assignment."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 
 _FIRST_WITH_PROTOCOL = 5
 """The first version in which members say which protocol they have agreed on."""
 
 
-async def answer(node: Node, request: Request) -> Values:
+async def answer(node: Node, body: Sent) -> Values:
     """Answer with the assignment when the leader has sent all of them."""
-    body: Any = request.body
-    has_protocol = request.api_version >= _FIRST_WITH_PROTOCOL
+    has_protocol = body.VERSION >= _FIRST_WITH_PROTOCOL
     if has_protocol and (body.protocol_type is None or body.protocol_name is None):
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     group = node.known_group(body.group_id)

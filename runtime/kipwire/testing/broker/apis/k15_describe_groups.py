@@ -1,20 +1,15 @@
 """DescribeGroups, versions 0 to 6: the state and the members of groups of the classic protocol."""
 
-from __future__ import annotations
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.groups import STABLE, Group
-from kipwire.testing.broker.state.refusals import Refused
 
 _DEAD = "Dead"
 _FIRST_WITH_NOT_FOUND = 6
 """The first version with an error for a group that there is not."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe groups."""
     present = {group.name: group for group in node.present_groups() if isinstance(group, Group)}
 
@@ -22,11 +17,11 @@ def answer(node: Node, request: Request) -> Values:
         node.expect_coordinator(CoordinatorType.GROUP, name)
         if name in present:
             return _described(present[name])
-        if request.api_version >= _FIRST_WITH_NOT_FOUND:
+        if body.VERSION >= _FIRST_WITH_NOT_FOUND:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, group_state=_DEAD)
         return {"group_state": _DEAD}
 
-    return answered(request.body, describe)
+    return answered(body, describe)
 
 
 def _described(group: Group) -> Values:

@@ -1,18 +1,12 @@
 """ListGroups, versions 0 to 5: all groups, or those of some states and types."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import AnyGroup, Node
+from kipwire.testing.broker.apis.api import Node, Sent, Values
+from kipwire.testing.broker.node import AnyGroup
 from kipwire.testing.broker.state.groups import Group
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """The groups of this node, or those of some states and types."""
-    body: Any = request.body
     states = {one.lower() for one in getattr(body, "states_filter", ())}
     types = {one.lower() for one in getattr(body, "types_filter", ())}
     groups = [

@@ -6,17 +6,12 @@ Unlike Kafka:
 * Nobody has to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
 """
 
-from __future__ import annotations
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 
 VERSIONS = range(1, 2)
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Refuse it: the connection has no SASL, or is authenticated."""
     raise Refused(ErrorCode.ILLEGAL_SASL_STATE)

@@ -7,32 +7,23 @@ Unlike Kafka:
 * Nodes that are not the controller answer NOT_CONTROLLER, as Kafka did before KRaft; now they pass the request on.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.configs import expect_valid_configs, shown_configs
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import MOST_PARTITIONS
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Create topics."""
     node.expect_controller()
-    body: Any = request.body
-    counts = [len(one.assignments) or node.partitions_of(one.num_partitions) for one in body.topics]
-    if sum(1 + max(count, 0) for count in counts) > MOST_PARTITIONS:
+    if sum(1 + max(_count(node, one), 0) for one in body.topics) > MOST_PARTITIONS:
         raise Refused(ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
 
-    def create(asked: Any) -> Values:
+    def create(asked: Sent) -> Values:
         configs = {one.name: one.value for one in asked.configs}
         node.topics.check_free(asked.name)
         expect_valid_configs(configs)
-        count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
+        count = _count(node, asked)
         _expect_assignment(asked)
         node.topics.check_new(asked.name, count)
         made = {"num_partitions": count, "replication_factor": len(node.nodes.by_id), "configs": shown_configs(configs)}
@@ -43,7 +34,13 @@ def answer(node: Node, request: Request) -> Values:
     return answered(body, create, is_distinct=True)
 
 
-def _expect_assignment(asked: Any) -> None:
+def _count(node: Node, asked: Sent) -> int:
+    """The number of partitions that a topic is to have; -1 stands for the usual."""
+    usual = node.settings.default_partitions if asked.num_partitions == -1 else asked.num_partitions
+    return len(asked.assignments) or usual
+
+
+def _expect_assignment(asked: Sent) -> None:
     """Check the replicas that a client wants.
 
     Raises:
@@ -64,7 +61,7 @@ def _expect_assignment(asked: Any) -> None:
     expect_brokers(asked.assignments)
 
 
-def expect_brokers(assignments: Any) -> None:
+def expect_brokers(assignments: Sent) -> None:
     """Check that each partition has replicas.
 
     Raises:

@@ -1,26 +1,19 @@
 """DeleteTopics, versions 1 to 6: deletes topics, by name or by id."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.topics import NO_ID
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Delete topics."""
     node.expect_controller()
 
-    def delete(asked: Any) -> Values:
+    def delete(asked: Sent) -> Values:
         if not isinstance(asked, str) and (asked.name is None) == (asked.topic_id == NO_ID):
             raise Refused(ErrorCode.INVALID_REQUEST, "name a topic by its name or by its id, not by both")
         topic = node.topics.named(asked) if isinstance(asked, str) else node.topic_of(asked)
         node.delete_topic(topic)
         return {"name": topic.name, "topic_id": topic.topic_id}
 
-    return answered(request.body, delete, is_distinct=True)
+    return answered(body, delete, is_distinct=True)

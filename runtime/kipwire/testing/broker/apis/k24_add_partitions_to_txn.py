@@ -1,29 +1,20 @@
 """AddPartitionsToTxn, versions 0 to 5: makes partitions part of a transaction, or of several from version 4 on."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import current, numbers_of
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, current, numbers_of
 from kipwire.testing.broker.state.offsets import TopicPartition
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Add all partitions of a transaction, or none."""
-    body: Any = request.body
 
-    def results(transactional_id: str, numbers: Numbers, topics: Any, is_tried: bool) -> list[Values]:
+    def results(transactional_id: str, numbers: Numbers, topics: Sent, is_tried: bool) -> list[Values]:
         places = {(topic.name, index) for topic in topics for index in topic.partitions}
         try:
             errors = _errors(node, places)
             if not errors:
-                transaction = current(node, request, transactional_id, numbers)
+                transaction = current(node, body, transactional_id, numbers)
                 if is_tried:
                     added = transaction.partitions if transaction.is_ongoing else set()
                     errors = dict.fromkeys(places - added, ErrorCode.TRANSACTION_ABORTABLE)

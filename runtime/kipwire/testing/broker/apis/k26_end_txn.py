@@ -5,29 +5,20 @@ Unlike Kafka:
 * Transactions end at once: no producer is told to wait with CONCURRENT_TRANSACTIONS.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.api import current, numbers_of
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, current, numbers_of
 
 _FIRST_WITH_EPOCHS = 5
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """End a transaction. The same once more is accepted, since the first answer may have been lost."""
-    body: Any = request.body
-    has_epochs = request.api_version >= _FIRST_WITH_EPOCHS
+    has_epochs = body.VERSION >= _FIRST_WITH_EPOCHS
     if has_epochs:
         node.expect_coordinator(CoordinatorType.TRANSACTION, body.transactional_id)
         transaction, is_again = node.producers.to_end(body.transactional_id, numbers_of(body))
     else:
-        transaction = current(node, request, body.transactional_id, numbers_of(body))
+        transaction = current(node, body, body.transactional_id, numbers_of(body))
         is_again = not transaction.is_ongoing
     if is_again:
         if transaction.last_was_commit is not body.committed:

@@ -6,23 +6,15 @@ Unlike Kafka:
 * AlterConfigs of a topic that is named twice, which Kafka never answers, is refused with INVALID_REQUEST.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.configs import Configs, given, replace
-from kipwire.testing.broker.state.refusals import Refused
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Set all settings anew."""
-    body: Any = request.body
 
-    def alter(asked: Any) -> Values:
+    def alter(asked: Sent) -> Values:
         configs = given((one.name, one.value) for one in asked.configs)
         replace(altered_configs(node, asked), configs, is_tried=body.validate_only)
         return {}
@@ -30,7 +22,7 @@ def answer(node: Node, request: Request) -> Values:
     return answered(body, alter, is_distinct=True)
 
 
-def altered_configs(node: Node, asked: Any) -> Configs:
+def altered_configs(node: Node, asked: Sent) -> Configs:
     """The settings of a topic that a request alters.
 
     Raises:

@@ -1,28 +1,22 @@
 """CreatePartitions, versions 0 to 3: gives topics more partitions."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.apis.k19_create_topics import expect_brokers
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import MOST_PARTITIONS
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Extend topics."""
     node.expect_controller()
-    body: Any = request.body
     counts = {one.name: one.count for one in body.topics if one.name in node.topics.by_name}
     if sum(max(counts[one] - len(node.topics.named(one).partitions), 0) for one in counts) > MOST_PARTITIONS:
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "one request asks for too many partitions")
 
-    def extend(asked: Any) -> Values:
-        topic = node.topics.check_more_partitions(asked.name, asked.count)
+    def extend(asked: Sent) -> Values:
+        topic = node.topics.named(asked.name)
+        if asked.count <= len(topic.partitions):
+            raise Refused(ErrorCode.INVALID_PARTITIONS, f"{topic.name} has {len(topic.partitions)} partitions already")
         if asked.assignments is not None:
             if len(asked.assignments) != asked.count - len(topic.partitions):
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each new partition needs an assignment")

@@ -1,15 +1,10 @@
 """DeleteGroups, versions 0 to 3: deletes groups without members, and their offsets."""
 
-from __future__ import annotations
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Delete groups."""
     present = {group.name: group for group in node.present_groups()}
 
@@ -22,4 +17,4 @@ def answer(node: Node, request: Request) -> Values:
         node.groups.pop(name, None)
         return {}
 
-    return answered(request.body, delete)
+    return answered(body, delete)

@@ -1,12 +1,8 @@
 """ListPartitionReassignments, version 0: none, since nothing is ever reassigned."""
 
-from __future__ import annotations
-
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Sent, Values
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """List nothing."""
     return {}

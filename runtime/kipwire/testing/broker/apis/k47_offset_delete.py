@@ -1,20 +1,12 @@
 """OffsetDelete, version 0: deletes offsets that a group has committed, of topics that no member of it reads."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.groups import CONSUMER
-from kipwire.testing.broker.state.refusals import Refused
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Delete offsets."""
-    body: Any = request.body
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID)
     group = node.known_group(body.group_id, ErrorCode.GROUP_ID_NOT_FOUND)
@@ -22,10 +14,10 @@ def answer(node: Node, request: Request) -> Values:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
     read = group.subscribed_topics()
 
-    def delete(topic: Any, asked: Any) -> Values:
+    def delete(topic: Sent, asked: Sent) -> Values:
         if read is None or topic.name in read:
             raise Refused(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
-        node.topics.named(topic.name).partition(asked.partition_index)
+        node.topics.log(topic.name, asked.partition_index)
         group.offsets.committed.pop((topic.name, asked.partition_index), None)
         return {}
 

@@ -1,17 +1,13 @@
 """DescribeCluster, versions 0 to 2: the nodes, if it is asked for brokers."""
 
-from __future__ import annotations
-
 from kafka_messages.enums import EndpointType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import CLUSTER_ID, Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
+from kipwire.testing.broker.node import CLUSTER_ID
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe the cluster."""
-    asked = getattr(request.body, "endpoint_type", EndpointType.BROKER)
+    asked = getattr(body, "endpoint_type", EndpointType.BROKER)
     if asked != EndpointType.BROKER:
         is_known = asked == EndpointType.CONTROLLER
         raise Refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)

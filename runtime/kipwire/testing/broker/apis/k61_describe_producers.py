@@ -1,23 +1,17 @@
 """DescribeProducers, version 0: the idempotent and transactional producers of partitions."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
 from kipwire.testing.broker.state.logs import Log
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe producers."""
 
-    def describe(topic: Any, index: int) -> Values:
+    def describe(topic: Sent, index: int) -> Values:
         node.topics.check_name(topic.name)
         return {"active_producers": _described(node.led(node.topics.named(topic.name), index))}
 
-    return answered(request.body, describe)
+    return answered(body, describe)
 
 
 def _described(log: Log) -> list[Values]:

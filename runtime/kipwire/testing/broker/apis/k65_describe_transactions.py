@@ -1,15 +1,11 @@
 """DescribeTransactions, version 0: the state and the partitions of transactions."""
 
-from __future__ import annotations
-
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe transactions."""
 
     def describe(transactional_id: str) -> Values:
@@ -19,16 +15,15 @@ def answer(node: Node, request: Request) -> Values:
         found = node.producers.transactions.get(transactional_id)
         if found is None:
             raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
-        topics: dict[str, list[int]] = {}
-        for name, index in sorted(found.partitions):
-            topics.setdefault(name, []).append(index)
         return {
             "transaction_state": found.state,
             "transaction_timeout_ms": found.timeout,
             "transaction_start_time_ms": found.started,
             "producer_id": found.producer_id,
             "producer_epoch": found.epoch,
-            "topics": [{"topic": name, "partitions": indexes} for name, indexes in topics.items()],
+            "topics": [
+                {"topic": name, "partitions": indexes} for name, indexes in indexes_by_topic(found.partitions).items()
+            ],
         }
 
-    return answered(request.body, describe)
+    return answered(body, describe)

@@ -1,20 +1,13 @@
 """ListTransactions, versions 0 to 2: the transactions of a node, or those of some states, producers, ages and names."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import CoordinatorType
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Sent, Values
 from kipwire.testing.broker.state.expressions import matching
 from kipwire.testing.broker.state.transactions import STATES
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """List transactions."""
-    body: Any = request.body
     pattern = getattr(body, "transactional_id_pattern", None)
     is_named = matching(pattern) if pattern else None
     producers, duration = body.producer_id_filters, getattr(body, "duration_filter", -1)

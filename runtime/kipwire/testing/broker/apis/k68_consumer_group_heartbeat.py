@@ -12,18 +12,13 @@ Unlike Kafka:
 * Groups may have any number of members.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
 from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
 from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
 from kipwire.testing.broker.state.expressions import matching
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 _FIRST_WITH_OWN_IDS = 1
 """The first version in which members make their ids."""
@@ -33,10 +28,10 @@ _UNCHANGED = -1
 """The rebalance timeout of a member that has said it before."""
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer_request(node: Node, request: Request) -> Values:
     """Keep a member alive, and tell it what to read."""
-    body: Any = request.body
-    _check(body, request.api_version)
+    body: Sent = request.body
+    _check(body, body.VERSION)
     owned = body.topic_partitions
     timeout = body.rebalance_timeout_ms
     asked = Beat(
@@ -61,7 +56,7 @@ def answer(node: Node, request: Request) -> Values:
     return {**values, "heartbeat_interval_ms": _HEARTBEAT_INTERVAL, "assignment": assigned}
 
 
-def _check(body: Any, version: int) -> None:
+def _check(body: Sent, version: int) -> None:
     """Check what does not depend on the group.
 
     Raises:
@@ -84,5 +79,4 @@ def _check(body: Any, version: int) -> None:
 
 
 def _by_topic(places: frozenset[Place]) -> list[Values]:
-    topics = sorted({topic for topic, _ in places})
-    return [{"topic_id": one, "partitions": sorted(at for topic, at in places if topic == one)} for one in topics]
+    return [{"topic_id": one, "partitions": indexes} for one, indexes in indexes_by_topic(places).items()]

@@ -1,20 +1,16 @@
 """ConsumerGroupDescribe, versions 0 to 1: the state of consumer groups, their members and what these read."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 
 from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
-from kipwire.connection import Request
-from kipwire.testing.broker.apis.rows import Values, answered
-from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.consumer_members import ConsumerMember
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 
-def answer(node: Node, request: Request) -> Values:
+def answer(node: Node, body: Sent) -> Values:
     """Describe groups."""
     present = {group.name: group for group in node.present_groups()}
 
@@ -33,7 +29,7 @@ def answer(node: Node, request: Request) -> Values:
             "members": [_member(group, one) for one in group.members.values()],
         }
 
-    return answered(request.body, describe)
+    return answered(body, describe)
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
@@ -56,14 +52,10 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
 def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
     """Partitions of topics that still exist."""
     topics = {topic.topic_id: topic for topic in group.existing.by_name.values()}
-    found = sorted({one for one, _ in places} & topics.keys())
     return {
         "topic_partitions": [
-            {
-                "topic_id": one,
-                "topic_name": topics[one].name,
-                "partitions": sorted(at for of, at in places if of == one),
-            }
-            for one in found
+            {"topic_id": one, "topic_name": topics[one].name, "partitions": indexes}
+            for one, indexes in indexes_by_topic(places).items()
+            if one in topics
         ]
     }

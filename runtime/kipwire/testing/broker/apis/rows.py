@@ -17,7 +17,7 @@ from kipwire.model.structs import Field, Struct
 from kipwire.testing.broker.state.refusals import Refused
 
 Values = dict[str, Any]
-"""What a response, or a struct of it, is built of."""
+"""The values of a response, or of a struct of it, by field."""
 
 
 def answered(body: Any, action: Callable[..., Values], *, is_distinct: bool = False) -> Values:

@@ -1,4 +1,4 @@
-"""What a batch has to be before a partition takes it: the checks of Kafka's Produce request, log and LogValidator."""
+"""Checks of a batch before a partition takes it, after Kafka's Produce request, log and LogValidator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNCOVERED = FORMATS[2].attributes
 
 
 class Limits(NamedTuple):
-    """What a topic allows; None allows all."""
+    """The limits of a topic; None allows all."""
 
     size: int | None = None
     """Bytes of a batch: `max.message.bytes`."""

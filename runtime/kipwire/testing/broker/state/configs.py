@@ -58,7 +58,7 @@ _SETTINGS = {
 }
 """All that Kafka 4.3 has of topics, with its defaults."""
 _VALUES = {_INT: r"\s*[+-]?[0-9]{1,19}\s*", _LONG: r"\s*[+-]?[0-9]{1,19}\s*", _BOOLEAN: r"(?i)\s*(true|false)\s*"}
-"""What a value of a type looks like; of other types any text will do."""
+"""The form of values, by type; of other types any text will do."""
 
 
 def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
@@ -76,7 +76,7 @@ def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
 
 
 def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
-    """What a topic allows of a batch.
+    """The limits of a topic for a batch.
 
     Args:
         configs: of the topic.

@@ -39,7 +39,7 @@ from kipwire.testing.broker.state.groups import (
     Ticket,
 )
 from kipwire.testing.broker.state.offsets import Offsets
-from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
+from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import Topics
 
 ASSIGNING, RECONCILING = "Assigning", "Reconciling"
@@ -64,7 +64,7 @@ class ConsumerGroup:
     known: dict[str, tuple[UUID, int]] = field(default_factory=dict)
     """The topics that members read, as they were when the epoch was raised."""
     is_left_to_classic: bool = False
-    """Whether the last member of the consumer protocol has gone, and those of the classic one have to join again."""
+    """True if the last member of the consumer protocol has gone, and those of the classic one have to join again."""
     protocol_type = CONSUMER
 
     @property
@@ -84,7 +84,7 @@ class ConsumerGroup:
 
     @property
     def is_classic(self) -> bool:
-        """Whether there are members, all of the classic protocol."""
+        """Tell whether there are members, all of the classic protocol."""
         return bool(self.members) and all(one.classic is not None for one in self.members.values())
 
     @property
@@ -124,16 +124,10 @@ class ConsumerGroup:
             matching(asked.regex)  # which refuses what is none
         member = self._joined(asked, now) if asked.epoch == JOINS else self._current(asked)
         before = member.assigned
-        said: dict[str, object] = {
-            "rack_id": asked.rack_id,
-            "assignor": asked.assignor,
-            "instance_id": asked.instance_id,
-        }
-        said |= {"rebalance_timeout": asked.rebalance_timeout, "topics": asked.topics, "regex": asked.regex}
         member.client_id, member.client_host = asked.client_id, asked.client_host
         if member.classic is not None:
             member.classic, member.rebalance_by = None, math.inf
-        self._say(member, {name: value for name, value in said.items() if value is not None}, asked.owned, now)
+        self._say(member, asked.said, asked.owned, now)
         is_told = asked.is_full or before.keys() != member.assigned.keys()
         beaten = Beaten(member.member_id, member.epoch, frozenset(member.assigned) if is_told else None)
         self._resolve()
@@ -179,7 +173,7 @@ class ConsumerGroup:
             raise _stale(member)
 
     def is_consumer(self, member_id: str) -> bool:
-        """Whether a member uses the consumer protocol."""
+        """Tell whether a member uses the consumer protocol."""
         return member_id in self.members and self.members[member_id].classic is None
 
     # Members of the classic protocol.
@@ -188,8 +182,8 @@ class ConsumerGroup:
         """The next step of a member of the classic protocol, decided at once.
 
         Raises:
-            Refused: the member is not known, or has no protocol in common with the others of the classic protocol.
-            MemberIdRequired: it is new, and has to join again with the id that it is given.
+            Refused: the member is not known, or has no protocol in common with the others of the classic protocol; or
+                it is new, and has to join again with the id that it is given (KIP-394).
         """
         self.expire(now)
         others = [set(one.classic.protocols) for one in self.members.values() if one.classic is not None]
@@ -198,7 +192,7 @@ class ConsumerGroup:
         subscription = subscription_of(next(iter(asked.protocols.values())))
         member_id = asked.member_id or str(uuid4())
         if not asked.member_id and asked.instance_id is None and asked.takes_id_first:
-            raise MemberIdRequired(member_id)
+            raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
         static = self._static(asked.instance_id)
         if asked.instance_id is None:
             member = self.members.get(member_id) or self._add(ConsumerMember(member_id, now))
@@ -416,12 +410,12 @@ class ConsumerGroup:
         member.step(target, self.assignment_epoch, others, owned, now)
 
     def _is_waiting(self, member: ConsumerMember) -> bool:
-        """Whether others still have partitions that a member is to have."""
+        """Tell whether others still have partitions that a member is to have."""
         missing = self.targets.get(member.member_id, frozenset()) - member.assigned.keys()
         return any(missing & one.places for one in self.members.values() if one is not member)
 
     def _owned(self, subscription: Subscription) -> frozenset[Place]:
-        """What a member of the classic protocol still has."""
+        """The partitions that a member of the classic protocol still has."""
         by_name = self.existing.by_name
         return frozenset((by_name[name].topic_id, index) for name, index in subscription.owned if name in by_name)
 

@@ -19,7 +19,7 @@ SESSION_TIMEOUT = 45.0
 
 
 class Beat(NamedTuple):
-    """What a member says in a heartbeat; None is what it has said before."""
+    """A heartbeat of a member; None is a value as before."""
 
     member_id: str
     epoch: int
@@ -36,14 +36,20 @@ class Beat(NamedTuple):
     """The partitions that it reads now."""
 
     @property
+    def said(self) -> dict[str, object]:
+        """The attributes of the member that it says anew."""
+        names = ("instance_id", "rack_id", "rebalance_timeout", "topics", "regex", "assignor")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
     def is_full(self) -> bool:
-        """Whether it says all, as after an error."""
+        """Tell whether it says all, as after an error."""
         has_topics = self.topics is not None or self.regex is not None
         return self.epoch == JOINS or (self.rebalance_timeout is not None and has_topics and self.owned is not None)
 
 
 class Beaten(NamedTuple):
-    """What a member learns."""
+    """The answer to a heartbeat."""
 
     member_id: str
     epoch: int
@@ -70,11 +76,11 @@ class ConsumerMember:
     state: str = STABLE
     assigned: dict[Place, int] = field(default_factory=dict)
     revoking: dict[Place, int] = field(default_factory=dict)
-    """What it has to give up."""
+    """The partitions that it has to give up."""
     rebalance_by: float = math.inf
     """Until then it has to give up partitions, or to take the next step of the classic protocol."""
     classic: Joining | None = None
-    """What a member of the classic protocol has said when it joined."""
+    """The request with which a member of the classic protocol joined."""
 
     @property
     def expires(self) -> float:
@@ -84,11 +90,11 @@ class ConsumerMember:
 
     @property
     def places(self) -> Set[Place]:
-        """What no other member may have now."""
+        """The partitions that no other member may have now."""
         return self.assigned.keys() | self.revoking.keys()
 
     def is_at(self, epoch: int) -> bool:
-        """Whether it has reached its target of an epoch."""
+        """Tell whether it has reached its target of an epoch."""
         return self.state == STABLE and self.epoch == epoch
 
     def step(self, target: Set[Place], epoch: int, others: Set[Place], owned: Set[Place] | None, now: float) -> None:

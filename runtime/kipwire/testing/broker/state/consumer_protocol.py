@@ -1,4 +1,4 @@
-"""What consumers of the classic protocol say to each other in bytes: their subscriptions and assignments."""
+"""The subscriptions and assignments that consumers of the classic protocol exchange in bytes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from kafka_messages import REGISTRY
 from kafka_messages.enums import ErrorCode
 from kipwire import build
 from kipwire.model.errors import DecodeError
-from kipwire.testing.broker.state.offsets import TopicPartition
+from kipwire.testing.broker.state.offsets import TopicPartition, indexes_by_topic
 from kipwire.testing.broker.state.refusals import Refused
 
 _SUBSCRIPTION, _ASSIGNMENT = "ConsumerProtocolSubscription", "ConsumerProtocolAssignment"
 
 
 class Subscription(NamedTuple):
-    """What a consumer says when it joins."""
+    """The subscription with which a consumer joins."""
 
     topics: frozenset[str]
     owned: frozenset[TopicPartition]
-    """What it has kept, if its assignor is a cooperative one."""
+    """The partitions that it has kept, if its assignor is a cooperative one."""
     rack_id: str | None
 
 
@@ -53,11 +53,8 @@ def places_of(data: bytes) -> tuple[frozenset[TopicPartition], bool]:
 
 def assignment_of(places: Iterable[TopicPartition], like: bytes) -> bytes:
     """The bytes of an assignment, in the version of some other bytes of the protocol."""
-    by_topic: dict[str, list[int]] = {}
-    for topic, index in sorted(places):
-        by_topic.setdefault(topic, []).append(index)
     version = _version(_ASSIGNMENT, like)
-    rows = [{"topic": topic, "partitions": indexes} for topic, indexes in by_topic.items()]
+    rows = [{"topic": topic, "partitions": indexes} for topic, indexes in indexes_by_topic(places).items()]
     message = build(REGISTRY.message(_ASSIGNMENT, version), {"assigned_partitions": rows})
     return version.to_bytes(2, "big") + message.encode()
 

@@ -44,7 +44,7 @@ class FetchSession:
     """A session."""
 
     has_ids: bool
-    """Whether its requests have ids of topics, not names."""
+    """True if its requests have ids of topics, not names."""
     used: float
     asked: dict[tuple[Any, int], Asked]
     """Those without changes come before the others, so that each partition gets its turn."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.state.consumer_protocol import subscription_of
 from kipwire.testing.broker.state.offsets import Offsets
-from kipwire.testing.broker.state.refusals import MemberIdRequired, Refused
+from kipwire.testing.broker.state.refusals import Refused
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 """States of a group, in Kafka's words."""
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Ticket(Generic[T]):
-    """What a member waits for: the group gives it a result or a refusal later."""
+    """A result that a member waits for: the group gives it a result or a refusal later."""
 
     def __init__(self, result: T | None = None) -> None:
         self.result = result
@@ -40,7 +40,7 @@ class Ticket(Generic[T]):
 
 
 class Joining(NamedTuple):
-    """What a member says when it joins."""
+    """The request of a member that joins."""
 
     member_id: str
     instance_id: str | None
@@ -53,11 +53,11 @@ class Joining(NamedTuple):
     protocols: dict[str, bytes]
     """Metadata by name, the preferred one first."""
     takes_id_first: bool
-    """Whether a new member joins in two steps (KIP-394)."""
+    """True if a new member joins in two steps (KIP-394)."""
 
 
 class Joined(NamedTuple):
-    """What a member learns when all have joined."""
+    """The answer to a member when all have joined."""
 
     generation: int
     protocol_type: str
@@ -73,7 +73,7 @@ class Member:
     """A member of a group."""
 
     asked: Joining
-    """What it said last."""
+    """Its last request to join."""
     seen: float
     member_id: str
     assignment: bytes = b""
@@ -82,7 +82,7 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the member waits for the group, which shows that it is alive."""
+        """Tell whether the member waits for the group, which shows that it is alive."""
         return self.joining is not None or self.syncing is not None
 
     @property
@@ -143,8 +143,8 @@ class Group:
         """A ticket for the next generation, or for this one if it need not change.
 
         Raises:
-            Refused: the member is not known, or it has no protocol in common with the others.
-            MemberIdRequired: it is new, and has to join again with the id that it is given.
+            Refused: the member is not known, or it has no protocol in common with the others; or it is new, and has to
+                join again with the id that it is given (KIP-394).
         """
         self.expire(now)
         self._expect_common_protocol(asked)
@@ -155,7 +155,7 @@ class Group:
                 return self._replace(known, asked, member_id, now)
             if asked.takes_id_first and asked.instance_id is None:
                 self.announced[member_id] = now + asked.session_timeout
-                raise MemberIdRequired(member_id)
+                raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
             return self._add(asked, member_id, now)
         if self.announced.pop(asked.member_id, None) is not None:
             return self._add(asked, asked.member_id, now)

@@ -24,7 +24,7 @@ class Place:
     """0 until it listens for the first time, if the system chooses one."""
     is_running: bool = True
     is_paused: bool = False
-    """Whether it takes requests without answering them."""
+    """True if it takes requests without answering them."""
 
     @property
     def address(self) -> dict[str, Any]:
@@ -48,6 +48,11 @@ class Nodes:
     def running(self) -> list[Place]:
         """Those that have not been stopped."""
         return [one for one in self.by_id.values() if one.is_running]
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of each, as clients take them."""
+        return ",".join(f"{one.host}:{one.port}" for one in self.by_id.values())
 
     def __getitem__(self, node_id: int) -> Place:
         """A node.

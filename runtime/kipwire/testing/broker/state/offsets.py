@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Any)
 
 TopicPartition = tuple[str, int]
+
+
+def indexes_by_topic(places: Iterable[tuple[T, int]]) -> dict[T, list[int]]:
+    """The partitions of each topic, both in order; topics are names or ids."""
+    found: dict[T, list[int]] = {}
+    for topic, index in sorted(places):
+        found.setdefault(topic, []).append(index)
+    return found
 
 
 class Committed(NamedTuple):
@@ -38,7 +49,7 @@ class Offsets:
             self.committed.update(offsets)
 
     def is_unstable(self, place: TopicPartition) -> bool:
-        """Whether an open transaction has an offset of a partition."""
+        """Tell whether an open transaction has an offset of a partition."""
         return any(place in offsets for offsets in self._pending.values())
 
     def forget_topic(self, topic: str) -> None:

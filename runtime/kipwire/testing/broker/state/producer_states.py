@@ -1,4 +1,4 @@
-"""What a partition knows of idempotent producers: which batches it may append, as Kafka's ProducerStateManager."""
+"""The idempotent producers of a partition: which batches it may append, as Kafka's ProducerStateManager."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sequence(NamedTuple):
 
 @dataclass(slots=True)
 class ProducerState:
-    """What one producer has done in a partition."""
+    """The batches and the transaction of one producer in a partition."""
 
     epoch: int
     recent: deque[Sequence] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_BATCHES))
@@ -59,7 +59,7 @@ class ProducerStates:
         return [first for first in firsts if first is not None]
 
     def has_open_transaction(self, batch: RecordBatch) -> bool:
-        """Whether a batch goes on with a transaction that has records in this partition."""
+        """Tell whether a batch goes on with a transaction that has records in this partition."""
         known = self.by_id.get(batch.producer_id)
         return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
 
@@ -115,13 +115,8 @@ class ProducerStates:
 
     def append(self, batch: RecordBatch, base_offset: int) -> None:
         """Take in a batch that was appended."""
-        known = self.by_id.get(batch.producer_id)
         self._beginning.discard(batch.producer_id)
-        if known is None:
-            known = self.by_id[batch.producer_id] = ProducerState(batch.producer_epoch)
-        elif known.epoch != batch.producer_epoch:
-            known.epoch = batch.producer_epoch
-            known.recent.clear()
+        known = self._in_epoch(batch.producer_id, batch.producer_epoch)
         known.last_timestamp = batch.max_timestamp
         known.recent.append(Sequence(batch.base_sequence, batch.last_sequence, base_offset))
         if batch.is_transactional:
@@ -131,11 +126,16 @@ class ProducerStates:
 
     def end_transaction(self, producer_id: int, epoch: int, timestamp: int) -> int | None:
         """Take in a marker: its epoch fences producers with a lower one; the first offset of what it ends."""
-        known = self.by_id.setdefault(producer_id, ProducerState(epoch))
-        if known.epoch != epoch:
-            known.epoch = epoch
-            known.recent.clear()
+        known = self._in_epoch(producer_id, epoch)
         known.last_timestamp, known.coordinator_epoch = timestamp, COORDINATOR_EPOCH
         self._unverified.pop(producer_id, None)
         first, known.first_of_transaction = known.first_of_transaction, None
         return first
+
+    def _in_epoch(self, producer_id: int, epoch: int) -> ProducerState:
+        """The state of a producer, whose epoch is a new one or as before."""
+        known = self.by_id.setdefault(producer_id, ProducerState(epoch))
+        if known.epoch != epoch:
+            known.epoch = epoch
+            known.recent.clear()
+        return known

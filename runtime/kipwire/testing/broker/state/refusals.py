@@ -15,11 +15,3 @@ class Refused(Exception):
         self.error = error
         self.message = message or None
         self.values = values
-
-
-class MemberIdRequired(Refused):
-    """A new member has to join again, with the id that it is given (KIP-394)."""
-
-    def __init__(self, member_id: str) -> None:
-        super().__init__(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
-        self.member_id = member_id

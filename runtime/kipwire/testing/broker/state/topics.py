@@ -79,8 +79,16 @@ class Topics:
         raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
 
     def has(self, name: str, index: int) -> bool:
-        """Whether there is a topic with a partition."""
+        """Tell whether there is a topic with a partition."""
         return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
+
+    def log(self, name: str, index: int) -> Log:
+        """The log of a partition.
+
+        Raises:
+            Refused: there is no such topic, or it has no such partition.
+        """
+        return self.named(name).partition(index)
 
     @staticmethod
     def check_name(name: str) -> None:
@@ -129,18 +137,6 @@ class Topics:
         self._by_metric[_metric(name)] = name
         topic = self.by_name[name] = Topic(name, [], configs or {}, leader_of_new=self._leader_of_new)
         topic.extend(partitions)
-        return topic
-
-    def check_more_partitions(self, name: str, count: int) -> Topic:
-        """The topic, if it can grow to `count` partitions.
-
-        Raises:
-            Refused: there is no such topic, or it has as many already.
-        """
-        topic = self.named(name)
-        if count <= len(topic.partitions):
-            reason = f"{name} has {len(topic.partitions)} partitions already"
-            raise Refused(ErrorCode.INVALID_PARTITIONS, reason)
         return topic
 
     def delete(self, topic: Topic) -> None:

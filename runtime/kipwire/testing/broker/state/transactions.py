@@ -12,8 +12,6 @@ from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 
 _FIRST_PRODUCER_ID = 1000
-LONGEST_TIMEOUT = 900_000
-"""Milliseconds, Kafka's default of `transaction.max.timeout.ms`."""
 _NO_EPOCH = -1
 STATES = frozenset(one.name.title().replace("_", "") for one in TransactionState)
 """All that Kafka's transactions have; those here are never being prepared."""
@@ -60,13 +58,13 @@ class Transaction:
 
     @property
     def state(self) -> str:
-        """What it is in, in Kafka's words."""
+        """The state, in Kafka's words."""
         if self.is_ongoing:
             return "Ongoing"
         return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
     def takes(self, expected: Numbers | None) -> bool:
-        """Whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
+        """Tell whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
         if expected is None or expected.producer_id == self.producer_id:
             return True
         return expected.producer_id == self.previous_id and _is_exhausted(expected.epoch)
@@ -183,17 +181,6 @@ class Producers:
             if error.error == ErrorCode.PRODUCER_FENCED:
                 raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, "another producer has taken its place") from None
             raise
-
-
-def expect_timeout(milliseconds: int) -> None:
-    """Check the timeout of a transaction.
-
-    Raises:
-        Refused: it is not positive, or longer than brokers allow.
-    """
-    if not 0 < milliseconds <= LONGEST_TIMEOUT:
-        reason = f"the transaction timeout is {milliseconds} ms; it may be 1 to {LONGEST_TIMEOUT}"
-        raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
 
 
 def _is_exhausted(epoch: int) -> bool:
