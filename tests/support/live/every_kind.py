@@ -95,19 +95,19 @@ def _console(address: str, name: str, topic: str, group: str, *more: str) -> Non
 def _streams_member(address: str) -> None:
     """Join a streams group and leave it, as a member of one subtopology that reads one topic."""
     member = str(uuid4())
-    sub = {"subtopology_id": "0", "source_topics": [READ]}
+    sub = {"subtopologyId": "0", "sourceTopics": [READ]}
     joining = {
-        "member_epoch": _JOIN,
-        "rebalance_timeout_ms": 60_000,
+        "memberEpoch": _JOIN,
+        "rebalanceTimeoutMs": 60_000,
         "topology": {"epoch": 0, "subtopologies": [sub]},
-        "active_tasks": [],
-        "standby_tasks": [],
-        "warmup_tasks": [],
-        "process_id": "every",
-        "client_tags": [],
+        "activeTasks": [],
+        "standbyTasks": [],
+        "warmupTasks": [],
+        "processId": "every",
+        "clientTags": [],
     }
-    for fields in (joining, {"member_epoch": _LEAVE}):
-        request = json.dumps({"group_id": STREAMS, "member_id": member, **fields})
+    for fields in (joining, {"memberEpoch": _LEAVE}):
+        request = json.dumps({"groupId": STREAMS, "memberId": member, **fields})
         command = [str(Path(sys.executable).parent / "kipwire"), "call", address, "StreamsGroupHeartbeat", request]
         done = subprocess.run([*command, "--to", f"group:{STREAMS}"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
