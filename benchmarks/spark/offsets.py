@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -78,7 +79,7 @@ def measure_offsets(run: Run) -> Findings:
         logs = _logs(run, partitions)
         gib = logs.size / 1024 / MIB
         rounds = run.rounds if gib < _ONCE_FROM else 1
-        costs = in_turn(run, f"offsets, {gib:.2f} GiB", rounds, lambda program, logs=logs: _cost(run, logs, program))
+        costs = in_turn(run, f"offsets, {gib:.2f} GiB", rounds, partial(_cost, run, logs))
         shutil.rmtree(logs.folder)
         read = f"{gib:.2f} GiB, {2 * partitions} partitions, {logs.all_commits:,} commits"
         comparisons.append(Compared(read, costs))
