@@ -1,6 +1,6 @@
 """Measure the pipeline on Spark.
 
-    python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--offsets-gib 1] [--only SECTION]
+    python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--offsets-gib 1] [--traffic-gib 2] [--only SECTION]
 
 Queries write to `noop`: all columns are made and thrown away. Processor time is that of the JVM and of all Python
 workers together; the ratios compare it, since other load on the machine hardly affects it. The tables go to the
@@ -28,6 +28,7 @@ from benchmarks.reporting.report import Machine, Table, machine, markdown, show
 from benchmarks.spark.broken import measure_broken
 from benchmarks.spark.comparison import compare_commits, compare_metadata
 from benchmarks.spark.dumps import measure_dumps
+from benchmarks.spark.engines import measure_samples, measure_traffic
 from benchmarks.spark.logs import measure_batches, measure_choices, measure_memory, measure_records
 from benchmarks.spark.messages import COMMIT, METADATA
 from benchmarks.spark.offsets import measure_offsets
@@ -46,6 +47,9 @@ AVRO = "4.1.1"
 """The newest spark-avro available when this was written; it also works on Spark 4.3."""
 SLOW_ROWS = 250_000
 SECTIONS: dict[str, tuple[str, Section]] = {
+    "samples": ("jobs on samples, in the process and on Spark", measure_samples),
+    "offsets": ("offsets, in the process and on Spark", measure_offsets),
+    "traffic": ("traffic, in the process and on Spark", measure_traffic),
     "commits": (COMMIT.title, compare_commits),
     "metadata": (METADATA.title, compare_metadata),
     "broken": ("broken messages", measure_broken),
@@ -54,7 +58,6 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "batches": ("level=batches", measure_batches),
     "memory": ("memory", measure_memory),
     "dumps": ("beside kafka-dump-log", measure_dumps),
-    "offsets": ("offsets, in the process and on Spark", measure_offsets),
 }
 """By the name for `--only`: what the progress line says, and what measures it."""
 
@@ -71,7 +74,8 @@ def main() -> int:
     start = time.monotonic()
     shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
     spark = _session()
-    run = Run(spark, DATA, SCRATCH, options.rows, SLOW_ROWS, options.rounds, options.offsets_gib, progress)
+    sizes = (options.offsets_gib, options.traffic_gib)
+    run = Run(spark, DATA, SCRATCH, options.rows, SLOW_ROWS, options.rounds, *sizes, progress)
     done: dict[str, Findings] = {}
     try:
         for name, (title, measure) in chosen.items():
@@ -99,6 +103,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="samples of each way (default: %(default)s)")
     parser.add_argument(
         "--offsets-gib", type=float, default=1, help="GiB of logs for the job offsets (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--traffic-gib", type=float, default=2, help="GiB of packets for the job traffic (default: %(default)s)"
     )
     parser.add_argument("--only", choices=tuple(SECTIONS), help="one section; writes no file")
     return parser.parse_args()
@@ -132,8 +139,10 @@ def _how(run: Run, start: float) -> str:
         "a warm-up, with all ways in each round; rows a second are the best round's. Avro has equal "
         "content: all fields except unknown tagged ones. That our columns, Avro's and the plain UDF's have the same "
         "values is checked before. `plain UDF` decodes with the generated classes (and the compiled kernel) and "
-        "makes tuples of them. from_protobuf is missing: its jar was not available for Spark 4. kafka-dump-log and "
-        "`kipspark offsets` are programs of their own, with their start; kafka-dump-log runs in one thread. "
+        "makes tuples of them. from_protobuf is missing: its jar was not available for Spark 4. kafka-dump-log, "
+        "`kipwire` and `kipspark` are programs of their own, with their start; kafka-dump-log runs in one thread. Both "
+        "programs of a job run in turn, their tables are compared, and memory is the sum of all processes at its most. "
+        "Seconds depend on what else the machine does; seconds of processor time, and ratios of them, hardly do. "
         f"Took {(time.monotonic() - start) / 60:.1f} minutes."
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event, Thread
 
 import psutil
@@ -97,7 +99,7 @@ class ProgramCost:
     """What a program takes, which may start a JVM that starts Python workers."""
 
     cpu: float
-    """Seconds of processor time of all of its processes."""
+    """Seconds of processor time, in user mode and in the system, of all of its processes."""
     wall: float
     """Seconds from start to end."""
     jvm: int
@@ -108,6 +110,8 @@ class ProgramCost:
     """The most bytes that all Python workers had together; what they share is counted for each."""
     itself: int
     """The most bytes that the program itself had."""
+    together: int
+    """The most bytes that all of its processes had at once; what they share is counted for each."""
 
 
 def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> ProgramCost:
@@ -117,31 +121,51 @@ def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> P
         CalledProcessError: it fails.
     """
     taken: dict[int, float] = {}
-    jvm = largest = together = itself = 0
-    start = time.perf_counter()
-    process = psutil.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    jvm = largest = all_workers = itself = together = 0
+    before, start = _of_children(), time.perf_counter()
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     while process.poll() is None:
-        workers = [0]
+        workers, sizes = [0], [0]
         for one in [process, *_children(process)]:
             try:
                 with one.oneshot():
                     name, size, times = one.name(), one.memory_info().rss, one.cpu_times()
             except psutil.NoSuchProcess:
                 continue
+            sizes.append(size)
             if one.pid == process.pid:
-                itself = max(itself, size)
+                itself = max(itself, size, _peak(one.pid))
             # The workers' own children have been counted themselves.
             taken[one.pid] = times.user + times.system
             if name == "java":
                 jvm = max(jvm, size)
             elif "python" in name and one.pid != process.pid:  # a process that the JVM starts begins as its copy
                 workers.append(size)
-        largest, together = max(largest, *workers), max(together, sum(workers))
+        largest, all_workers = max(largest, *workers), max(all_workers, sum(workers))
+        together = max(together, itself, sum(sizes))
         time.sleep(_BETWEEN_LOOKS)
     wall = time.perf_counter() - start
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return ProgramCost(sum(taken.values()), wall, jvm, largest, together, itself)
+    # The system counts to the end, but only processes whose parents have waited for them.
+    cpu = max(sum(taken.values()), _of_children() - before)
+    return ProgramCost(cpu, wall, jvm, largest, all_workers, itself, together)
+
+
+def _of_children() -> float:
+    """Seconds of processor time of all ended children, and of theirs that they have waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _peak(pid: int) -> int:
+    """The most bytes that a process had, also between looks, where the system says so; else 0."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    peak = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
+    return int(peak) * 1024
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

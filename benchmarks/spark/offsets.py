@@ -1,18 +1,28 @@
-"""The job `offsets` as users start it, in the process and on Spark: seconds, and memory at most."""
+"""The job `offsets` on logs of a GiB and more, as users start it: in the process beside Spark."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import ProgramCost, cost_of_program
+from benchmarks.spark.engines import (
+    DRIVER_MEMORY,
+    IN_PROCESS,
+    ON_SPARK,
+    Compared,
+    command_of,
+    comparison,
+    environment,
+    in_turn,
+)
 from benchmarks.spark.kept import kept
 from benchmarks.spark.log_data import (
     COMMITTED_PARTITIONS,
@@ -30,13 +40,16 @@ from benchmarks.spark.log_data import (
     write_log,
 )
 from benchmarks.spark.section import Findings, Run, WrongRowsError
+from benchmarks.targets import Verdict
 
 OF_PARTITION = 1024 * MIB // PARTITIONS
 """Bytes of a partition of the topic and one of commits together: as many partitions as a GiB has are written."""
 COMMITS_SHARE = 16
 """One byte in this many is of commits."""
-DRIVER_MEMORY = "1g"
-"""What Spark takes if nothing else is said."""
+_ONCE_FROM = 2
+"""GiB from which one round has to do: Spark takes a quarter of an hour for ten."""
+_GOALS = ((2, (12, 700)), (float("inf"), (120, 1024)))
+"""Seconds of processor time and MiB in the process at most, for so many GiB."""
 
 
 @dataclass(frozen=True)
@@ -55,48 +68,40 @@ class _Logs:
 
 
 def measure_offsets(run: Run) -> Findings:
-    """Run the job on as much as was asked for, and on a GiB if that is more.
+    """Run the job on a GiB, and once on as much as was asked for if that is more, in the process and on Spark in turn.
 
     Raises:
         WrongRowsError: the job does not find the offsets that were committed, or the ends of the partitions.
     """
     whole = max(1, round(run.offsets_gib * PARTITIONS))
-    rows, here = [], []
+    comparisons, details, verdicts = [], [], []
     for partitions in dict.fromkeys((min(PARTITIONS, whole), whole)):
         logs = _logs(run, partitions)
-        read = f"{logs.size / 1024 / MIB:.2f} GiB, {2 * partitions} partitions"
-        run.progress.say(f"{logs.size / 1024 / MIB:.2f} GiB")
-        in_process = _cost(run, logs, "kipwire")
-        cost = _cost(run, logs, "kipspark", "--master", "local[2]")
+        gib = logs.size / 1024 / MIB
+        rounds = run.rounds if gib < _ONCE_FROM else 1
+        costs = in_turn(run, f"offsets, {gib:.2f} GiB", rounds, partial(_cost, run, logs))
         shutil.rmtree(logs.folder)
-        rows.append(
-            (
-                read,
-                f"{logs.all_commits:,}",
-                f"{cost.wall:.1f}",
-                f"{cost.cpu:.1f}",
-                f"{cost.jvm / MIB:,.0f}",
-                f"{cost.largest_worker / MIB:,.0f}",
-                f"{cost.workers / MIB:,.0f}",
+        read = f"{gib:.2f} GiB, {2 * partitions} partitions, {logs.all_commits:,} commits"
+        comparisons.append(Compared(read, costs))
+        spark = costs[ON_SPARK]
+        sizes = ([one.jvm for one in spark], [one.largest_worker for one in spark], [one.workers for one in spark])
+        details.append((read, *(f"{median(size) / MIB:,.0f}" for size in sizes)))
+        verdicts += [
+            Verdict(f"kipwire offsets: {what}", f"{gib:.2f} GiB", figure, bound, at_most=True)
+            for what, figure, bound in zip(
+                ("CPU seconds", "MiB"),
+                (median(one.cpu for one in costs[IN_PROCESS]), max(one.together for one in costs[IN_PROCESS]) / MIB),
+                next(bounds for size, bounds in _GOALS if gib < size),
+                strict=True,
             )
-        )
-        here.append(
-            (
-                read,
-                f"{in_process.wall:.1f}",
-                f"{in_process.cpu:.1f}",
-                f"{in_process.itself / MIB:,.0f}",
-                f"{cost.cpu / in_process.cpu:.1f}x",
-            )
-        )
-    header = ("read", "commits", "seconds", "CPU seconds", "JVM MiB", "largest worker MiB", "all workers MiB")
-    title = f"kipspark offsets: memory at most, with SPARK_DRIVER_MEMORY={DRIVER_MEMORY}, start of Spark included"
-    header_here = ("read", "seconds", "CPU seconds", "MiB", "CPU of Spark")
+        ]
+    title = f"kipspark offsets: memory at most, with SPARK_DRIVER_MEMORY={DRIVER_MEMORY}"
     return Findings(
         (
-            Table(title, header, tuple(rows)),
-            Table("kipwire offsets: the same job in the process, memory at most", header_here, tuple(here)),
-        )
+            comparison("kipwire offsets beside kipspark offsets", comparisons),
+            Table(title, ("read", "JVM MiB", "largest worker MiB", "all workers MiB"), tuple(details)),
+        ),
+        tuple(verdicts),
     )
 
 
@@ -115,16 +120,15 @@ def _logs(run: Run, partitions: int) -> _Logs:
     return _Logs(folder, partitions, size, records, commits)
 
 
-def _cost(run: Run, logs: _Logs, program: str, *more: str) -> ProgramCost:
+def _cost(run: Run, logs: _Logs, program: str) -> ProgramCost:
     out = run.scratch / f"{logs.folder.name}-{program}"
-    command = [str(Path(sys.executable).parent / program), "offsets", str(logs.folder)]
-    cost = cost_of_program([*command, "--out", str(out), *more], {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY})
-    _check(out, logs)
+    cost = cost_of_program(command_of(program, "offsets", logs.folder, out), environment())
+    _check(program, out, logs)
     shutil.rmtree(out)
     return cost
 
 
-def _check(tables: Path, logs: _Logs) -> None:
+def _check(program: str, tables: Path, logs: _Logs) -> None:
     """Check what the job says of each group and partition."""
     offset, end = last_committed(), logs.records.records
     count = logs.all_commits // (GROUPS * COMMITTED_PARTITIONS)
@@ -141,7 +145,7 @@ def _check(tables: Path, logs: _Logs) -> None:
     }
     if found != expected:
         wrong = next(key for key in expected | found if expected.get(key) != found.get(key))
-        raise WrongRowsError(f"kipspark offsets: {wrong}: expected {expected.get(wrong)}, found {found.get(wrong)}")
+        raise WrongRowsError(f"{program} offsets: {wrong}: expected {expected.get(wrong)}, found {found.get(wrong)}")
     written = sum(pq.read_metadata(path).num_rows for path in (tables / "commits").glob("*.parquet"))
     if written != logs.all_commits:
-        raise WrongRowsError(f"kipspark offsets: expected {logs.all_commits:,} commits, found {written:,}")
+        raise WrongRowsError(f"{program} offsets: expected {logs.all_commits:,} commits, found {written:,}")

@@ -37,6 +37,8 @@ class Run:
     """Samples of each way, after one that does not count."""
     offsets_gib: float
     """The size of the logs for the job offsets."""
+    traffic_gib: float
+    """The size of the packets for the job traffic."""
     progress: Progress
 
 

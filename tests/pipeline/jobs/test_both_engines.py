@@ -73,7 +73,7 @@ def test_damage_is_the_same_error_or_the_same_rows_on_both_engines(
     data = bytearray(log.read_bytes())
     data[random.randrange(len(data))] ^= 1 << random.randrange(8)
     log.write_bytes(data)
-    for job in ("offsets", "transactions", "compaction", "share"):
+    for job in ("offsets", "transactions", "compaction", "share", "tiered"):
         here, on_spark = outcomes(job, spark, str(tmp_path))
         assert (
             here == on_spark if isinstance(here, str) or isinstance(on_spark, str) else different(here, on_spark) == {}

@@ -16,22 +16,13 @@ from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kipspark.spark import java
 from kipwire.records import read_segment
-from tests.support.places import DATA, ROOT, SUPPORT
+from tests.support.places import DATA, SUPPORT
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
 SEGMENTS = DATA / "segments"
 BASE_PYTHON = getattr(sys, "_base_executable", sys.executable)
 """Outside of the virtual environment, where kipwire is not installed."""
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as Spark takes it: with the ending of an archive."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
-    subprocess.run([*build, str(ROOT)], check=True, env=os.environ | {"KIPWIRE_NATIVE": "0"}, timeout=120)
-    return next(folder.glob("*.whl")).rename(folder / "kipwire.zip")
 
 
 def run(master: str, wheel: Path) -> dict[str, Any]:

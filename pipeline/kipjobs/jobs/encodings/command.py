@@ -16,7 +16,8 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
     sf = functions_of(session)
     counted = encodings.counts(frames(session, roots, ports)).persist()
     advice = encodings.advice(counted).persist()
-    saved = advice.groupBy("message").agg(sf.sum("saved").alias("saved")).orderBy(sf.desc("saved")).limit(16)
+    by_message = advice.groupBy("message").agg(sf.sum("saved").alias("saved"))
+    saved = by_message.orderBy(sf.desc("saved"), "message").limit(16)
     return Report(
         "Integer encodings",
         (

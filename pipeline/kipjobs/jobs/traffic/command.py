@@ -101,7 +101,7 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
                 "Latency by API",
                 # Without those that wait for records as long as their clients let them.
                 slowest.where(~sf.col("api").isin(*traffic.WAITING))
-                .orderBy(sf.desc("n"))
+                .orderBy(sf.desc("n"), "api")
                 .limit(16)
                 .select(sf.col("api").alias("name"), "median", "high"),
                 charts.latencies,
