@@ -77,7 +77,7 @@ def _ordered(value: Any) -> Any:
 
 def outcomes(job: str, spark: SparkSession, path: Roots) -> tuple[Found | str, Found | str]:
     """What a job finds on each engine, or the text of its error."""
-    return _outcome(lambda: _here(job, path)), _outcome(lambda: found(JOBS[job](spark, path)))
+    return _outcome(lambda: _here(job, path)), _outcome(lambda: _on_spark(job, spark, path))
 
 
 def _outcome(compute: Callable[[], Found]) -> Found | str:
@@ -92,9 +92,16 @@ def _here(job: str, path: Roots) -> Found:
         return found(JOBS[job](cast(Session, session), path))
 
 
+def _on_spark(job: str, spark: SparkSession, path: Roots) -> Found:
+    try:
+        return found(JOBS[job](spark, path))
+    finally:
+        spark.catalog.clearCache()  # tables that a job keeps would fill the session: its JVM died of 200 logs
+
+
 def of_both(job: str, spark: SparkSession, path: Roots) -> tuple[Found, Found]:
     """What a job finds on each engine."""
-    return _here(job, path), found(JOBS[job](spark, path))
+    return _here(job, path), _on_spark(job, spark, path)
 
 
 class Both:
