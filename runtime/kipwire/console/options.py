@@ -10,7 +10,7 @@ from kipwire.console.command_line import OneOf
 
 
 class Format(StrEnum):
-    """How a command writes what it found."""
+    """Output format of a command."""
 
     TEXT = "text"
     JSON = "json"
