@@ -53,7 +53,7 @@ def _print_example(title: str, colour: str, text: str) -> None:
 
 
 class Kind(StrEnum):
-    """What a schema is for."""
+    """Subject of a schema."""
 
     MESSAGE = "message"
     ENUM = "enum"

@@ -113,7 +113,7 @@ _ENDINGS = {
     "coordinator-key": ("Key", "Value"),
     "coordinator-value": ("Key", "Value"),
 }
-"""What the names of two messages that belong together end in, by the type of either."""
+"""Endings of the names of two messages that belong together, by the type of either."""
 
 
 def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:

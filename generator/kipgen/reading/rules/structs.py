@@ -13,7 +13,7 @@ from kipwire.model.types import TYPES
 from kipwire.tools.text import did_you_mean
 
 MAX_STRUCTS = MAX_DEPTH // 2
-"""How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""
+"""Limit for the nesting of common structs: the same as for inline ones, which take two levels of a file each."""
 
 _SHARED = struct_named("Shared", LEAF)
 
@@ -199,7 +199,7 @@ def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
 
 
 def _depths(common: dict[str, StructDraft]) -> dict[str, int]:
-    """How deep each common struct nests others; structs that lead into a circle are left out."""
+    """Compute the nesting depth of each common struct; structs that lead into a circle are left out."""
     left = {name: _uses(struct, common) for name, struct in common.items()}
     users: dict[str, list[str]] = {name: [] for name in common}
     for name, used in left.items():
