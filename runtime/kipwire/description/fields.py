@@ -91,7 +91,7 @@ class Fault(NamedTuple):
 
     what: str
     right: str
-    """What would be right, as an instruction."""
+    """The remedy, as an instruction."""
 
 
 def is_required(field: Field) -> bool:

@@ -36,7 +36,7 @@ class Element(NamedTuple):  # importing dataclasses would delay every error
     value is there; `constant`; `checksum`.
     """
     field: Field | None
-    """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
+    """The field of the bytes; None for `tags` and for all of an unknown tagged field."""
     start: int
     """Position of the first byte in the buffer."""
     end: int

@@ -278,15 +278,15 @@ class Struct:
 
     if TYPE_CHECKING:
         FIELDS: ClassVar[tuple[Field, ...]]
-        """The fields of this version in the order of the spec; of record formats also what is computed."""
+        """The fields of this version in the order of the spec; in record formats also the computed ones."""
         ATTRIBUTES: ClassVar[tuple[Field, ...]]
-        """Those of `FIELDS` that are attributes."""
+        """The members of `FIELDS` that are attributes."""
         FLEXIBLE: ClassVar[bool]
-        """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
+        """True if the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
         OTHER_TAGS: ClassVar[frozenset[int]]
         """The tags that only other versions have fields for; they are errors here, not unknown tags."""
         _plan: ClassVar[Any]
-        """The `kipwire.description.plan` of the class, once somebody asked for it."""
+        """The `kipwire.description.plan` of the class, made on first use."""
         _unknown_tagged_fields: dict[int, bytes] | None
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""

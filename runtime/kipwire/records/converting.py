@@ -190,7 +190,7 @@ def up_convert(
 ) -> Converted:
     """Convert the batches of a buffer to a later format, as Kafka's brokers convert what old producers send.
 
-    Batches of that magic or a higher one stay as they are, except those of proposals, which become Kafka's batches.
+    Batches of that magic or a higher one stay as they are, except batches of proposals, which become Kafka's batches.
     Every compressed entry of magic 0 or 1 becomes a batch with the same compression. Plain ones that follow each other
     become one batch, up to 1 MiB of them. Without compression the bytes are Java's.
 
