@@ -1,7 +1,7 @@
 """Refuse wording that makes readers guess, in docstrings and comments: `python scripts/words.py FOLDER...`.
 
-A docstring states an action ("Return ..", "True if ..") or a value ("Length in bytes."), so its first word is no question
-word. A pronoun with "of" hides a noun, and code has no people in it.
+A docstring states an action ("Return ..", "True if ..") or a value ("Length in bytes."), so no question word begins it.
+A pronoun with "of" hides a noun, and code has no people in it.
 """
 
 import re

@@ -1,4 +1,10 @@
-"""From a folder of specs to a package of generated code: only what changed is read, rendered and written."""
+"""From a folder of specs to a package of generated code: only what changed is read, rendered and written.
+
+`find_changes` only computes, and `apply_changes` only writes, so a check and a run cannot differ. A spec is rendered
+again if its hash, the generator's or the hash of one of its files differs from the manifest. The checks of a whole
+package are repeated only if a changed spec looks different to the registry (`_is_as_before`). The manifest is written
+last: after a run that broke off, it does not match the files, and the next run makes them again.
+"""
 
 from __future__ import annotations
 

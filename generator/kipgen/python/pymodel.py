@@ -1,4 +1,9 @@
-"""A struct as Python, for templates to print: its fields with their texts, `FIELDS`, reading and writing."""
+"""A struct as Python, for templates to print: its fields with their texts, `FIELDS`, reading and writing.
+
+Templates decide nothing: a `PyStruct` has every text and every step ready to print, as `Code`, whose texts from specs
+are escaped here. The body of a class is a scope of its own, in which a field may hide a type or a builtin that
+annotations and defaults use; `_in_body` writes such names so that they still mean the builtin.
+"""
 
 from __future__ import annotations
 

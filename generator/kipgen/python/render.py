@@ -1,4 +1,9 @@
-"""Rendering: wire descriptions and templates -> the text of every generated file."""
+"""Rendering: wire descriptions and templates -> the text of every generated file.
+
+`resolve` gives a description for each version. A version with the same wire form as an earlier one gets a short module
+that refers to its code (`_origins`). Templates write each logical line on one line, so black has to run only over lines
+that may be too long, not over whole modules; `make lint` checks with black that the result is the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Two revisions of one message: what changed, in each version that both have and in all versions at once."""
+"""Two revisions of one message: what changed, in each version that both have and in all versions at once.
+
+Each version that both revisions have is compared by its resolved wire items, not by the text of the specs: so two ways
+to write the same bytes are no change. A change that touches several versions is one `Change` with all of them; `_Seen`
+keeps a struct that many fields share from being compared, and reported, more than once.
+
+Items that only one side has are grouped by the gaps between the items that kept their order. Only within such a gap can
+a field be a renamed one: the same bytes at the same position.
+"""
 
 from __future__ import annotations
 

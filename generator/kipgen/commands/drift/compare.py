@@ -1,4 +1,10 @@
-"""Comparison of specs with Kafka's jars: the facts of each, as plain values, and the differences."""
+"""Comparison of specs with Kafka's jars: the facts of each, as plain values, and the differences.
+
+A spec becomes `Node`s by path, each a flat dictionary of facts, so comparing two specs is comparing dictionaries.
+Kafka's specs start at the oldest version that its release serves, and ours keep the older ones. So every fact that is a
+range of versions is first restricted to the versions that Kafka has (`since`); else each dropped version would be a
+difference.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Writes the facts that our specs lack into them, property by property, and keeps everything else."""
+"""Writes the facts that our specs lack into them, property by property, and keeps everything else.
+
+Specs are edited as text, not written anew from data, so comments, order and line breaks of a file stay as its authors
+made them. Differences are applied one after the other: each becomes `Edit`s by the locations of the parsed text, and
+the text is parsed again before the next, since an edit moves all later locations. A result that has errors is not
+written.
+"""
 
 from __future__ import annotations
 

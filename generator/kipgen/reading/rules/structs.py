@@ -1,4 +1,9 @@
-"""The structs of a message: one flat name space of inline and common structs."""
+"""The structs of a message: one flat name space of inline and common structs.
+
+Names of structs become names of classes in one module, so inline and common structs share one name space. Common
+structs may use each other, but never in a circle: generated readers and the kernel's plans need a finite depth, and
+`struct-depth` bounds it.
+"""
 
 from __future__ import annotations
 
