@@ -191,7 +191,7 @@ def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: 
         python_engine.read(cls, struct, again, first + broken, strict=True)  # which says what is wrong
         if kernel.read(cls, struct, again, strict=True)[0] < 0:
             raise ColumnError(
-                f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
+                f"row {first + broken}: its bytes changed while they were read; give bytes that do not change"
             )
         raise AssertionError(f"{cls.NAME} v{cls.VERSION}: the kernel refused what its class accepts")
     return rows

@@ -169,15 +169,15 @@ class ClientConnection:
         """Check that a frame is the expected response.
 
         Raises:
-            RemoteProtocolError: it is not.
+            RemoteProtocolError: the frame is too short, or has another correlation id.
         """
         if len(frame) < CORRELATION_ID.size:
             what = f"{counted(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
             self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:
-            known = "whose turn has not come" if found in self._ids else "which no request in flight has"
-            reason = f"a response with correlation id {found}, {known}; expected is that to {expected}"
+            fault = "response out of order" if found in self._ids else "response without a request"
+            reason = f"{fault}: got correlation id {found}, expected {expected}"
             self._splitter.refuse(location, reason)
 
     def _free_id(self) -> int:

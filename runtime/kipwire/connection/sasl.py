@@ -109,7 +109,7 @@ class OAuthBearer:
         """Refuse extensions that the message cannot carry."""
         for key, value in self.extensions.items():
             if not _EXTENSION.fullmatch(key) or key == "auth":
-                raise ValueError(f"an extension has a name of letters, and not that of the token, unlike {shown(key)}")
+                raise ValueError(f"an extension has a name of letters, other than the token's, unlike {shown(key)}")
             if not _EXTENSION_VALUE.fullmatch(value):
                 raise ValueError(f"the value of the extension {key} is empty, or has a character that is not ASCII")
 

@@ -106,7 +106,7 @@ def read_entry(
     except DecodeError as error:
         raise error_at(location, magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
-        reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
+        reason = f"unknown compression {entry.compression_type}; magic {magic} supports 0 to {len(_CODECS) - 1}"
         raise error_at(location, magic, "attributes", _format.attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)

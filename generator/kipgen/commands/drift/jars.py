@@ -81,7 +81,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
                 with archive.open(entry) as stream:
                     data = stream.read(min(MAX_BYTES, limit) + 1)
                 if len(data) > min(MAX_BYTES, limit):
-                    text = "the specs are larger than those of any Kafka release; give a jar of Kafka"
+                    text = "the specs are larger than in any Kafka release; give a jar of Kafka"
                     raise JarError(f"{display}: {text}")
                 limit -= len(data)
                 yield display, _text(data, display)

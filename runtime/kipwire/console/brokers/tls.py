@@ -211,7 +211,7 @@ class _Password:
 
 def _reason(error: ssl.SSLError, password: _Password) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
-        return "the private key is not that of the certificate"
+        return "the private key does not belong to the certificate"
     if password.was_asked_for:
         return "the password of the private key is wrong, or the key is damaged"
     return "the private key is damaged"

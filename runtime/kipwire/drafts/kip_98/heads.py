@@ -93,7 +93,7 @@ def fault_of_codec(number: int) -> str:
     """Find the fault of a codec's number; "" if there is none."""
     if number < len(CODECS):
         return ""
-    return f"the draft has no compression {number}; it has 0 to {len(CODECS) - 1}"
+    return f"unknown compression {number}; the draft supports 0 to {len(CODECS) - 1}"
 
 
 def fault_of_delta(delta: int, needed: int) -> str:
