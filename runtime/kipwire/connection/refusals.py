@@ -1,7 +1,7 @@
 """Refusals of whole requests, made from the fields of the response: the error code in the outermost place for one.
 
 Kafka's own classes have a function for each API, `getErrorResponse`, whose bytes test_refusals_like_java.py compares.
-Here one rule serves all of them, and the APIs of the next release: a response with a code of its own needs no rows; else
+One rule serves all of them, and the APIs of the next release: a response with a code of its own needs no rows; else
 each array whose rows have codes answers an array of the request, and repeats what names its elements.
 """
 

@@ -25,9 +25,9 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 #    of a codec can become very many. `record_batches.section_of` does it by `compression`; `message_sets` does the same
 #    with the value of an entry.
 # 4. The records. `sections` reads and writes records of magic 2: by the kernel, or without it by Python written by
-#    hand, and by the generated classes of schemas/kafka_records where these give up. Only the generated classes explain a
-#    wrong record, so errors are the same whichever way was taken. Entries of message sets are read by generated
-#    classes alone.
+#    hand, and by the generated classes of schemas/kafka_records where these give up. Only the generated classes
+#    explain a wrong record, so errors are the same whichever way was taken. Entries of message sets are read by
+#    generated classes alone.
 #
 # `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
 # `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.

@@ -91,7 +91,7 @@ def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str
     """Check that an argument is one of the known ones.
 
     Raises:
-        EncodeError: it is not.
+        EncodeError: the value is unknown.
     """
     if value not in known:
         reason = f"magic {magic} has no {shown(value)}; it has {', '.join(known)}"

@@ -175,7 +175,7 @@ def _expect_flags(place: str, values: dict[str, Any], head: BatchHead) -> None:
     """Check that what is said twice is the same: the attributes, and the parts of them by name.
 
     Raises:
-        LineError: it is not.
+        LineError: the two differ.
     """
     has_flags = head.magic == 2
     codec = COMPRESSIONS[head.codec] if head.codec < len(COMPRESSIONS) else None

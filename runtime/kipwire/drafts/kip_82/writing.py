@@ -118,7 +118,7 @@ def to_magic_2(
     """Convert the messages of a buffer to magic 2 of KIP-82; messages of magic 0 and 1 get empty headers.
 
     Messages of magic 2 stay as they are, byte for byte. Every other one becomes one message: offsets, timestamps and
-    their type are kept, timestamps of magic 0 are -1, and a compressed one keeps its codec. For the other direction, see
+    their type are kept, magic 0 gets -1, and a compressed one keeps its codec. For the other direction, see
     `kipwire.records.down_convert` with `magic_2="kip-82"`.
 
     Args:
