@@ -101,6 +101,7 @@ lint: setup  ## Check style and format of all code, and that its layers import i
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/black --check --quiet $(CODE) generated
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/words.py $(CODE)
 
 types: mypy pyright  ## Check the types of all code, by mypy and by pyright; both must refuse all wrong uses
 

@@ -2,7 +2,7 @@
 
     python scripts/build_native.py [--into FOLDER] [--sanitize [address|thread]] [--floor]
 
-It needs Cython, setuptools and a C compiler; without them it says what is missing and exits with 1. The path of the
+It needs Cython, setuptools and a C compiler; without them it names what is missing and exits with 1. The path of the
 built file is the last line of the output. Nothing is done if the file is newer than its sources.
 """
 
@@ -41,7 +41,7 @@ def target(folder: Path, source: Path) -> Path:
 
 
 def is_fresh(built: Path, source: Path) -> bool:
-    """Whether a built file is newer than what it is made of."""
+    """True if a built file is newer than its sources."""
     sources = [*SOURCES.iterdir(), *source.parent.iterdir(), Path(__file__)]
     return built.exists() and all(built.stat().st_mtime > source.stat().st_mtime for source in sources)
 

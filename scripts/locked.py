@@ -1,8 +1,8 @@
-"""Prints the part of requirements-dev.lock that some extras and groups of pyproject.toml need.
+"""Print the part of requirements-dev.lock that some extras and groups of pyproject.toml need.
 
     python scripts/locked.py EXTRA...
 
-The lock says of each package for whom it is there ("via"), so that nothing has to be resolved.
+The lock has the dependents of each package ("via"), so that nothing has to be resolved.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ SOURCES = ("generated", "generator", "pipeline", "runtime")
 MOST_MEMORY = 4 << 20
 """KiB of addresses that tests may use: some mutants would fill the memory."""
 SPARE_SECONDS = 20.0
-"""What tests of a mutant may take beyond five times their usual time; a busy machine may stop for a while."""
+"""Limit for the tests of a mutant, beyond five times their usual time; a busy machine may stop for a while."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def mutants_of(path: str, source: bytes) -> list[Mutant]:
 
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that a running program meets, except those within texts, whose places Python 3.11 does not know."""
+    """Yield the nodes of executed code, except nodes within f-strings, whose places Python 3.11 does not have."""
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if name in NO_CODE or not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr | ast.Assert):
@@ -231,7 +231,7 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def copy_of_tree(folder: Path) -> Path:
-    """A copy of the files that git knows or would add, and of the compiled kernel."""
+    """Copy the files that git tracks or would add, and the compiled kernel."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     kernels = [str(path.relative_to(ROOT)) for path in (ROOT / "runtime/kipwire").glob("_kernel*")]
@@ -256,11 +256,11 @@ def drawn(tree: Path, area: Area, each: int, seed: int, at: list[str]) -> list[M
 
 
 def run_tests(tree: Path, area: Area, seconds: float) -> str | None:
-    """What failed first among an area's tests in a tree; None if they pass."""
+    """Run an area's tests in a tree; return the first failure, or None if they pass."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(str(tree / source) for source in SOURCES),
-        "PYTHONDONTWRITEBYTECODE": "",  # modules are many, and only that of the mutant changes
+        "PYTHONDONTWRITEBYTECODE": "",  # modules are many, and only the mutant's changes
     }
     pytest = ["-m", "pytest", "-n0", "-x", "-q", "--tb=no", "-pno:cacheprovider", "--hypothesis-seed=0"]
     runs = [
@@ -295,7 +295,7 @@ def run_tests(tree: Path, area: Area, seconds: float) -> str | None:
 
 
 def judge(tree: Path, area: Area, mutant: Mutant, seconds: float) -> str | None:
-    """What kills a mutant, which is in the tree only meanwhile; None if it survives."""
+    """Test a mutant, which is in the tree only meanwhile; return the test that kills it, or None if it survives."""
     module = tree / mutant.path
     source, compiled = module.read_bytes(), Path(cache_from_source(str(module)))
     try:

@@ -88,13 +88,13 @@ def pythons() -> list[Path]:
 
 
 def in_pyenv(version: str) -> str:
-    """Where pyenv has the releases of a version: 3.14t.* are called 3.14.*t."""
+    """Path of a version's releases in pyenv: 3.14t.* are called 3.14.*t."""
     number = version.removesuffix("t")
     return f"{number}.*{version.removeprefix(number)}/bin/python"
 
 
 def asked(python: Path, code: str) -> str:
-    """What a Python prints for a piece of code; nothing if it fails."""
+    """Run a piece of code in a Python and return its output; nothing if it fails."""
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -109,7 +109,7 @@ def version_of(python: Path) -> str:
 
 
 def has_headers(python: Path) -> bool:
-    """Whether the kernel can be compiled for a Python."""
+    """True if the kernel can be compiled for a Python."""
     return bool(
         asked(python, "import os, sysconfig; print('y' * os.path.exists(sysconfig.get_path('include') + '/Python.h'))")
     )
@@ -140,10 +140,10 @@ def build(tools: Path, python: Path, out: Path) -> Path:
 
 
 def tested(wheel: Path, python: Path) -> Tested:
-    """What a wheel does in an empty environment outside of the repository.
+    """Test a wheel in an empty environment outside of the repository.
 
     Raises:
-        Failed: a test failed, or the kernel is not what the wheel's tag says.
+        Failed: a test failed, or the kernel does not match the wheel's tag.
     """
     with tempfile.TemporaryDirectory(prefix="kipwire-wheel-") as name:
         folder = Path(name)
@@ -165,13 +165,13 @@ def tested(wheel: Path, python: Path) -> Tested:
 
 
 def needed(wheel: Path, version: str) -> list[str]:
-    """What the tests need, the wheel included; without a GIL not what has no wheel there, google-crc32c."""
+    """Requirements of the tests, the wheel included; without a GIL not google-crc32c, which has no wheel there."""
     extras = "generator" if version.endswith("t") else "generator,testing"
     return [f"{wheel}[{extras}]", "hypothesis>=6.100", "pytest>=8.3", "pytest-xdist>=3.6"]
 
 
 def fuzz(python: Path, folder: Path) -> str:
-    """What fuzzing the installed kernel for a few seconds said."""
+    """Fuzz the installed kernel for a few seconds and return its output."""
     kernel = Path(run(python, "-c", "import kipwire._kernel as it; print(it.__file__)", cwd=folder).strip())
     packages = folder / "packages"
     for specs in ("forms", "layouts"):

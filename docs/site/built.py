@@ -1,4 +1,4 @@
-"""What is wrong with a built site: blank pages and broken links. `python -m docs.site.built FOLDER`."""
+"""Faults of a built site: blank pages and broken links. `python -m docs.site.built FOLDER`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "col", "so
 
 @dataclass(slots=True)
 class Content:
-    """What the article of a page has, without its navigation."""
+    """Content of a page's article, without its navigation."""
 
     title: str = ""
     """The text of its first heading."""
@@ -30,7 +30,7 @@ class Content:
 
 
 def problems(folder: Path) -> list[str]:
-    """What is wrong with the pages of a site, each with the page that has it.
+    """Find the faults of the pages of a site, each with its page.
 
     A page needs a title, some text or a table after it, and links to pages, files and anchors that are there.
 

@@ -17,9 +17,9 @@ class Box:
 
     name: str
     size: str
-    """How many bytes, such as `4` or `1 to 5`; of inner boxes how often they come, such as `for each`."""
+    """Number of bytes, such as `4` or `1 to 5`; for inner boxes the repetition, such as `for each`."""
     kind: str
-    """How it is drawn: `value`, `length`, `tags`, or `group` for one with inner boxes."""
+    """Kind of box: `value`, `length`, `tags`, or `group` for one with inner boxes."""
     inner: tuple[Box, ...] = ()
     about: str = ""
 

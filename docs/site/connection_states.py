@@ -20,7 +20,7 @@ from kipwire.connection.states import (
 )
 
 FILE = "docs/connection-states.svg"
-"""Where the picture is, below the root of the repository."""
+"""Path of the picture, below the root of the repository."""
 
 _BOX_WIDTH, _BOX_HEIGHT = 230, 44
 _LINE = 15

@@ -39,7 +39,7 @@ class Enum:
 
     @property
     def has_kips(self) -> bool:
-        """Whether it is known of any value which KIP introduced it."""
+        """True if any value has the KIP that introduced it."""
         return any(one.kip is not None for one in self.values)
 
 

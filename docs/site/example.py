@@ -36,17 +36,17 @@ class Example:
     data: bytes
     lines: tuple[Line, ...]
     source: str
-    """Where a real one was found, as a path in the repository; "" for one of plain values."""
+    """Path in the repository of a real message's file; "" for a message of plain values."""
 
 
 def examples(found: Iterable[RealMessage], registry: Registry) -> dict[str, Example]:
-    """An example of every message that has a version, by name.
+    """Choose an example of every message that has a version, by name.
 
-    A real one is of the newest version with real messages: the shortest that shows enough.
+    A real one has the newest version with real messages: the shortest that shows enough.
 
     Args:
         found: real messages.
-        registry: that of the package whose messages they are.
+        registry: the registry of their package.
     """
     best: dict[str, RealMessage] = {}
     for one in found:

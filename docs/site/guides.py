@@ -53,7 +53,7 @@ ORDER = (
 """The guides in the order in which they are offered; all others follow by name."""
 LANGUAGE_GUIDE = "docs/spec-language.md"
 OF_THE_PROJECT = ("docs/releasing.md",)
-"""Pages in the folder of the guides that are for those who work on kipwire."""
+"""Pages in the folder of the guides that are for maintainers of kipwire."""
 SOURCES = "docs/sources/README.md"
 """The page that leads to the tables of the source documents, which are beside it."""
 

@@ -1,4 +1,4 @@
-"""What pages are and how the table of contents names them."""
+"""Kinds of pages, and their names in the table of contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Page:
     text: str
     """Markdown."""
     is_index: bool = False
-    """Whether it is the page of its section."""
+    """True if it is the page of its section."""
 
     @property
     def entry(self) -> Nav:

@@ -10,9 +10,9 @@ from kipwire.description.values import field_range
 
 _UUID = UUID("0a1b2c3d-4e5f-4061-7263-748596a7b8c9")
 _NULL = frozenset({"error_message"})
-"""Fields that are null in a message that says all is well."""
+"""Fields that are null in a message of success."""
 _ENTITIES = {"topicName": "orders", "groupId": "billing", "transactionalId": "payments-1"}
-"""Texts by what the spec says that they name."""
+"""Texts by the kind of entity that they name."""
 _TEXTS = {
     "topic": "orders",
     "topic_name": "orders",

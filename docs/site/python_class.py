@@ -1,4 +1,4 @@
-"""How a generated class is used: its constructor as it is generated, and the example as a call of it."""
+"""Use of a generated class: its constructor as it is generated, and the example as a call of it."""
 
 from __future__ import annotations
 

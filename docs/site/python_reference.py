@@ -21,7 +21,7 @@ ERRORS, INTERNAL = "Errors", "For generated code"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A public module, and what a reader has to know before its names."""
+    """A public module, and the introduction to its names."""
 
     name: str
     title: str
@@ -142,7 +142,7 @@ def public_names(module: str) -> tuple[str, ...]:
 
 
 def _is_module(package: ModuleType, name: str) -> bool:
-    """Tell whether a name of a package is a module; lazy names are looked for as files, and stay lazy."""
+    """True if a name of a package is a module; lazy names are looked for as files, and stay lazy."""
     if name in vars(package):
         return isinstance(vars(package)[name], ModuleType)
     return find_spec(f"{package.__name__}.{name}") is not None

@@ -1,4 +1,4 @@
-"""Messages as real clients and brokers wrote them: those of the capture, and those of the log segments."""
+"""Messages as real clients and brokers wrote them, from the capture and from the log segments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RealMessage(NamedTuple):
     version: int
     data: bytes
     source: str
-    """Where it was found, as a path in the repository."""
+    """Path in the repository of the file that has it."""
 
 
 def real_messages(root: Path, names: SpecNames) -> Iterator[RealMessage]:

@@ -1,4 +1,4 @@
-"""What a page of a message leads to: the message that belongs to it, and the KIPs that its texts name."""
+"""Links from a page of a message: the message that belongs to it, and the KIPs that its texts name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KIP = re.compile(r"\bKIP-\d+\b")
 
 
 def pairs(specs: Iterable[tuple[str, MessageSpec]]) -> dict[str, str]:
-    """The name of the other half of each message that has one: request and response, key and value of a record.
+    """Pair messages by name: request and response, key and value of a record.
 
     A former name of an API has the same API key, but none of its versions is served.
 
@@ -41,7 +41,7 @@ def pairs(specs: Iterable[tuple[str, MessageSpec]]) -> dict[str, str]:
 
 
 def kip_address(name: str) -> str:
-    """Where a KIP is found by its number alone: the address of its page has its whole title.
+    """Make an address that finds a KIP by its number alone: the address of its page has its whole title.
 
     Args:
         name: such as `KIP-482`.

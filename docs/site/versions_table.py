@@ -27,7 +27,7 @@ class Row:
     """A field in all versions."""
 
     depth: int
-    """How many structs are around it, the message not counted."""
+    """Number of structs around it, not counting the message."""
     name: str
     attribute: str
     type: str
@@ -35,14 +35,14 @@ class Row:
     """The default as Python writes it; "" where it is the type's own."""
     about: str
     enum: str
-    """What names its numbers; "" if nothing does."""
+    """The enum that names its numbers; "" if there is none."""
     is_enum_bits: bool
-    """Whether the names are those of the bits that are set."""
+    """True if the names belong to the bits that are set."""
     cells: tuple[Cell, ...]
 
 
 def version_rows(spec: MessageSpec) -> tuple[Row, ...]:
-    """A row for each field in the order of the wire, those of a struct after the field that has it.
+    """Make a row for each field in the order of the wire, the fields of a struct after the field that has it.
 
     Args:
         spec: a message that has versions.

@@ -29,12 +29,12 @@ class WireForm:
 
     @property
     def versions(self) -> str:
-        """As a specification writes them: `3` or `3-5`."""
+        """The versions as a specification writes them: `3` or `3-5`."""
         return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
 
 
 def wire_forms(spec: MessageSpec) -> tuple[WireForm, ...]:
-    """The wire forms of a message of `kafka_messages`, that of the newest version first.
+    """List the wire forms of a message of `kafka_messages`, the newest version first.
 
     Args:
         spec: a message that has versions.

@@ -2,12 +2,12 @@
 """The messages of kafka_messages.
 
     message(name, version)          the class of a message
-    versions(name)                  the versions it has; served(name) those of them that are still spoken
-    request(api_key, version)       the class of a request; response(...) that of a response
+    versions(name)                  all its versions; served(name) the versions still in use
+    request(api_key, version)       the class of a request; response(...) of a response
     decode_request(frame)           a frame as (header, body); decode_response(frame, api_key, version)
     encode_request(body, ...)       a frame from a body; encode_response(body, ...)
 
-Classes are imported when they are asked for.
+Classes are imported on first use.
 """
 
 from __future__ import annotations

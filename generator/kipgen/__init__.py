@@ -1,21 +1,21 @@
 """The generator: from a folder of specs to a package of Python classes.
 
-A spec goes through numbered stages. Each gets data from the one before, which nobody changes any more, and imports no
-later one. 1 to 5 are modules of `reading`, 7 to 9 of `python`. `[tool.importlinter]` in pyproject.toml has the order of
+A spec goes through numbered stages. Each gets data from the one before, never changes it, and imports no later one. 1
+to 5 are modules of `reading`, 7 to 9 of `python`. `[tool.importlinter]` in pyproject.toml has the order of
 the rooms, and `make lint` checks it.
 
 1. `reading.source`: a file -> a `Document`, the values of its JSON with the location of every key and value. So each
    later problem names a line and a column.
-2. `reading.schema_check`: a `Document` -> a `SchemaCheck`, what schemas/message-spec.schema.json objects to, in our
+2. `reading.schema_check`: a `Document` -> a `SchemaCheck`, the violations of schemas/message-spec.schema.json, in our
    words. Texts with a grammar, such as version ranges and types, are left to the next stage.
-3. `reading.parse`: both -> a `Draft`, which is a `MessageSpec` with locations and with what could not be read. Reading
+3. `reading.parse`: both -> a `Draft`, which is a `MessageSpec` with locations and with marks on broken parts. Reading
    goes on after a mistake, so that one run shows all.
 4. `reading.rules`: drafts -> `Finding`s. A rule is a function with a sentence, a good and a bad example, which are its
    tests. Most judge one message, some all of a folder, some an enum. `reading.check` runs 1 to 4.
 5. `reading.parse.finished`: a draft without errors -> a `language.spec.MessageSpec`, in which every default of the
    language is filled in.
 6. `resolve.wire`: a `MessageSpec` and one version -> a `WireMessage`, exactly what this version has on the wire. All
-   version logic ends here: no later stage sees a version range, and two versions have the same form if their
+   version logic ends here: no later stage has a version range, and two versions have the same form if their
    descriptions are equal (`same_form`). What sets record formats apart becomes attributes of `WireField` here, too.
 7. `python.steps`: the items of a struct -> `Step`s, the order in which straight-line Python reads or writes them;
    numbers of a fixed width side by side become one call of the `struct` module.

@@ -1,4 +1,4 @@
-"""The command `kipgen`: it runs, or says in one line which extra is missing."""
+"""The command `kipgen`: run it, or name the missing extra in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What generated code may contain: words, numbers, and Python code in which all texts are escaped.
+"""Safe contents of generated code: words, numbers, and Python code in which all texts are escaped.
 
 Templates get every value through `fit`. A text from a spec, or the name of a file or folder, must be escaped first.
 """

@@ -1,4 +1,4 @@
-"""Where the generator's own files are: beside the code in an installed wheel, at the root of a checkout otherwise."""
+"""Places of the generator's own files: beside the code in an installed wheel, at the root of a checkout otherwise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kafka_specs() -> Path:
 
 
 def kafka_spec(name: str) -> Path | None:
-    """The spec of one of Kafka's own messages; None if there is none of that name."""
+    """Find the spec of one of Kafka's own messages; None if there is none of that name."""
     return next(kafka_specs().rglob(f"{name}.json"), None) if name.isidentifier() else None
 
 

@@ -42,7 +42,7 @@ functions of `kipwire.records`.
 #
 # Three readers of one plan. Objects, columns and projections are read by recursion over the same items, with the same
 # verdict on the same bytes. They share how a text, a blob, a count, a marker and the next tag are taken
-# (prefixes.pxi, reading.pxi). Each has its own loop over the values, and skips what nobody wants in its own way: one
+# (prefixes.pxi, reading.pxi). Each has its own loop over the values, and skips unselected fields in its own way: one
 # walk that skips for columns and projections alike made projections 4 to 8 % slower.
 #
 # Which file is which:
@@ -105,7 +105,7 @@ cdef PyObject* SMALL_INTS[2 * SMALL]
 for _i in range(2 * SMALL):
     SMALL_INTS[_i] = <PyObject*>small_ints[_i]
 
-# Output up to this size takes no memory except that of the result.
+# Output up to this size takes no memory but the result's.
 cdef enum:
     STACK = 4096
     # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
@@ -174,7 +174,7 @@ def read(cls, data, offset=0):
 
 
 cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cursor* cursor) noexcept:
-    """The message that begins there in bytes; nobody meets it before it is whole."""
+    """Read the message that starts at a position; it is hidden from Python until it is complete."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message
     open_bytes(data, at, cursor)
@@ -225,7 +225,7 @@ cdef bint write_message(const StructPlan* plan, PyObject* message, uint8_t* stac
 
 
 def serves(cls):
-    """Whether the kernel does the work for this class of messages."""
+    """True if the kernel does the work for this class of messages."""
     return codec_of(cls).compiled != NULL
 
 

@@ -84,7 +84,7 @@ cdef list copy_records(list records):
 
 
 cdef Py_ssize_t index_of(name, tuple names) except -2:
-    """Where a name is among others, -1 where it is not; identity first, as they mostly are literals."""
+    """Find a name in a tuple, -1 if it is not there; by identity first, since most names are literals."""
     cdef Py_ssize_t i
     for i in range(len(names)):
         if <PyObject*>name == PyTuple_GET_ITEM(<PyObject*>names, i):
@@ -98,7 +98,7 @@ cdef inline bint as_given(PyObject* value, int64_t* number) noexcept:
 
 
 cdef inline bint is_producer(const Head* head, bint is_transactional, bint is_control) noexcept:
-    """Whether the state of a producer is whole, as `kipwire.records.checks.expect_producer` says."""
+    """True if the state of a producer is complete, by the rules of `kipwire.records.checks.expect_producer`."""
     if head.producer_id == -1:
         return not is_transactional
     return head.producer_epoch != -1 and (is_control or head.base_sequence >= 0)
@@ -139,7 +139,7 @@ cdef bint scan_records(PyObject* records, Head* head) noexcept:
 
 
 cdef bint spans_records(PyObject* records, bint has_base, PyObject* last_offset_delta, Head* head) noexcept:
-    """Set the delta of the last offset, which was that offset. Whether all records are between it and the base."""
+    """Turn the last offset into its delta; true if all records are between it and the base."""
     cdef int64_t first, end = 0
     if head.records_count == 0:
         if not has_base:

@@ -195,7 +195,7 @@ def read_batch(bytes data, tuple location, limits, bint check_crcs):
 
 
 cdef inline int64_t batch_size(PyObject* data, int64_t at) noexcept:
-    """How many bytes the batch of magic 2 has that begins there and is whole; 0 where there is none."""
+    """Size of the complete batch of magic 2 at a position; 0 if there is none."""
     cdef int64_t rest = PyBytes_GET_SIZE(data) - at, size
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data) + at
     if not is_set(&batch_type) or rest < RECORDS_AT or p[MAGIC_AT] != 2:
@@ -268,7 +268,7 @@ cdef PyObject* new_batch(
 cdef inline PyObject* new_source(
     PyObject* data, int64_t at, int64_t size, PyObject* location, PyObject* limits
 ) noexcept:
-    """What the records of a batch are read from, as `kipwire.records.record_batches.Source` says."""
+    """Make the source of a batch's records, a `kipwire.records.record_batches.Source`."""
     cdef PyObject* source = PyTuple_New(SOURCE_SIZE)
     cdef PyObject* copies
     if source == NULL:
@@ -307,7 +307,7 @@ def records_of_batch(self):
 
 
 cdef inline bint is_plain_batch(PyObject* batch) noexcept:
-    """Whether the records of a batch are read from its source as the kernel does it."""
+    """True if the kernel can read the records of a batch from its source."""
     cdef PyObject* decode = load_slot(batch, batch_slots[BATCH_DECODE])
     release(decode)
     return decode == <PyObject*>records_of_source

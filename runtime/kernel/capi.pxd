@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""What the kernel uses of CPython, in terms of plain pointers: it counts references itself."""
+"""The parts of CPython that the kernel uses, with plain pointers: it counts references itself."""
 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -91,7 +91,7 @@ cdef extern from *:
         return member->offset;
     }
 
-    /* Whether instances are the header and the slots alone, and are made and freed as those of any Python class. */
+    /* True if instances are the header and the slots alone, and are made and freed as of any Python class. */
     static int kip_is_plain(PyTypeObject* type) {
         return type->tp_itemsize == 0 && type->tp_alloc == PyType_GenericAlloc && type->tp_free == PyObject_GC_Del
             && PyType_IS_GC(type);
@@ -129,7 +129,7 @@ cdef extern from *:
         Py_TRASHCAN_END
     }
 
-    /* Have instances of such a class freed by that, if they would be as those of any Python class, such as `python`. */
+    /* Free instances of such a class by that, if Python itself would free them as it does for `python`. */
     static void kip_free_by_slots(PyTypeObject* type, PyTypeObject* python) {
         for (PyTypeObject* base = type; base != &PyBaseObject_Type; base = base->tp_base) {
             if (base->tp_dealloc != python->tp_dealloc && base->tp_dealloc != kip_free_instance) return;
@@ -139,7 +139,7 @@ cdef extern from *:
     }
     #endif
 
-    /* What is half made nobody may meet, by callbacks of the collector or gc.get_objects() in them: before Python 3.12
+    /* No callback of the collector, nor gc.get_objects() in it, may reach half-made objects: before Python 3.12
        collections begin where something is allocated, so none does between these two; later only between bytecodes. */
     #if PY_VERSION_HEX < 0x030C0000
     #define kip_pause_collector PyGC_Disable

@@ -52,7 +52,7 @@ cdef bint reserve_rows(Rows* rows, Py_ssize_t more) noexcept nogil:
 
 
 cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
-    """How many there will be of what there is so much of already, if the messages go on like that.
+    """Estimate a final count from the count so far, if the messages go on like that.
 
     So it is never more than what the bytes of all messages could hold, nor than what offsets can address.
     """
@@ -80,7 +80,7 @@ cdef bint grow_column(Column* column, Py_ssize_t old_capacity, Py_ssize_t capaci
 
 
 cdef bint grow_bits(uint8_t** bits, Py_ssize_t old_capacity, Py_ssize_t capacity) noexcept nogil:
-    """Make room for bits. New ones are zeroed, since those of several rows are in one byte."""
+    """Make room for bits. New ones are zeroed, since one byte has the bits of several rows."""
     if not resize(<void**>bits, bits_size(capacity)):
         return False
     memset(bits[0] + bits_size(old_capacity), 0, bits_size(capacity) - bits_size(old_capacity))

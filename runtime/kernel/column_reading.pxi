@@ -215,12 +215,12 @@ cdef bint fill_unknown_field(Column* column, const Tags* tags) noexcept nogil:
 # Messages one after the other, as in an Arrow array.
 
 cdef class View:
-    """A buffer of somebody else, held while it is looked at; a copy where its values would not be aligned."""
+    """A borrowed buffer, held while it is read; a copy if its values would not be aligned."""
 
     cdef Py_buffer buffer
 
     def __cinit__(self, source, Py_ssize_t width=1):
-        """`width` is that of a value; its address must be a multiple of it."""
+        """Hold a buffer whose values have `width` bytes, and whose address must be a multiple of it."""
         PyObject_GetBuffer(source, &self.buffer, PyBUF_SIMPLE)
         if <size_t>self.buffer.buf % <size_t>width:
             PyBuffer_Release(&self.buffer)

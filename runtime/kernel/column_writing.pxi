@@ -211,7 +211,7 @@ cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) no
 
 
 cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:
-    """Whether a value, which is not null, is the default. Of structs that is not known before they are written."""
+    """True if a value, which is not null, is the default. A struct has to be written to find out."""
     cdef Slice content
     cdef double value, default
     if column.null_by_default or is_struct(column):
@@ -238,7 +238,7 @@ cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:
 cdef int bind_column(Tree tree, Column* column, parts) except -1:
     """Point a column to the buffers of an array.
 
-    `parts` are its number of values, the number of the first one in its buffers, the buffers, and the same of the
+    `parts` are its number of values, the number of the first one in its buffers, the buffers, and the same for the
     arrays in it.
 
     Raises:
@@ -300,10 +300,10 @@ def write_columns(cls, wanted, parts):
 
     Args:
         cls: the class of the messages.
-        wanted: the columns that are there, in the order of the spec: each its name, and the same of those in it or
-            None.
-        parts: the array's number of values, the number of the first one in its buffers, its buffers, and the same of
-            its columns.
+        wanted: the columns that are there, in the order of the spec: each its name, and the same for the columns in it
+        or None.
+        parts: the array's number of values, the number of the first one in its buffers, its buffers, and the same for
+        its columns.
 
     Returns:
         The number of the row that the generated code has to look at, or -1; and the rows' offsets and bytes.

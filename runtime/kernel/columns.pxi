@@ -56,7 +56,7 @@ cdef struct Column:
     # Bits; NULL while no value is null.
     uint8_t* validity
     uint8_t* values
-    # Of a column that is given: which of the bits is that of its first row.
+    # Of a column that is given: the position of its first row's bit.
     Py_ssize_t first_bit
     # Where each value ends in the content or among the elements; a 0 comes before the first.
     int32_t* offsets
@@ -67,9 +67,9 @@ cdef struct Column:
     Rows* rows
     # Of a struct or an array of structs.
     Fields* fields
-    # Of an array: the rows of its elements. Of unknown tagged fields: those of their tags and contents.
+    # Rows of an array's elements, or of the tags and contents of unknown tagged fields.
     Rows elements
-    # The column of elements that are not structs; of unknown tagged fields those of tags and contents.
+    # The column of elements that are not structs, or the columns of tags and contents of unknown tagged fields.
     Column* parts
     Py_ssize_t part_count
     # What a tagged field is when it is left out.
@@ -95,7 +95,7 @@ cdef struct Fields:
     const StructPlan* plan
     Step* steps
     Py_ssize_t step_count
-    # All of them: those of positional fields, of tagged ones in the order of their tags, and that of unknown ones.
+    # All columns: of positional fields, of tagged ones in the order of their tags, and of unknown ones.
     Column* columns
     Py_ssize_t column_count
     Column* tagged
@@ -108,7 +108,7 @@ cdef struct Fields:
 STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: STORE_128}
 
 def serves_columns(cls):
-    """Whether the kernel fills columns from this class of messages; record formats it does not."""
+    """True if the kernel fills columns from this class of messages; false for record formats."""
     cdef Codec codec = codec_of(cls)
     return codec.compiled != NULL and codec.compiled.is_plain
 
@@ -120,7 +120,7 @@ cdef class Tree:
     cdef Codec codec
     # What the columns lie in and what they point to.
     cdef list arena
-    # Whether the columns point to buffers of somebody else, which `View` holds.
+    # True if the columns point to borrowed buffers, which `View` holds.
     cdef bint borrows
     cdef Column root
     cdef Rows rows

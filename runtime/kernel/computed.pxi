@@ -77,7 +77,7 @@ cdef int compile_extras(StructPlan* compiled, plan, list arena) except -1:
 
 
 def says_more(planned):
-    """Whether a value is not simply there after its prefix."""
+    """True if a value is not simply there after its prefix."""
     field = planned.field
     takes_rest = field.prefix == "rest"
     return bool(planned.presence or planned.partner or takes_rest or field.sorted_by or field.same_length_as)
@@ -149,19 +149,19 @@ cdef inline bint takes_rest(const Item* item) noexcept nogil:
 
 
 cdef inline bint have_same_length(PyObject* items, PyObject* others) noexcept:
-    """Whether both are arrays and have as many elements."""
+    """True if both are arrays of the same length."""
     if items == NULL or others == NULL or not PyList_CheckExact(items) or not PyList_CheckExact(others):
         return False
     return PyList_GET_SIZE(items) == PyList_GET_SIZE(others)
 
 
 cdef inline bint is_key(PyObject* key, PyObject* before) noexcept:
-    """Whether that can be compared with the key before it, if any."""
+    """True if a key can be compared with the one before it, if any."""
     if key == NULL or (before != NULL and type_of(key) != type_of(before)):
         return False
     return PyLong_CheckExact(key) or PyUnicode_CheckExact(key) or PyBytes_CheckExact(key)
 
 
 cdef inline bint is_less(PyObject* one, PyObject* other) noexcept nogil:
-    """Of two numbers, texts or bytes, whose comparison runs no code of others and cannot fail."""
+    """Compare two numbers, texts or bytes: exact types, so no user code runs and it cannot fail."""
     return PyObject_RichCompareBool(one, other, Py_LT) == 1

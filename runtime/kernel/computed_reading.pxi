@@ -30,7 +30,7 @@ cdef bint read_with_extras(const Item* item, PyObject* instance, const uint8_t**
 
 
 cdef bint has_ended(const StructPlan* plan, const uint8_t** marks, Cursor* cursor) noexcept:
-    """Whether a struct that was read is as long as its size says and has the checksums that come before its end."""
+    """True if a struct that was read has the length of its size field and the checksums before its end."""
     cdef const Item* item
     cdef Py_ssize_t i
     for i in range(plan.item_count):
@@ -43,7 +43,7 @@ cdef bint has_ended(const StructPlan* plan, const uint8_t** marks, Cursor* curso
 
 
 cdef inline bint has_checksum(const Extras* extras, const uint8_t** marks, const uint8_t* end) noexcept:
-    """Whether the bytes up to there have the checksum that is given."""
+    """True if the bytes up to `end` have the given checksum."""
     cdef const uint8_t* start = marks[extras.start]
     return checksum(extras.castagnoli, start, end - start) == big_endian_32(marks[extras.mark])
 
@@ -120,7 +120,7 @@ cdef inline bint is_flagged_present(const Presence* presence, const uint8_t** ma
 
 
 cdef bint ascends(PyObject* items, Py_ssize_t slot) noexcept:
-    """Whether an array's elements, which were just read, strictly ascend by an attribute."""
+    """True if an array's elements, which were just read, strictly ascend by an attribute."""
     cdef Py_ssize_t i
     cdef PyObject* key
     cdef PyObject* before = NULL

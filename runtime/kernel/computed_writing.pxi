@@ -110,7 +110,7 @@ cdef inline bint as_unsigned(PyObject* value, uint64_t* number) noexcept:
 
 
 cdef int is_present(const Presence* presence, PyObject* instance) noexcept:
-    """Whether a value that may be absent is there; -1 if it is of an unusual type."""
+    """True if a value that may be absent is present; -1 if it has an unusual type."""
     cdef PyObject* value = slot_of(instance, presence.slot)[0]
     if value == NULL:
         return -1
@@ -148,7 +148,7 @@ cdef bint write_bound(const Extras* extras, PyObject* instance, Output* out) noe
 
 
 cdef inline bint has_length(const Item* item, PyObject* instance, PyObject* value) noexcept:
-    """Whether an array is a list with as many elements as the one that it has to be as long as."""
+    """True if an array is a list with the length of the array that it must match."""
     if item.extras.same_length_slot >= 0:
         return have_same_length(value, slot_of(instance, item.extras.same_length_slot)[0])
     return (item.kind != ARRAY and item.kind != SECTION) or PyList_CheckExact(value)

@@ -3,7 +3,7 @@
 # a function gives NULL, and Python does all of it again.
 
 cdef enum MoveKind:
-    # The value itself, which nobody can change, such as a number.
+    # The value itself, which is immutable, such as a number.
     SHARE
     # A list of such values, in a new list.
     COPY_LIST
@@ -44,7 +44,7 @@ cdef object message_type = Message
 
 @cython.no_gc_clear  # moves point into the arena
 cdef class Conversion:
-    """What the kernel has made of a pair of classes: the second one is where messages of the first one are converted to."""
+    """A compiled pair of classes: messages of the first are converted to the second."""
 
     # NULL where Python converts.
     cdef Moves* compiled
@@ -88,7 +88,7 @@ cdef inline Conversion conversion_to(Codec codec, version):
 
 
 cdef Conversion make_conversion(Codec codec, version):
-    """A conversion that is not there yet. Where several threads make one, the first one's is everybody's."""
+    """Make a missing conversion. If several threads make one, all use the first."""
     from kipwire.description.fields import in_version  # which no other first use has to wait for
 
     conversion = Conversion()
@@ -109,7 +109,7 @@ cdef Conversion make_conversion(Codec codec, version):
 
 
 cdef bint is_served(Codec codec) except -1:
-    """Whether attributes are all that there is of a class, and its `__init__` sets them and does nothing else."""
+    """True if a class has only attributes, and its `__init__` only sets them."""
     if codec.compiled == NULL or not codec.compiled.is_plain:
         return False
     return next("FIELDS" in vars(base) for base in codec.cls.__mro__ if "__init__" in vars(base))
@@ -224,7 +224,7 @@ cdef inline PyObject* convert_snapshot(const Moves* moves, PyObject* held) noexc
 
 
 cdef inline PyObject* moved(const Move* move, PyObject* held) noexcept:
-    """What a slot of the new struct gets; a new reference, or NULL."""
+    """Make the value for a slot of the new struct; a new reference, or NULL."""
     cdef PyObject* value
     if move.kind == FILL:
         return new_ref(move.value)
@@ -274,12 +274,12 @@ cdef PyObject* convert_list(const Moves* moves, PyObject* items) noexcept:
 
 
 cdef inline bint is_nothing(PyObject* unknown) noexcept:
-    """Whether there are no unknown tagged fields."""
+    """True if there are no unknown tagged fields."""
     return unknown == NULL or unknown == None_ or PyDict_CheckExact(unknown) and PyDict_Size(unknown) == 0
 
 
 cdef inline bint is_expected(PyObject* value, PyObject* default) noexcept:
-    """Whether a value is the default without doubt: the same object or number, or as empty as the default is."""
+    """True if a value is certainly the default: the same object or number, or empty like the default."""
     cdef int64_t number, expected
     if value == default:
         return True

@@ -19,7 +19,7 @@ cdef inline void open_cursor(Cursor* cursor, const uint8_t* start, const uint8_t
 
 
 cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
-    """How many bytes are left."""
+    """Number of bytes left."""
     return cursor.end - cursor.at
 
 

@@ -30,7 +30,7 @@ cdef inline void open_output(Output* out, uint8_t* stack, Py_ssize_t size, bint 
 
 
 cdef inline Py_ssize_t written(Output* out) noexcept:
-    """How many bytes have been written or counted."""
+    """Number of bytes written or counted."""
     return out.at - out.start + out.counted
 
 
@@ -132,7 +132,7 @@ cdef inline uint8_t* store_varint(uint8_t* p, uint64_t value) noexcept nogil:
 
 
 cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
-    """What a signed varint is as an unsigned one: small near zero on either side."""
+    """Map a signed number to an unsigned one, which is small near zero on either side."""
     return <uint64_t>value << 1 ^ (~<uint64_t>0 if value < 0 else 0)
 
 

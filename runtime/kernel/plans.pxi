@@ -54,7 +54,7 @@ UNSIGNED = frozenset(("uint16", "uint32"))
 # By the plan's word: what no attribute holds.
 ROLES = {"bits": BITS, "size": SIZE, "checksum": CHECKSUM, "constant": CONSTANT}
 
-# What it knows of fields. A class whose fields say anything else is left to its generated code.
+# Properties of fields that the kernel supports. A class whose fields have others is left to its generated code.
 KNOWN_PROPERTIES = frozenset("""
     _compact absent_if algorithm array bit bits default element encoding entity_type ignorable map_key name nullable owner
     prefix present_if role same_length_as size_only_with sized sorted_by spec_name start struct tag type
@@ -120,7 +120,7 @@ class NotServed(Exception):
 
 @cython.no_gc_clear  # struct plans point into the arena
 cdef class Codec:
-    """What the kernel has made of one class, in which it is kept. Without a struct plan the class is not served."""
+    """The compiled form of one class, kept in the class. Without a struct plan the class is not served."""
 
     cdef object cls
     # What it was compiled from; None in the codecs of structs within others.
@@ -141,7 +141,7 @@ cdef inline Codec codec_of(cls):
     """The codec of a message's class, made when first asked for."""
     cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
     cdef Codec codec
-    if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
+    if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not inherited
         codec = <Codec>found
         release(found)
         return codec
@@ -150,7 +150,7 @@ cdef inline Codec codec_of(cls):
 
 
 cdef Codec make_codec(cls):
-    """The codec of a class that has none yet. Where several threads make one, the first one's is everybody's."""
+    """Make the codec of a class that has none yet. If several threads make one, all use the first."""
     from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
@@ -168,7 +168,7 @@ cdef Codec make_codec(cls):
 
 
 cdef Codec compile_codec(plan, dict codecs):
-    """The codec of a plan. `codecs` has those of the structs in it that are already made, by class."""
+    """Make the codec of a plan. `codecs` has the existing codecs of the structs in it, by class."""
     cdef StructPlan* compiled
     if plan.cls in codecs:
         return codecs[plan.cls]
@@ -280,7 +280,7 @@ cdef void* alloc_items(Py_ssize_t count, size_t size) noexcept:
 
 
 cdef find(cls, name):
-    """What a class or one of its bases has under a name, itself rather than what it gives."""
+    """Look up a name in a class and its bases, without calling descriptors."""
     for base in cls.__mro__:
         if name in vars(base):
             return vars(base)[name]
@@ -288,7 +288,7 @@ cdef find(cls, name):
 
 
 cdef Py_ssize_t offset(cls, name) except -1:
-    """Where instances keep the value of a slot."""
+    """Find the offset of a slot's value in instances."""
     descriptor = find(cls, name)
     at = slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor)
     if at < 0:
@@ -304,7 +304,7 @@ cdef int install_dealloc(cls) except -1:
 
 
 cdef bint has_only_slots(cls) except -1:
-    """Whether all that instances have after their header is slots."""
+    """True if instances have only slots after their header."""
     cdef Py_ssize_t size = sizeof(PyObject) + len(slot_offsets(cls)) * sizeof(PyObject*)
     return size == cls.__basicsize__ and not cls.__weakrefoffset__
 
@@ -322,7 +322,7 @@ cdef Py_ssize_t* slots_of(cls, list arena, Py_ssize_t* count) except NULL:
 
 
 cdef set slot_offsets(cls):
-    """Where in an instance the slots of a class and its bases are."""
+    """Find the offsets of the slots of a class and its bases."""
     found = {
         slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor)
         for base in cls.__mro__
@@ -335,7 +335,7 @@ cdef set slot_offsets(cls):
 cdef int require_generated_codec(cls) except -1:
     """Check that only its generated code decides how a class reads and writes.
 
-    A class of one's own may be derived from a generated one and change that; then its changes are what counts.
+    A user's subclass may override the codec; such a class is left to Python.
     """
     if cls.__setattr__ is not object.__setattr__ or cls.__getattribute__ is not object.__getattribute__:
         raise NotServed

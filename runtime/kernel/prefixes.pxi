@@ -110,5 +110,5 @@ cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Out
 
 
 cdef inline bint is_text_length(Prefix prefix, int64_t length) noexcept nogil:
-    """Whether a text may be so long: one of a message no longer than a classic length says, also with a compact one."""
+    """True if a text may have this length: in a message, the limit of a classic length also holds for a compact one."""
     return length <= MAX_STRING or prefix != UVARINT_PLUS_ONE_PREFIX

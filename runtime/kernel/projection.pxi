@@ -1,4 +1,4 @@
-# Projections compiled to programs: for each struct a list of ops, which skip what nobody chose, or select a value. One
+# Projections compiled to programs: for each struct a list of ops, which skip unselected fields, or select a value. One
 # run serves both directions: it makes objects of the selected values, or copies all other bytes around new ones.
 
 cdef enum OpKind:
@@ -61,7 +61,7 @@ cdef struct Context:
 
 
 cdef class Projector:
-    """What the kernel has made of the chosen fields of one class.
+    """The compiled form of the chosen fields of one class.
 
     Every method returns None where the kernel gives up, and Python does the work.
     """
@@ -108,7 +108,7 @@ cdef class Projector:
         return values, at + (cursor.at - cursor.start)
 
     def replace(self, data, values, offset, bint whole):
-        """The bytes with other values. `whole` says whether the message must take all of them."""
+        """Return the bytes with other values. `whole` is true if the message must take all of them."""
         cdef Cursor cursor
         cdef Output out
         cdef uint8_t stack[STACK]
@@ -218,7 +218,7 @@ cdef list columns_in(choice):
 
 
 cdef inline bint is_fixed(const Op* op) noexcept nogil:
-    """Whether it skips a fixed number of bytes."""
+    """True if it skips a fixed number of bytes."""
     return op.kind == OP_FIXED and op.selected < 0
 
 

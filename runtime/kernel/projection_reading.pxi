@@ -69,7 +69,7 @@ cdef inline bint push(Context* context, Py_ssize_t buffer, PyObject* value) noex
 
 
 cdef inline bint run_op(const Op* op, Cursor* cursor, Context* context) noexcept:
-    """What nobody chose, or a struct or an array in which something is chosen."""
+    """Skip an unselected field, or enter a struct or an array with selected fields."""
     cdef const uint8_t* p
     cdef int64_t number
     cdef Py_ssize_t i
@@ -107,7 +107,7 @@ cdef inline bint skip_text(Prefix prefix, bint nullable, Cursor* cursor) noexcep
 
 
 cdef inline bint is_text(const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    """Whether bytes are UTF-8; of ASCII, which most are, few words are looked at, the last of which may overlap."""
+    """True if bytes are UTF-8. ASCII, the usual case, is tested by words, the last of which may overlap."""
     cdef uint64_t word, seen = 0
     cdef uint32_t half
     cdef Py_ssize_t i = 0
@@ -229,7 +229,7 @@ cdef bint end_elements(const Op* op, Py_ssize_t count, Context* context) noexcep
 # Tag sections.
 
 cdef inline bint is_chosen(const Op* op) noexcept nogil:
-    """Whether it, or something in it, is chosen."""
+    """True if it, or a field in it, is selected."""
     return op.selected >= 0 or op.buffer_count > 0
 
 
@@ -281,7 +281,7 @@ cdef inline void open_default(const Op* op, Cursor* cursor) noexcept:
 
 
 cdef bint may_be_default(const Op* op, const uint8_t* value, uint64_t size) noexcept:
-    """Whether a tagged field, which was just read, may be spelt out at its default, so that writing leaves it out."""
+    """True if a tagged field, which was just read, may be at its default, so that writing leaves it out."""
     cdef uint64_t bits
     cdef double number
     if op.default_bytes == NULL:

@@ -26,7 +26,7 @@ cdef object NO_VALUE = object()
 
 
 cdef inline PyObject* take_given(Context* context, Py_ssize_t buffer) noexcept:
-    """The next value that is given, borrowed. A list is one that nobody else can change."""
+    """Take the next given value, borrowed. The list is private, so it cannot change meanwhile."""
     cdef ValueBuffer* taken = &context.buffers[buffer]
     cdef PyObject* value = PyList_GET_ITEM(taken.given, taken.at)
     taken.at += 1

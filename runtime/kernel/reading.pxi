@@ -184,7 +184,7 @@ cdef PyObject* read_section(const Item* item, bint nullable, Cursor* cursor) noe
 
 
 cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t min_size) noexcept nogil:
-    """Whether a number of elements of a minimum size may follow; a product, as a division is slow."""
+    """True if a number of elements of a minimum size may follow; a product, since a division is slow."""
     cdef Py_ssize_t size
     if min_size:
         return is_size(count, min_size, 0, &size) and size <= left(cursor)
@@ -193,7 +193,7 @@ cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t min_size) no
 
 
 cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
-    """Whether a message of a size may have a number of elements without bytes in its arrays."""
+    """True if a message of a size may have a number of elements without bytes in its arrays."""
     return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 
@@ -274,7 +274,7 @@ cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor)
 
 
 cdef inline bint has_size(const Tags* tags, const Cursor* cursor) noexcept nogil:
-    """Whether a known field, which has been read, is as long as it says."""
+    """True if a known field, which has been read, has the length of its size."""
     return <uint64_t>(cursor.at - tags.value) == tags.size
 
 
@@ -341,7 +341,7 @@ cdef bint set_unknown_field(PyObject* unknown, const Tags* tags) noexcept:
 
 
 cdef inline PyObject* new_default(const Item* item) noexcept:
-    """What a tagged field is when it is left out."""
+    """Make the value of a tagged field that is left out."""
     if item.lazy:
         return new_ref(LAZY)
     return PyList_New(0) if item.kind == ARRAY and item.default != None_ else new_ref(item.default)

@@ -18,7 +18,7 @@ cdef struct BatchHeader:
     int64_t count
     int64_t base_offset
     int64_t base_timestamp
-    # Whether the broker's time is that of all records.
+    # True if all records have the broker's time.
     bint has_append_time
     int64_t append_time
 
@@ -91,7 +91,7 @@ cdef class RecordTable:
 
     @property
     def count(self):
-        """How many records there are."""
+        """Number of records."""
         cdef Py_ssize_t count
         self.claim()
         count = self.rows.count
@@ -100,7 +100,7 @@ cdef class RecordTable:
 
     @property
     def size(self):
-        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
+        """Bytes of all keys and values, including headers; only text keys of headers count."""
         cdef Py_ssize_t size
         self.claim()
         size = self.columns[KEY_COLUMN].content_size + self.columns[VALUE_COLUMN].content_size

@@ -1,7 +1,8 @@
 # The records of a batch of magic 2, from and to instances of `kipwire.records.Record`, with offsets and timestamps that
 # are absolute at once. The format is written out here and in record_columns.pxi, as what a plan says at run time costs
 # more than it saves: of 1,000 records without headers and with two, walking the plan of kafka_records' Records takes
-# 15 % and 24 % longer to read and 120 % and 38 % to write, and filling columns by those of columns.pxi 35 % and 50 %.
+# 15 % and 24 % longer to read and 120 % and 38 % to write, and filling columns by the general code of columns.pxi 35 %
+# and 50 %.
 
 # The offset of a record that is not in a partition yet, as `kipwire.records.model.NO_OFFSET`.
 cdef enum:
@@ -99,7 +100,7 @@ cdef PyObject* read_counted(
 
 
 def has_more_items(bytes data, int64_t most):
-    """Whether the bytes have more records and headers than that; the count ends where they are not records."""
+    """True if the bytes have more than `most` records and headers; counting stops at bytes that are no record."""
     cdef Cursor cursor
     cdef const uint8_t* end
     cdef const uint8_t* skipped
@@ -266,7 +267,7 @@ def write_records(list records, base_offset, base_timestamp):
     cdef Py_ssize_t i
     init_record()
     if WITHOUT_GIL:
-        records = records[:]  # whose elements nobody else can drop
+        records = records[:]  # a private list, whose elements stay alive
     if not as_number(<PyObject*>base_offset, &first_offset):
         return None
     if not as_number(<PyObject*>base_timestamp, &first_timestamp):
@@ -313,7 +314,7 @@ cdef bint write_record_snapshot(PyObject* item, int64_t base_offset, int64_t bas
 
 
 cdef inline bint delta_of(PyObject* item, Py_ssize_t slot, int64_t base, int64_t* delta) noexcept:
-    """How far an attribute is from its base. Whether that has no more than 64 bits."""
+    """Compute the distance of an attribute from its base; true if it has at most 64 bits."""
     cdef PyObject* value = slot_of(item, slot)[0]
     cdef int64_t number
     return value != NULL and as_number(value, &number) and is_difference(number, base, delta)
@@ -362,7 +363,7 @@ cdef bint write_raw_key(PyObject* key, Output* out) noexcept:
 
 
 def are_in_order(list records):
-    """Whether they are records of the very class, with ints for numbers, all with an offset, which strictly ascend."""
+    """True if all are records of the exact class, with ints for numbers and with offsets that strictly ascend."""
     cdef PyObject* item
     cdef int64_t offset, timestamp, before = 0
     cdef Py_ssize_t i

@@ -144,7 +144,7 @@ cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noe
 
 
 cdef bint is_default(const Item* item, PyObject* value) noexcept:
-    """Whether a tagged field is left out. Of a value that cannot be written it does not matter what is said."""
+    """True if a tagged field is left out. For a value that cannot be written, either answer will do."""
     if item.default == None_ or value == None_:
         return value == item.default
     if item.kind == ARRAY:
@@ -173,6 +173,6 @@ cdef bint same_uuid(PyObject* one, PyObject* other) noexcept:
 
 
 cdef bint ends_with(Output* out, Py_ssize_t start, PyObject* expected) noexcept:
-    """Whether what was written from `start` on is this."""
+    """True if the bytes written from `start` on equal `expected`."""
     cdef Py_ssize_t size = out.at - out.start - start
     return size == PyBytes_GET_SIZE(expected) and memcmp(out.start + start, PyBytes_AS_STRING(expected), size) == 0

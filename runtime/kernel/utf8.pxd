@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Whether bytes are UTF-8, by the rules that Python's own decoder goes by, and the text of those that are not."""
+"""Check of UTF-8, by the rules of Python's own decoder, and the text of bytes that break them."""
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy

@@ -42,7 +42,7 @@ cdef uint8_t* write_items(const StructPlan* plan, PyObject* instance, Marks* mar
 
 
 cdef uint8_t* write_item(Kind kind, const Item* item, PyObject* value, uint8_t* p, Output* out) noexcept:
-    """As `write_value`, called where that would be too large for each of its callers."""
+    """Call `write_value` out of line, where inlining it into each caller would be too large."""
     return write_value(kind, item, value, kind == item.kind and item.nullable, p, out)
 
 

@@ -1,4 +1,4 @@
-"""What generated classes and their users share at run time. Needs nothing outside the standard library."""
+"""The runtime that generated classes and their users share. Needs only the standard library."""
 
 from kipwire import message
 from kipwire.message import native

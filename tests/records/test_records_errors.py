@@ -141,7 +141,7 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
         "(at byte 12 of the 71 that the value decompresses to)",
     ),
     "zstd in magic 1": (
-        compressed_entry(b"x", codec=4), "attributes", 17, "magic 1 has no compression 4; it has 0 to 3"
+        compressed_entry(b"x", codec=4), "attributes", 17, "unknown compression 4; magic 1 supports 0 to 3"
     ),
     "broken snappy in magic 1": (compressed_entry(b"x", codec=2), "value", 34, "the snappy data is broken: "),
     "broken lz4 in magic 0": (

@@ -160,7 +160,7 @@ def test_headers_in_compressed_messages_count_among_the_items(items: int, place:
 
 NOT_ENTRIES = {
     "a bit without a meaning": (with_crcs(with_bytes(ENTRY, 17, b"\x30")), "attributes", 17, "bits"),
-    "another codec": (MessageAndOffset(compression_type=4).encode(), "attributes", 17, "magic 2 has no compression 4"),
+    "another codec": (MessageAndOffset(compression_type=4).encode(), "attributes", 17, "compression 4; magic 2"),
     "a checksum": (with_bytes(ENTRY, 57, b"x"), "crc", 12, "but the bytes after it have"),
     "a header twice": (
         with_crcs(entries(many_headers(2)).replace(b"\0\0\0\1\0\0\0\0", bytes(8))), "headers[1].key", 42, "ascend",
@@ -316,7 +316,7 @@ REFUSED = {
         a_set(MESSAGES[0], Message(is_control=True, offset_delta=1, key=COMMIT)), "messages", 45,
         "control messages and others are in one set",
     ),
-    "zstd": (CompressedMessageSet(compression_type=4).encode(), "attributes", 17, "the draft has no compression 4"),
+    "zstd": (CompressedMessageSet(compression_type=4).encode(), "attributes", 17, "compression 4; the draft"),
     "not compressed": (
         CompressedMessageSet(compression_type=1, compressed_messages=b"x").encode(), "messages", 45, "the gzip data"
     ),

@@ -22,7 +22,7 @@ app = CommandLine(
         ),
         "rules": Command(
             "kipgen.commands.language_commands:rules",
-            "Show the rules of the language and those of kipgen compat, each with a good and a bad example.",
+            "Show the rules of the language and of kipgen compat, each with a good and a bad example.",
         ),
         "new": Command(
             "kipgen.commands.new_command:new",

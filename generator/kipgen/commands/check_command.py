@@ -79,7 +79,7 @@ def _standard_input() -> bytes:
 
 
 def _check(paths: Sequence[Path], kafka: bool, read: Reader, texts: dict[str, bytes]) -> tuple[int, list[Problem]]:
-    """How many specs there are, and what is wrong with them."""
+    """Check specs; return their number and their problems."""
     problems: list[Problem] = []
     count = 0
     for path in paths:

@@ -1,4 +1,4 @@
-"""How commands report what is wrong with specs, and where they look for them."""
+"""Reporting of problems with specs, and the default places of specs, for all commands."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ DEFAULT_OUT = Path("generated")
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of one package."""
+    """Outcome for one package."""
 
     name: str
     problems: list[Problem]
@@ -161,9 +161,9 @@ def _generate_package(
 
 
 def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy) -> list[Problem]:
-    """The problems of a package as the policy judges them.
+    """Judge the problems of a package by the policy.
 
-    A run that is not a check reads only specs that changed. Where warnings count, it has to know those of all specs.
+    A run that is not a check reads only specs that changed. Where warnings count, it has to read all specs.
     """
     if policy.judges_warnings and not check:
         return policy.judged(read_folder(folder)[1])
@@ -172,7 +172,7 @@ def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy
 
 @contextmanager
 def _progress(title: str) -> Iterator[Progress]:
-    """What shows how far the work is, on a terminal."""
+    """Make a progress bar, on a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -183,7 +183,7 @@ def _progress(title: str) -> Iterator[Progress]:
 
 
 def _report(outcomes: list[_Outcome], chosen: Format) -> None:
-    """What comes after all packages: a count of problems, or the whole document."""
+    """Report on all packages: a count of problems, or the whole document."""
     problems = [problem for outcome in outcomes for problem in outcome.problems]
     if chosen is Format.JSON:
         print(report.json_text(problems, packages=[_plain(outcome) for outcome in outcomes]))

@@ -18,7 +18,7 @@ from kipwire.tools.text import did_you_mean, print_out
 @click.argument("ids", nargs=-1, help="Rules to show with their examples; all if none.")
 @click.option("--brief", is_flag=True, help="One line for each rule, without examples.")
 def rules(ids: Sequence[str], brief: bool) -> None:
-    """Show the rules of the language and those of kipgen compat, each with a good and a bad example."""
+    """Show the rules of the language and of kipgen compat, each with a good and a bad example."""
     known = [rule.id for rule in ALL] + [rule.id for rule in COMPAT]
     for unknown in sorted(set(ids) - set(known)):
         fail(f"no rule is named {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
@@ -53,7 +53,7 @@ def _print_example(title: str, colour: str, text: str) -> None:
 
 
 class Kind(StrEnum):
-    """What a schema is for."""
+    """Subject of a schema."""
 
     MESSAGE = "message"
     ENUM = "enum"

@@ -113,7 +113,7 @@ _ENDINGS = {
     "coordinator-key": ("Key", "Value"),
     "coordinator-value": ("Key", "Value"),
 }
-"""What the names of two messages that belong together end in, by the type of either."""
+"""Endings of the names of two messages that belong together, by the type of either."""
 
 
 def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
@@ -203,7 +203,7 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
         folder = specs[0] if len(specs) == 1 else Path()
     taken = taken_api_keys(folder, type_) if folder.is_dir() else {}
     if api_key in taken:
-        fail(f"--api-key {api_key} is that of {taken[api_key]}; {_first_free(taken)} is free")
+        fail(f"--api-key {api_key} belongs to {taken[api_key]}; {_first_free(taken)} is free")
     try:
         texts = new_specs(name, type_, _first_free(taken) if api_key is None else api_key)
     except ValueError as error:

@@ -20,19 +20,19 @@ from kipwire.tools.files import read_regular
 from kipwire.tools.text import did_you_mean
 
 MAX_BYTES = 16 * 2**20
-"""How long a file with settings may be."""
+"""Limit for a file with settings."""
 
 SETTINGS_FILE = "kipgen.toml"
 PROJECT_FILE = "pyproject.toml"
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be used: the text says where and what would be right."""
+    """Settings that cannot be used: the text names the place and what would be right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What commands take if their arguments do not say otherwise; paths are relative to the current folder."""
+    """Defaults for the arguments of commands; paths are relative to the current folder."""
 
     specs: tuple[Path, ...] = ()
     """Folders of specs, one for each package."""
@@ -41,9 +41,9 @@ class Settings:
     out: Path | None = None
     """The folder for generated packages."""
     kafka: bool = False
-    """Whether the rules of Kafka's own generator are applied, too."""
+    """True to apply the rules of Kafka's own generator, too."""
     strict: bool = False
-    """Whether warnings fail."""
+    """True if warnings fail."""
     ignore: frozenset[str] = frozenset()
     """Rules whose warnings are not reported."""
     error: frozenset[str] = frozenset()
@@ -214,7 +214,7 @@ _READERS: Mapping[str, Callable[[object, Path], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How problems are judged."""
+    """Policy for judging problems."""
 
     ignore: frozenset[str] = frozenset()
     error: frozenset[str] = frozenset()
@@ -227,7 +227,7 @@ class Policy:
 
     @property
     def judges_warnings(self) -> bool:
-        """Whether a warning may fail."""
+        """True if a warning may fail."""
         return self.strict or bool(self.error)
 
     def judged(self, problems: Iterable[Problem]) -> list[Problem]:
@@ -239,5 +239,5 @@ class Policy:
         ]
 
     def fails(self, judged: Iterable[Problem]) -> bool:
-        """Whether judged problems are a failure."""
+        """True if judged problems are a failure."""
         return any(self.strict or one.severity == "error" for one in judged)

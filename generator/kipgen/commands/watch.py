@@ -14,25 +14,25 @@ from kipwire.console.command_line import one_line, system_error
 from kipwire.tools.text import print_err
 
 _QUIET_MS = 20
-"""How long to wait for more after a change: editors save in several steps."""
+"""Time to wait for more after a change: editors save in several steps."""
 
 _Stamp = tuple[int, int, int] | None
 """The time, size and inode of a file, which change with its content; None if the file does not exist."""
 
 
 def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> None:
-    """Check now and whenever a spec is saved, until somebody presses Ctrl-C; the exit status is 130 then.
+    """Check now and whenever a spec is saved, until Ctrl-C; the exit status is 130 then.
 
     Args:
         paths: files and folders of specs, which must exist.
-        check: judges them all with the reader that it is given, which reads nothing twice.
+        check: judges them all, with a reader that reads no file twice.
     """
     read = remembering_reader()
     watch_folders({path if path.is_dir() else path.parent for path in paths}, lambda: check(read))
 
 
 def watch_folders(folders: Iterable[Path], run: Callable[[], object]) -> None:
-    """Run now and whenever a spec in a folder is saved, until somebody presses Ctrl-C; the exit status is 130 then."""
+    """Run now and whenever a spec in a folder is saved, until Ctrl-C; the exit status is 130 then."""
     try:
         _run(run)
         for _ in watch(*folders, watch_filter=_is_spec, step=_QUIET_MS):

@@ -1,7 +1,7 @@
 """The resolved specs of a package as one document: exactly what is on the wire, in each version of each message.
 
 The document has nothing of the spec language in it: no version ranges, no properties that decide between forms. It is
-what `resolve` computes, and its schema is schemas/resolved.schema.json. docs/resolved.md says what may change.
+the result of `resolve`, and its schema is schemas/resolved.schema.json. docs/resolved.md lists what may change.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _alike(resolved: Iterable[WireMessage]) -> Iterator[list[WireMessage]]:
 
 
 def _form(alike: Sequence[WireMessage], enums: frozenset[str]) -> Data:
-    """What one or more neighbouring versions have on the wire."""
+    """Describe the wire form that one or more neighbouring versions share."""
     message = alike[0]
     data: Data = {"versions": [one.version for one in alike]}
     if message.header_version is not None:

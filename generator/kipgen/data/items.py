@@ -1,7 +1,7 @@
-"""The items of a struct as plain data: what each is, and how its bytes are read.
+"""The items of a struct as plain data: the kind of each, and how to read its bytes.
 
-Words of the spec language end here. A prefix says what is added to its number, and which number is null; a value that
-takes the rest says how many bytes follow it; an integer says how its varint is mapped.
+Words of the spec language end here. A prefix has the number that is added to it, and the number for null; a value that
+takes the rest has the number of bytes that follow it; an integer has the mapping of its varint.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _condition(presence: Presence, spec_names: dict[str, str]) -> Data:
 
 
 def _value(item: WireField, spec_names: dict[str, str], after: int) -> Data:
-    """How the bytes of an item are read."""
+    """Describe how to read the bytes of an item."""
     if not item.type.is_array:
         return _single(item, item.prefix, spec_names, after)
     data: Data = {"type": "array", **_length(item, item.prefix, spec_names, after)}
@@ -140,7 +140,7 @@ def _single(item: WireField, prefix: str | None, spec_names: dict[str, str] | No
 
 
 def _length(item: WireField, prefix: str | None, spec_names: dict[str, str], after: int) -> Data:
-    """What says how long an item is: a prefix, that it takes the rest, or first the one and else the other."""
+    """Describe the length of an item: a prefix, the rest, or first the one and else the other."""
     if prefix == REST:
         return {"rest": {"after": after}}
     counts = "bytes" if item.sized or not item.type.is_array else "elements"

@@ -42,7 +42,7 @@ def parse_default(type_: FieldType, text: str) -> Default:
     here). Integers are decimal without leading zeros, or `0x` and hex digits; both are values, not bit patterns.
 
     Raises:
-        ValueError: it is not a value of the type; the message says what would be.
+        ValueError: the text is not a value of the type; the message names a right one.
     """
     if not text:
         return type_default(type_)

@@ -33,7 +33,7 @@ _ADVICE = {
     **dict.fromkeys(("duration", "interval", "timedelta"), _LENGTH),
     **dict.fromkeys(("number", "decimal"), "write int32, int64 or float64"),
 }
-"""What to write where no type has just that meaning, by names in small letters."""
+"""Advice where no type has just that meaning, by names in small letters."""
 
 _BUILDING = {
     **dict.fromkeys(("struct", "object", "record", "message"), "write a struct's name, such as Topic, and its fields"),
@@ -53,7 +53,7 @@ _STRUCT = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 
 
 def advice_on(text: str) -> str:
-    """What to write for a text that is not a type: words that follow `; `, or "" where nothing resembles it.
+    """Advise on a text that is not a type: words that follow `; `, or "" where nothing resembles it.
 
     Args:
         text: a type as written.
@@ -73,7 +73,7 @@ def advice_on(text: str) -> str:
 
 
 def advice_on_struct(name: str) -> str:
-    """What to write for the name of a struct that nobody has defined, if it is a type of another language; or ""."""
+    """Advise on an undefined struct name, if it is a type of another language; or return ""."""
     word = name.lower()
     return advice_on(word) if word in NAMES or word in _ADVICE else ""
 

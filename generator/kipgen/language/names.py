@@ -1,4 +1,4 @@
-"""How the names of a spec become names of Python and of the JSON form, and names that are taken."""
+"""Translation of names of a spec to names of Python and of the JSON form, and names that are taken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNTIME_NAMES = {
         write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
         """.split()),
 }
-"""What generated code takes from the runtime by name, by module."""
+"""Names that generated code takes from the runtime, by module."""
 
 RESERVED_ATTRIBUTES = frozenset(
     {
@@ -54,8 +54,9 @@ RESERVED_ATTRIBUTES = frozenset(
 RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE"}).union(
     *RUNTIME_NAMES.values()
 )
-"""Names that no generated class may have: those of constants in the body of a class, which would hide it, and those
-that generated code imports from the runtime, which it would hide."""
+"""Names that no generated class may have: constants in the body of a class, which would hide it, and names that
+generated code imports from the runtime, which it would hide.
+"""
 
 RESERVED_MODULES = frozenset(
     {
@@ -135,7 +136,7 @@ def need_package_name(name: str) -> None:
     """Check that generated code can be imported from a package of that dotted name, and does not hide another package.
 
     Raises:
-        ValueError: it cannot; the message says why and what would be right.
+        ValueError: the name cannot be used; the message has the reason and what would be right.
     """
     parts = name.split(".")
     for part in parts:

@@ -1,4 +1,4 @@
-"""What is wrong with a spec: a problem, its location, and its one line of text."""
+"""A problem of a spec: its location, and its one line of text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What one rule reports about one location."""
+    """Report of one rule about one location."""
 
     location: Location
     path: str
-    """What it is about, by the names in the spec, as in `MetadataResponse.Topics.Name`; empty if it has no name yet."""
+    """Subject, by the names in the spec, such as `MetadataResponse.Topics.Name`; empty if it has no name yet."""
     rule: str
     """The rule's id, as `kipgen rules` lists it."""
     text: str
-    """What is wrong; what would be right."""
+    """The fault, then the remedy."""
     severity: Severity = "error"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A message spec as frozen data: what a checked spec file says, with every default of the language filled in."""
+"""Message specs as frozen data: the content of checked spec files, with every default of the language filled in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FieldSpec:
     versions: Versions
     location: Location
     wire: WireForm
-    """How it is written, in a layout."""
+    """Its wire form in a layout."""
     about: str = ""
     default: Default = None
     nullable_versions: Versions = Versions.NONE
@@ -48,14 +48,14 @@ class FieldSpec:
     flexible_versions: Versions | None = None
     """The field's own override of the message's flexible versions, where it has one."""
     encodings: tuple[tuple[Versions, Encoding], ...] = ()
-    """KIP-625: the encodings by version, of an array those of its elements; they cover `versions`, or are none."""
+    """KIP-625 encodings by version range (for arrays: of the elements). Empty, or covers all of `versions`."""
     ignorable: bool = False
     map_key: bool = False
     entity_type: str | None = None
     enum: str | None = None
-    """The enum of the package that names its numbers, or those of its elements."""
+    """The enum of the package that names its numbers, or the numbers of its elements."""
     enum_bits: bool = False
-    """Whether the enum names the bits that are set in the number, not the number itself."""
+    """True if the enum names the bits that are set in the number, not the number itself."""
     zero_copy: bool = False
 
 
@@ -69,7 +69,7 @@ class StructSpec:
     location: Location
     about: str = ""
     is_common: bool = False
-    """Whether it is defined under `commonStructs`; otherwise in the field that uses it."""
+    """True if it is defined under `commonStructs`; otherwise in the field that uses it."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields, never to be used again (KIP-482)."""
 
@@ -83,7 +83,7 @@ class MessageSpec:
     """One of `MESSAGE_TYPES`."""
     valid_versions: Versions
     served_versions: Versions
-    """Those of the valid versions that the protocol's current release speaks; an open end is closed."""
+    """The valid versions that the protocol's current release speaks; an open end is closed."""
     flexible_versions: Versions
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
@@ -95,23 +95,23 @@ class MessageSpec:
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     closed_tagged_versions: bool = False
-    """Whether the tagged versions of a field may have an end."""
+    """True if the tagged versions of a field may have an end."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields of the message itself, never to be used again (KIP-482)."""
 
     @property
     def is_layout(self) -> bool:
-        """Whether it is a record format, whose fields have properties that those of other messages do not have."""
+        """True for a record format, whose fields have properties that no other message has."""
         return self.type == "layout"
 
     @property
     def has_oldest_header(self) -> bool:
-        """Whether all its versions have the oldest header (KIP-511)."""
+        """True if all its versions have the oldest header (KIP-511)."""
         return self.type == "response" and is_api_versions_response(self.name, self.api_key)
 
     @property
     def begins_with_oldest_header(self) -> bool:
-        """Whether its version 0, and no other, has the oldest header, which has no client id."""
+        """True if its version 0, and no other, has the oldest header, which has no client id."""
         return self.type == "request" and is_controlled_shutdown_request(self.name, self.api_key)
 
     @cached_property

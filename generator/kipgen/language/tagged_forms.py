@@ -15,21 +15,21 @@ from kipgen.language.types import Encoding
 from kipgen.language.versions import MAX_VERSION, Versions
 
 StructFields = Mapping[str, Sequence[FieldSpec]]
-"""The fields of each struct by its name, those of the message among them."""
+"""The fields of each struct by its name; the message is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the bytes of a field are read, in one version."""
+    """Form of a field's bytes in one version."""
 
     written: str
-    """The type on the wire: of an integer its encoding, of an array that of its elements, of a struct `struct`."""
+    """Type on the wire: the encoding of an integer, the element's type for an array, `struct` for a struct."""
     is_array: bool
     nullable: bool
     compact: bool
-    """Whether its length is a varint, as of every tagged field; true also where it has none."""
+    """True if its length is a varint, as in every tagged field; true also where it has none."""
     default: str = ""
-    """What a tagged field that is left out means; of a plain field, which is always written, nothing."""
+    """Value of a tagged field that is left out; empty for a plain field, which is always written."""
 
     def __str__(self) -> str:
         length = "" if self.compact else " with a length of fixed width"
@@ -48,7 +48,7 @@ class TaggedPart:
 
     @property
     def is_inside(self) -> bool:
-        """Whether it is a field of a struct in the data of a tagged field."""
+        """True for a field of a struct in the data of a tagged field."""
         return self.field is not self.owner
 
     @property
@@ -76,10 +76,10 @@ def tagged_parts(structs: StructFields) -> Iterator[TaggedPart]:
 
 
 def kept_forms(structs: StructFields, released: Versions) -> dict[FieldSpec, FieldSpec]:
-    """The fields that some released version has tagged or in tagged data: no version gives them another form.
+    """Find the fields that some released version has tagged or in tagged data: no version gives them another form.
 
     Args:
-        structs: the fields of each struct by its name, those of the message among them.
+        structs: the fields of each struct by its name; the message is one of them.
         released: the versions that peers may have.
 
     Returns:

@@ -18,7 +18,7 @@ class FieldType:
     """A type as a field names it: a primitive, a struct, or an array of either."""
 
     element: str
-    """The primitive's or the struct's name; of an array, that of its elements."""
+    """Name of the primitive or struct; for an array, of its elements."""
     is_array: bool = False
 
     @classmethod
@@ -26,7 +26,7 @@ class FieldType:
         """Read a type as written in a spec.
 
         Raises:
-            ValueError: the text is not a type; the message says what would be.
+            ValueError: the text is not a type; the message names a right one.
         """
         trimmed = text.strip()
         is_array = trimmed.startswith("[]")
@@ -44,22 +44,22 @@ class FieldType:
 
     @property
     def is_struct(self) -> bool:
-        """Whether it is one struct (an array of structs is not)."""
+        """True for one struct (an array of structs is not)."""
         return not self.is_array and self.has_struct
 
     @property
     def has_struct(self) -> bool:
-        """Whether it is a struct or an array of structs."""
+        """True for a struct or an array of structs."""
         return self.element not in TYPES
 
     @property
     def kind(self) -> Kind | Literal["struct"]:
-        """What one value is, or one element."""
+        """Kind of one value, or of one element."""
         return KINDS.get(self.element, "struct")
 
     @property
     def is_encodable(self) -> bool:
-        """Whether it is an integer, or an array of them, that may have an encoding (KIP-625)."""
+        """True for an integer, or an array of integers, that may have an encoding (KIP-625)."""
         return not self.has_struct and TYPES[self.element].encodable
 
     @property
@@ -92,7 +92,7 @@ class FieldType:
 
 
 def encoding_property(type_: FieldType) -> str:
-    """The property that says how the integers of a field are written; KIP-625 has none for the elements of arrays."""
+    """Name the property with the encoding of a field's integers; KIP-625 has none for the elements of arrays."""
     return "elementEncoding" if type_.is_array else "encoding"
 
 

@@ -27,7 +27,7 @@ class Versions:
         """Read a range as written in a spec.
 
         Raises:
-            ValueError: the text is not a range; the message says what is wrong with it.
+            ValueError: the text is not a range; the message names the fault.
         """
         trimmed = text.strip()
         if trimmed == "none":
@@ -49,14 +49,14 @@ class Versions:
 
     @property
     def is_open(self) -> bool:
-        """Whether the range has no upper end (`N+`)."""
+        """True if the range has no upper end (`N+`)."""
         return not self.is_empty and self.highest == MAX_VERSION
 
     def __contains__(self, version: int) -> bool:
         return self.lowest <= version <= self.highest
 
     def contains(self, other: Versions) -> bool:
-        """Whether every version of `other` is one of these; the empty range is in every range."""
+        """True if every version of `other` is one of these; the empty range is in every range."""
         return other.is_empty or (self.lowest <= other.lowest and other.highest <= self.highest)
 
     def intersect(self, other: Versions) -> Versions:

@@ -1,4 +1,4 @@
-"""How a field of a record format is written, where the language leaves the choice.
+"""Wire form of a field of a record format, where the language leaves the choice.
 
 Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
 """
@@ -58,14 +58,14 @@ class Property(NamedTuple):
     """A property that only fields of record formats have."""
 
     name: str
-    """As it is written in a spec."""
+    """Name of the property in specs."""
     types: Types
     reader: Literal["filled", "flag", "integer", "own"] = "filled"
-    """How it is read: the method of `SpecObject`, or `own` where `parse_wire_form` has a function for it."""
+    """Method of `SpecObject` that reads it; `own` where `parse_wire_form` has a function for it."""
 
 
 def has_size(type_: FieldType) -> bool:
-    """Whether values of a type have a size in bytes: string, bytes, records."""
+    """True if values of a type have a size in bytes: string, bytes, records."""
     return not type_.is_array and type_.kind in ("text", "blob")
 
 
@@ -84,9 +84,9 @@ class WireForm:
     """The properties that only fields of record formats have; by default a field has none of them."""
 
     size: Annotated[str | None, Property("size", _SIZED)] = None
-    """How the size of the value is written: one of `PREFIX_FORMS`, or `REST`."""
+    """Form of the value's size prefix: one of `PREFIX_FORMS`, or `REST`."""
     count: Annotated[str | None, Property("count", _ARRAYS)] = None
-    """How the count of an array's elements is written: one of `PREFIX_FORMS`."""
+    """Form of an array's count: one of `PREFIX_FORMS`."""
     size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
     """`REST` where the field is computed: the number of bytes after it, to the end of its struct."""
     checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
@@ -104,16 +104,16 @@ class WireForm:
     is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
     same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
     is_required: Annotated[bool, Property("required", _INTEGERS, "flag")] = False
-    """Whether the field has no default."""
+    """True if the field has no default."""
 
     @property
     def is_computed(self) -> bool:
-        """Whether the value follows from others, so that no attribute holds it."""
+        """True if the value follows from others, so that no attribute holds it."""
         return self.size_of is not None or self.checksum is not None or self.constant is not None
 
     @property
     def presence_bit(self) -> str | None:
-        """The bit that says whether the field is on the wire."""
+        """The bit that says if the field is on the wire."""
         return self.present_if or self.absent_if
 
 
@@ -127,7 +127,7 @@ def parse_bit_range(text: str) -> tuple[int, int]:
     """Read the bits that have a name: `4`, or `0-2`.
 
     Raises:
-        ValueError: the text is neither a bit nor a range of bits; the message says what would be.
+        ValueError: the text is neither a bit nor a range of bits; the message names a right one.
     """
     match = _BIT_RANGE.fullmatch(text)
     if match is None:

@@ -1,4 +1,10 @@
-"""From a folder of specs to a package of generated code: only what changed is read, rendered and written."""
+"""From a folder of specs to a package of generated code: only what changed is read, rendered and written.
+
+`find_changes` only computes, and `apply_changes` only writes, so a check and a run cannot differ. A spec is rendered
+again if its hash, the generator's or the hash of one of its files differs from the manifest. The checks of a whole
+package are repeated only if a changed spec looks different to the registry (`_is_as_before`). The manifest is written
+last: after a run that broke off, it does not match the files, and the next run makes them again.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +42,12 @@ from kipwire.tools.files import read_regular, write_whole
 Progress = Callable[[int, int], object]
 
 _SHOWN_BYTES = 64 * 2**20
-"""How much of an edited file a difference shows; no generated file is longer."""
+"""Limit for the part of an edited file that a difference shows; no generated file is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackageChanges:
-    """What generating a package would change, before anything is written."""
+    """Changes that generating a package would make, before anything is written."""
 
     package: Path
     problems: tuple[Problem, ...] = ()
@@ -51,11 +57,12 @@ class PackageChanges:
     stale: tuple[str, ...] = ()
     """Generated files that no spec needs any more."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What prevents the files from being written or imported."""
+    """Obstacles to writing or importing the files."""
     strays: tuple[str, ...] = ()
     """Modules and stubs that lie among the package's own, although no spec makes them; they are kept."""
     is_up_to_date: bool = False
-    """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
+    """True if the package is what the specs describe. The manifest may still name another release of kipgen or black.
+    """
 
     @property
     def has_errors(self) -> bool:
@@ -63,7 +70,7 @@ class PackageChanges:
 
 
 class _Work(NamedTuple):
-    """What has to be rendered."""
+    """Specs to render."""
 
     specs: dict[str, MessageSpec]
     """By source."""
@@ -91,9 +98,9 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
 
 
 def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
-    """As `find_changes`, but everything is read and rendered: the manifest is not used.
+    """Find changes like `find_changes`, but read and render everything: the manifest is not used.
 
-    So a package that is up to date by this is what the specs say, even if the manifest was tampered with.
+    So a package that is up to date by this is what the specs describe, even if the manifest was tampered with.
     """
     return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package))
 
@@ -198,7 +205,7 @@ def _work(
     present: dict[str, str],
     has_same_enums: bool,
 ) -> _Work:
-    """What has to be rendered again, and what is wrong with the specs or with the package."""
+    """Decide what has to be rendered again, and find the problems of the specs and the package."""
     is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_enums
     if sources == set(earlier.specs) and is_same_package:
         checked = {source: check.read_file(specs / source) for source in sorted(changed)}
@@ -216,7 +223,7 @@ def _work(
 
 
 def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
-    """Whether the changed specs look to the registry and to the rules of packages as they did before."""
+    """True if the changed specs look to the registry and to the rules of packages as they did before."""
     return bool(earlier.specs) and all(
         entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry
         for source, spec in fresh.items()

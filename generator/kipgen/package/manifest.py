@@ -1,7 +1,7 @@
-"""The manifest of a generated package: which code is up to date, and which files are kipgen's.
+"""The manifest of a generated package: hashes of what the code was made from, and the files that are kipgen's.
 
-It is committed with the code, and saves work where specs, generator and files are what it says. It is not a proof:
-anybody who edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
+It is committed with the code, and saves work where specs, generator and files have these hashes. It is not a proof: an
+edit of a generated file can change the manifest, too, so `kipgen generate --check` does not rely on it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ENUMS_FILE = f"{MODULE}.py"
 """The module of enums in a generated package."""
 
 MAX_BYTES = 64 * 2**20
-"""How long a manifest may be: some 200 bytes for each generated file."""
+"""Limit for a manifest: some 200 bytes for each generated file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made of one spec."""
+    """Files made from one spec."""
 
     spec_hash: str
     entry: str
@@ -43,7 +43,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Enums:
-    """What the package's module of enums was made of."""
+    """Origin of the package's module of enums."""
 
     content: str = ""
     """Hash of the module's content; "" where there is none."""
@@ -53,7 +53,7 @@ class Enums:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a package was made of."""
+    """Origin of a package: hashes of the generator, the specs and the files."""
 
     made_by: str = ""
     """Changes with the generator and with black."""

@@ -1,4 +1,9 @@
-"""How a struct looks in Python, for templates to print: its fields with their texts, `FIELDS`, reading and writing."""
+"""A struct as Python, for templates to print: its fields with their texts, `FIELDS`, reading and writing.
+
+Templates decide nothing: a `PyStruct` has every text and every step ready to print, as `Code`, whose texts from specs
+are escaped here. The body of a class is a scope of its own, in which a field may hide a type or a builtin that
+annotations and defaults use; `_in_body` writes such names so that they still mean the builtin.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +50,7 @@ class Declaration(NamedTuple):
 
     statement: Code
     text: Code
-    """What its field means, between the quotes of a docstring; empty if the spec says nothing."""
+    """Description of its field, between the quotes of a docstring; empty if the spec has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +60,16 @@ class PyStruct:
     class_name: str
     flexible: bool
     is_bounded: bool
-    """Whether reading it gets a bound: where the bytes end that it may take."""
+    """True if reading it gets a bound: the end of the bytes that it may take."""
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
     declarations: tuple[Declaration, ...]
-    """Of what attributes hold."""
+    """Declarations of the attributes."""
     items: tuple[WireField, ...]
-    """What is on the wire."""
+    """Items on the wire."""
     fields: tuple[WireField, ...]
-    """What attributes hold."""
+    """Fields with attributes."""
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
     read: tuple[Step, ...]
@@ -72,7 +77,7 @@ class PyStruct:
     write: tuple[Step, ...]
     """The steps that write the positional fields and the tag section."""
     has_empty_elements: bool
-    """Whether it has arrays of structs that can take no byte, at any depth."""
+    """True if it has arrays of structs that can take no byte, at any depth."""
 
     @property
     def lazy(self) -> tuple[WireField, ...]:
@@ -81,7 +86,7 @@ class PyStruct:
 
     @property
     def builtins(self) -> dict[str, Code]:
-        """What the body of the class calls the builtins that templates use there, by their names."""
+        """Names in the body of the class for the builtins that templates use there."""
         return {name: _in_body(Code(name), self.fields) for name in _BUILTINS}
 
     @property
@@ -106,23 +111,23 @@ class PyStruct:
 
     @property
     def is_framed(self) -> bool:
-        """Whether it starts with its own size and has nothing else to compute."""
+        """True if it starts with its own size and has nothing else to compute."""
         return len(self.computed) == 1 and self.items[0].role == "size"
 
     @property
     def checks_its_end(self) -> bool:
-        """Whether to check that the struct ends where its size says; not needed if a value takes the rest."""
+        """True if reading must check that the struct ends where its size says; not needed if a value takes the rest."""
         takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
         return any(item.role == "size" for item in self.items) and not takes_the_rest
 
     @property
     def all_read(self) -> tuple[Step, ...]:
-        """The steps that read it, those of tagged fields among them."""
+        """The steps that read it, including its tagged fields."""
         return self.read + tuple(step for tagged in self.tagged for step in tagged.read)
 
     @property
     def all_written(self) -> tuple[Step, ...]:
-        """The steps that write it, those of tagged fields among them."""
+        """The steps that write it, including its tagged fields."""
         return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
@@ -177,7 +182,7 @@ def attribute_names(message: WireMessage) -> dict[str, str]:
 
 
 def _docstring(struct: WireStruct, attributes: dict[str, str]) -> Code:
-    """What the struct is for, then what is on the wire and no attribute holds. Unindented, without quotes."""
+    """Make the docstring: the purpose of the struct, then its computed fields. Unindented, without quotes."""
     lines = _between_quotes(_in_python(struct.about, attributes) or f"{struct.class_name}.")
     computed = [
         f"{field.attribute} ({field.type}, {note}): {_in_python(field.about, attributes)}".removesuffix(": ")
@@ -227,7 +232,7 @@ def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
 
 
 def _default(field: WireField, fields: tuple[WireField, ...]) -> Code:
-    """The default of a field in the body of its class; that of a text may contain any word."""
+    """Write the default of a field for the body of its class; a text may contain any word, so it is left as it is."""
     is_called = isinstance(field.default, uuid.UUID | float)
     return _in_body(field.default_expression, fields) if is_called else field.default_expression
 
@@ -294,7 +299,7 @@ class Computed(NamedTuple):
 
     field: WireField
     note: str
-    """Why it is not an attribute, in a word or two."""
+    """Reason why it is not an attribute, in a word or two."""
 
 
 def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:

@@ -1,4 +1,9 @@
-"""Rendering: wire descriptions and templates -> the text of every generated file."""
+"""Rendering: wire descriptions and templates -> the text of every generated file.
+
+`resolve` gives a description for each version. A version with the same wire form as an earlier one gets a short module
+that refers to its code (`_origins`). Templates write each logical line on one line, so black has to run only over lines
+that may be too long, not over whole modules; `make lint` checks with black that the result is the same.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +36,12 @@ class EnumField:
     """Its class and attribute."""
     enum: str
     is_bits: bool
-    """Whether the names are those of the bits that are set."""
+    """True if the names belong to the bits that are set."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """What the registry of a package knows about a message without importing it."""
+    """Facts in the registry of a package about a message, for use without importing it."""
 
     name: str
     module: str
@@ -55,7 +60,7 @@ class RegistryEntry:
 
     @property
     def is_former(self) -> bool:
-        """Whether it has versions, but none that is served; it may share its API key with one that is."""
+        """True if it has versions, but none that is served; it may share its API key with one that is."""
         return self.served is not None and self.served[0] > self.served[1]
 
 
@@ -64,7 +69,7 @@ class Partner:
     """The response of a request, or the request of a response, for type checkers only."""
 
     constant: str
-    """What its class is called in that of the message."""
+    """Name of the class constant: `REQUEST` or `RESPONSE`."""
     module: str
     class_name: str
 
@@ -199,7 +204,7 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
 
 @cache
 def _environment() -> jinja2.Environment:
-    # Without a cache of compiled templates: anybody who can write there could run code here.
+    # Without a cache of compiled templates: write access to the cache would allow code to run here.
     environment = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
@@ -263,7 +268,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _may_be_long(line: str) -> bool:
-    """Whether black may find a line too long: it counts columns, and characters outside of ASCII may take two."""
+    """True if black may find a line too long: it counts columns, and characters outside of ASCII may take two."""
     return len(line) * (1 if line.isascii() else 2) > LINE_LENGTH
 
 

@@ -46,7 +46,7 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
 def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[EnumField]:
     for entry in entries:
         for field in entry.enum_fields:
-            # Given are all but those of error codes in a package that has no names for them.
+            # `given` lacks only the enum of error codes in a package without names for them.
             if field.enum in given and field.is_bits == is_bits:
                 yield EnumField(f"{entry.module}.{field.key}", names.class_name(field.enum), is_bits)
 

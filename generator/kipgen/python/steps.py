@@ -58,13 +58,13 @@ class FixedFields:
 
     @property
     def is_one_byte(self) -> bool:
-        """Whether it is a single unsigned byte, which needs no unpacking."""
+        """True for a single unsigned byte, which needs no unpacking."""
         return self.format == "B"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do next: with the numbers of a fixed width, then with one field without a fixed width."""
+    """The next step: for numbers of a fixed width, then for one field without a fixed width."""
 
     kind: Kind
     """`run`: nothing more; `varints`: one, or several plain ones side by side, which mostly have one byte each; `mark`:
@@ -75,11 +75,11 @@ class Step:
     fields: tuple[WireField, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
     own_prefix: bool = False
-    """Whether the value has a prefix that is not in the run."""
+    """True if the value has a prefix that is not in the run."""
     end: str = ""
-    """The name of the variable that says where its struct ends; empty where nothing does."""
+    """Name of the variable with the end of its struct; empty if there is none."""
     after: int = 0
-    """How many bytes the items after it take, of a value that goes on to the end of its struct."""
+    """Number of bytes that the items after it take, for a value that goes on to the end of its struct."""
 
     @property
     def field(self) -> WireField:
@@ -87,12 +87,12 @@ class Step:
 
     @property
     def may_be_null(self) -> bool:
-        """Whether the value itself says that it is null; else a bit says it, if anything."""
+        """True if the value itself marks null; else a bit does, if anything."""
         return self.field.nullable and self.field.presence is None
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is an array that functions of the runtime write from its count on."""
+        """True for an array that functions of the runtime write from its count on."""
         return self.kind in ("structs", "texts", "blobs") and not self.end
 
     @property
@@ -200,12 +200,12 @@ def number_code(field: WireField) -> str | None:
 
 
 def is_varint(field: WireField) -> bool:
-    """Whether it is a single integer that is a varint."""
+    """True for a single integer that is a varint."""
     return not field.type.is_array and field.encoding is not None and field.encoding.form != "fixed"
 
 
 def _is_plain(field: WireField) -> bool:
-    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
+    """True for a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
     return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
 
 

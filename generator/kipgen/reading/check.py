@@ -69,7 +69,7 @@ def read_bytes(data: bytes, display: str, *, kafka: bool = False) -> Checked:
 
 
 def understood(loaded: Loaded) -> Parsed:
-    """What a text means as a spec, with the problems of its JSON, schema and grammar; no rule has checked it."""
+    """Parse a text as a spec, with the problems of its JSON, schema and grammar, without the rules."""
     if loaded.document is None:
         return Parsed(None, loaded.problems)
     checked = check_schema(loaded.document)
@@ -144,11 +144,11 @@ def read_folder(
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
     """Check every message and enum of a folder and its sub-folders, and the package that they make together.
 
-    The arguments are those of `read_files`.
+    For the arguments see `read_files`.
 
     Returns:
-        The messages in the order of their paths, each checked alone, and all problems: those of messages, enums and
-        the package.
+        The messages in the order of their paths, each checked alone, and all problems of messages, enums and the
+        package.
     """
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:

@@ -16,7 +16,7 @@ from kipgen.language.versions import Versions
 from kipgen.reading.source import Document, JsonPath
 
 StructKind = Literal["message", "inline", "common", "stray"]
-"""Whose fields they are: the message's, an inline or a common struct's, or those of a field that may have none."""
+"""Owner of the fields: the message, an inline or a common struct, or a field that may not have fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SpecPart:
     """The properties about which there is a problem already."""
 
     def location(self, property_: str = "name", *below: str | int) -> Location:
-        """Where a property's value is, or a value below it; or else the name, or else the object."""
+        """Find the location of a property's value, or of a value below it; else of the name, else of the object."""
         if (*self.path, property_) in self.document.value_offsets:
             return self.document.location((*self.path, property_, *below))
         return self.document.location((*self.path, "name"))
@@ -48,7 +48,7 @@ class SpecPart:
 
 @dataclass(frozen=True, slots=True)
 class FieldDraft:
-    """A field, and what the rules need to know about what contains it."""
+    """A field, with the facts of its surroundings that rules need."""
 
     spec: FieldSpec
     part: SpecPart
@@ -57,7 +57,7 @@ class FieldDraft:
     present: Versions | None
     """The message versions in which the field exists; None if that is not known."""
     fields_given: int
-    """How many nested fields it has."""
+    """Number of its nested fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Draft:
 
     @property
     def is_retired(self) -> bool:
-        """Whether the message has no versions any more (`validVersions` is `none`)."""
+        """True if the message has no versions any more (`validVersions` is `none`)."""
         return self.message.valid_versions.is_empty
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Enums, the names of numbers: what a file `*.enum.json` says, and how it is read.
+"""Enums, the names of numbers: the content of a file `*.enum.json`, and its reading.
 
 A register of header keys is an enum whose file has `keyAreas`, and more columns for each number.
 """
@@ -19,7 +19,7 @@ from kipgen.reading.spec_object import Reading, SpecObject, control_character
 from kipgen.resources import enum_schema_path
 
 ENUM_SUFFIX = ".enum.json"
-"""How the names of files end that contain an enum, not a message."""
+"""Suffix of files that contain an enum, not a message."""
 
 ERROR_CODE = "ErrorCode"
 """The enum of every int16 whose name is this, or ends so."""
@@ -31,14 +31,14 @@ _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a register of header keys says of a key, in addition to what every enum says of a number."""
+    """Entry of a register of header keys for a key, beyond the facts that every enum has for a number."""
 
     name: str
     """The header's name, such as `client.id`."""
     by: str
-    """Who registered the key."""
+    """The party that registered the key."""
     url: str | None = None
-    """Where the header is documented."""
+    """Address of the header's documentation."""
     notes: str | None = None
 
 
@@ -67,7 +67,7 @@ class ValuesFrom:
 
     type: str
     folder: str | None = None
-    """The name of the folder of their specs; None for those of all."""
+    """Name of the folder of their specs; None if they are for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class EnumSpec:
     values: tuple[EnumValue, ...] = ()
     values_from: ValuesFrom | None = None
     key_areas: tuple[str, ...] | None = None
-    """Of a register of header keys: the areas whose keys it may have; None of other enums."""
+    """Areas whose keys a register of header keys may have; None for other enums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def enum_of(field: FieldSpec) -> str | None:
 
 
 def is_enum_file(path: Path | str) -> bool:
-    """Whether a file in a folder of specs contains an enum."""
+    """True if a file in a folder of specs contains an enum."""
     return Path(path).name.endswith(ENUM_SUFFIX)
 
 

@@ -1,4 +1,9 @@
-"""Stage two of reading: a document that fits the JSON Schema becomes a draft, with every default of the language."""
+"""Stage two of reading: a document that fits the JSON Schema becomes a draft, with every default of the language.
+
+A document is read once, top down. Reading goes on after a mistake: the value becomes a default of its type, the
+property is noted as broken in its part, and rules skip parts whose properties they need and which are broken. So one
+run finds all mistakes of a file, without problems that only follow from others.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def wire_form(obj: SpecObject) -> WireForm:
 
 
 def refuse_foreign(obj: SpecObject) -> None:
-    """Report what a field of a layout cannot have; to all who come later it is broken."""
+    """Report properties that layout fields cannot have, and mark them broken so that rules skip them."""
     for names, reason in _NOT_IN_LAYOUTS.items():
         given = [name for name in names if name in obj.value]
         if given and obj.broken.isdisjoint(given):

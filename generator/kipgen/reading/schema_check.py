@@ -1,12 +1,12 @@
-"""Checks a document against schemas/message-spec.schema.json, and says in our words what is wrong.
+"""Check of a document against schemas/message-spec.schema.json, with problems in our words.
 
 Texts with a grammar of their own (version ranges, types, names, encodings) have patterns in the schema for the sake of
 editors; here they are left to `parse`, whose problems explain more. So are conditions between properties, to the rules.
 
-`surely_accepts` comes first: it says quickly that a document obeys a schema, without jsonschema, which is slow to
+`surely_accepts` comes first: it finds quickly that a document obeys a schema, without jsonschema, which is slow to
 import and to run. That saves 100 ms of processor time of 220 in `kipgen check` of one file, 300 of 750 with the specs
-of all of Kafka's messages. It knows the keywords that the schemas here use. What it does not know, or does not accept,
-is left to jsonschema, which also says what is wrong.
+of all of Kafka's messages. It supports the keywords that the schemas here use. A document with another keyword, or one
+that it does not accept, is left to jsonschema, which also finds the problems.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "
 
 @dataclass(frozen=True, slots=True)
 class SchemaCheck:
-    """What the JSON Schema finds wrong with a document, and the values that are not reported again."""
+    """Violations of the JSON Schema in a document, and the values that are not reported again."""
 
     problems: tuple[Problem, ...]
     broken: frozenset[JsonPath]
 
 
 def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
-    """Check a document against a JSON Schema; that of message specs if none is given."""
+    """Check a document against a JSON Schema; the schema of message specs by default."""
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
@@ -83,7 +83,7 @@ def one_of(words: Iterable[object]) -> str:
 
 @functools.cache
 def _schema(file: Path) -> dict[str, Any]:
-    """What documents are checked against: the rules say what the allOf for editors say, and explain more."""
+    """Read a schema without its conditions: they are for editors, and rules check the same and explain more."""
     schema: dict[str, Any] = without_conditions(json.loads(file.read_text(encoding="utf-8")))
     return schema
 
@@ -165,7 +165,7 @@ def _described(name: str) -> Any:
 
 
 def _label(path: JsonPath) -> str:
-    """What a text calls a value: by the property that it is, or is an element of."""
+    """Name a value in a text: by its property, or by the property that it is an element of."""
     names = [step for step in path if isinstance(step, str)]
     if not names:
         return "the spec"
@@ -233,7 +233,7 @@ class _NotKnown(Exception):
 
 
 def surely_accepts(schema: Mapping[str, Any], value: object) -> bool:
-    """Whether a document obeys a schema; False also where that is not known."""
+    """True if a document obeys a schema; False also where that is unknown."""
     try:
         return _accepts(schema, schema, value)
     except (_NotKnown, KeyError, RecursionError):

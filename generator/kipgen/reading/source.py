@@ -22,10 +22,10 @@ JsonPath = tuple[str | int, ...]
 """The way from the top of a document to a value: keys and list positions."""
 
 MAX_DEPTH = 64
-"""How deep lists and objects may be nested; a struct in a struct takes two levels."""
+"""Limit for nested lists and objects; a struct in a struct takes two levels."""
 
 MAX_BYTES = 16 * 1024 * 1024
-"""How long a spec file may be; the limit ends the reading of an endless device."""
+"""Limit for a spec file; it ends the reading of an endless device."""
 
 _MAX_DIGITS = 400
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -64,18 +64,18 @@ class Document:
     key_offsets: Mapping[JsonPath, int]
 
     def location(self, path: JsonPath) -> Location:
-        """Where a value starts; of a value that is not there, where the nearest one around it starts."""
+        """Find the start of a value; if it is missing, the start of the nearest one around it."""
         while path not in self.value_offsets:
             path = path[:-1]
         return self._at(self.value_offsets[path])
 
     def key_location(self, path: JsonPath) -> Location:
-        """Where the key of a value starts; of an element of a list, where the element starts."""
+        """Find the start of a value's key; for an element of a list, the start of the element."""
         offset = self.key_offsets.get(path)
         return self.location(path) if offset is None else self._at(offset)
 
     def subject(self, path: JsonPath) -> str:
-        """What a path is about, by the names in the spec, as in `MetadataResponse.Topics.Name`."""
+        """Name the subject of a path by the names in the spec, such as `MetadataResponse.Topics.Name`."""
         here: Any = self.value
         names = [_name_of(here) or PurePath(self.file).stem]
         for step in path:
@@ -257,7 +257,7 @@ class _Reader:
                 return result, end
 
     def _separator(self, at: int, closing: str) -> tuple[int, bool]:
-        """Read over a comma or the closing bracket; says where to go on and whether it was the bracket."""
+        """Read over a comma or the closing bracket; return the next position, and True for the bracket."""
         at = self._skip(at)
         if self.text.startswith(closing, at):
             return at + 1, True

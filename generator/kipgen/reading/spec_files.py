@@ -9,13 +9,13 @@ from kipgen.reading.source import MAX_BYTES
 from kipwire.tools.files import read_regular
 
 MANIFEST = "kipgen.manifest.json"
-"""The name of the file that says what a generated package was made from; it is never a spec."""
+"""Name of the file with the origin of a generated package; it is never a spec."""
 
 _ONLY_IN_SPECS = b'"validVersions"'
 
 
 def is_spec_file(path: Path | str) -> bool:
-    """Whether a file in a folder of specs is read as one, by its name."""
+    """True if a file in a folder of specs is read as one, by its name."""
     name = Path(path).name
     return name.endswith(".json") and name != MANIFEST
 

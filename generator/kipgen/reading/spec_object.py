@@ -122,6 +122,6 @@ class SpecObject:
 
 
 def control_character(text: str) -> str:
-    """What is wrong with the characters of a text, which may have line ends and tabs; "" if nothing is."""
+    """Find the fault in the characters of a text, which may have line ends and tabs; "" if there is none."""
     found = _NOT_IN_PROSE.search(text)
     return f"contains the control character U+{ord(found[0]):04X}; remove it" if found else ""

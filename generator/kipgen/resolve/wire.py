@@ -1,7 +1,7 @@
-"""Resolving: a spec and one version -> its wire description, and what Python has of it.
+"""Resolving: a spec and one version -> its wire description, and its names in Python.
 
 All version logic ends here: later stages see no version ranges. Messages and record formats have the same result: in
-a message, the prefix of a value follows from its type and the version; in a record format, the spec says it.
+a message, the prefix of a value follows from its type and the version; in a record format, the spec has it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLUS_ONE = "uvarint_plus_one"
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The bit that says whether a value is present."""
+    """The bit that says if a value is present."""
 
     bits: str
     """The name of the integer that holds the bit."""
@@ -35,11 +35,11 @@ class Presence:
     """The bit's own name."""
     mask: int
     means_present: bool
-    """Whether the value is there where the bit is 1; else where it is 0."""
+    """True if the value is present where the bit is 1; else it is present where the bit is 0."""
     value: str
     """The attribute whose presence it is."""
     nullable: bool
-    """Whether that is absent where it is null; else where it is empty."""
+    """True if the value is absent where it is null; else it is absent where it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WireField:
     not nullable, that it has no default."""
     nullable: bool
     compact: bool
-    """Whether lengths and counts are unsigned varints of n + 1 (KIP-482)."""
+    """True if lengths and counts are unsigned varints of n + 1 (KIP-482)."""
     tag: int | None
     """The tag where the field is tagged in this version; None where it is positional."""
     encoding: Encoding | None
@@ -68,18 +68,17 @@ class WireField:
     map_key: bool
     entity_type: str | None
     prefix: str | None
-    """What says how long it is: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE` before it; or `REST`. None where its type
-    says it."""
+    """Length prefix: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE`; or `REST`. None if the type implies the length."""
     struct_may_be_empty: bool
-    """Whether it has a struct that can take no byte."""
+    """True if it has a struct that can take no byte."""
     # The rest is of record formats alone.
     role: Role = "value"
     sized: bool = False
-    """Whether the prefix is the bytes of all elements of an array; else it is how many there are."""
+    """True if the prefix is the bytes of all elements of an array; else it is their number."""
     partner: Presence | None = None
-    """What says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
+    """The bit that says if the prefix is present; if it is not, the value takes the rest. None if it always is."""
     presence: Presence | None = None
-    """What says whether the value is there; of such a bit, itself."""
+    """The bit that says if the value is present; for such a bit, itself."""
     sorted_by: str | None = None
     """The attribute of the elements that orders them, of a set."""
     required_if: str | None = None
@@ -96,16 +95,16 @@ class WireField:
     start: str | None = None
     """The name of the first field that a checksum covers."""
     is_after: bool = False
-    """Whether a checksum comes after what it covers; else it covers everything from `start` to the end."""
+    """True if a checksum comes after what it covers; else it covers everything from `start` to the end."""
 
     @property
     def is_sized(self) -> bool:
-        """Whether its value has a length or a count before it."""
+        """True if its value has a length or a count before it."""
         return self.type.prefix is not None
 
     @property
     def elements_may_be_empty(self) -> bool:
-        """Whether it is an array of structs that can take no byte at all."""
+        """True for an array of structs that can take no byte at all."""
         return self.type.is_array and self.struct_may_be_empty
 
     @property
@@ -127,12 +126,12 @@ class WireField:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it is a struct that is created on first access."""
+        """True for a struct that is created on first access."""
         return self.tag is not None and self.type.is_struct and self.default is not None
 
     @property
     def slot(self) -> str:
-        """Where its value is kept: under the attribute's name, or under another one where a property makes it."""
+        """Name of the slot with its value: the attribute's name, or another one if a property makes the value."""
         return f"_lazy_{self.attribute}" if self.is_lazy else self.attribute
 
     @property
@@ -164,12 +163,12 @@ class WireField:
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default, so that `__init__` demands a value."""
+        """True if it has no default, so that `__init__` demands a value."""
         return self.default is None and not self.nullable and self.role == "value"
 
     @property
     def is_mutable(self) -> bool:
-        """Whether its default is mutable."""
+        """True if its default is mutable."""
         return self.default == () and (self.type.is_array or self.type.is_struct)
 
     def faults(self, size: str) -> Iterator[Code]:
@@ -214,17 +213,17 @@ class WireStruct:
     class_name: str
     about: str
     flexible: bool
-    """Whether a tag section ends it."""
+    """True if a tag section ends it."""
     items: tuple[WireField, ...]
     """In the order of the spec, tagged fields among them; bits are within their integers."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
     is_bounded: bool
-    """Whether a bound says where its bytes end, as in record formats; else the fields alone say it."""
+    """True if a bound determines the end of its bytes, as in record formats; else the fields alone do."""
 
     @property
     def fields(self) -> tuple[WireField, ...]:
-        """What attributes hold."""
+        """Fields with attributes."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
     @cached_property
@@ -234,7 +233,7 @@ class WireStruct:
 
     @cached_property
     def bit_masks(self) -> dict[str, tuple[int, int]]:
-        """Where each named bit is, by its attribute: the position of its integer, and its mask."""
+        """Position of each named bit, by its attribute: the position of its integer, and its mask."""
         return {bit.attribute: (number, bit.mask) for number, item in enumerate(self.items) for bit in item.inner}
 
     @cached_property
@@ -244,7 +243,7 @@ class WireStruct:
 
     @property
     def may_be_empty(self) -> bool:
-        """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
+        """True if it can take no byte: a struct without tag section in which all fields are such structs."""
         return not (self.flexible or self.is_bounded) and all(
             field.type.is_struct and not field.nullable and field.struct_may_be_empty for field in self.fields
         )
@@ -275,7 +274,7 @@ class WireMessage:
         return {struct.class_name: struct for struct in self.structs}
 
     def same_form(self, other: WireMessage) -> bool:
-        """Whether both versions have the same fields and the same wire form."""
+        """True if both versions have the same fields and the same wire form."""
         return (self.structs, self.root, self.header_version) == (other.structs, other.root, other.header_version)
 
 
@@ -346,7 +345,7 @@ def _items(
 
 
 def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: dict[str, WireField]) -> WireField:
-    """A named bit, or several, of an integer; `owner` is the field whose presence it says."""
+    """Resolve a named bit, or several, of an integer; `owner` is the field whose presence it states."""
     flag = bit.width == 1
     field = replace(
         integer,
@@ -366,7 +365,7 @@ def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: di
 
 
 def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]) -> WireField:
-    """The field of a record format, as the spec says that it is written."""
+    """Apply the wire form that the spec of a record format gives to a field."""
     wire = field.wire
     key = None
     if wire.is_sorted:

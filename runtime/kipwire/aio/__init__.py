@@ -19,9 +19,9 @@ It retries nothing, has no consumer groups, and sends no request to another brok
 #    first of those that wait is woken, and wakes the next one when it has sent, or has been given up
 #    (`test_one_that_is_cancelled_with_its_turn_gives_it_to_the_next`). Memory is bounded by that, and by
 #    `largest_frame`: what waits longer is in the tasks that wait.
-# 3. The end. The first `Failure` stays: all that wait get it, each as an error of its own, and so does whoever comes
-#    later (`test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_once`). `connecting` opens
-#    sockets, `authentication` proves who the client is, and both only add to the failures what they know of causes.
+# 3. The end. The first `Failure` stays: all that wait get it, each as an error of its own, and so do later requests
+#    (`test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_once`). `connecting` opens
+#    sockets, `authentication` proves the client's identity, and both only add causes to the failures.
 #
 # Writes of one turn of the event loop go out together, but for a request that no other is in flight with.
 #

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
 
 _AGAIN_AFTER = (0.85, 0.95)
-"""Of the time that a session lasts: a part in this range, as Java does it, so that many clients do not come at once."""
+"""Range for the part of a session's lifetime after which the client authenticates again: random, as in Java, so that
+many clients do not come at once.
+"""
 _SUSPICION = "some brokers do so where they do not accept the credentials"
 
 
 class Session:
-    """Who the client is on a connection, proved again and again."""
+    """The authentication of a connection, and its renewal."""
 
     def __init__(
         self,
@@ -42,10 +44,10 @@ class Session:
         Args:
             link: an open one.
             address: of the broker, for errors.
-            registry: that of the package of messages.
+            registry: the registry of the package of messages.
             client_id: the client's name for itself.
-            mechanism: who the client is, and how it proves that.
-            versions: what the broker serves.
+            mechanism: the client's identity, and the way to prove it.
+            versions: the versions that the broker serves.
             timeout: seconds for each response, when it authenticates again.
         """
         self._link = link

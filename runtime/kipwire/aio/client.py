@@ -27,7 +27,7 @@ M = TypeVar("M", bound=Message)
 SECONDS_TO_CLOSE = 1.0
 """For what the broker has not read yet, and for TLS to say goodbye."""
 _ID_AT = HEAD.size - CORRELATION_ID.size
-"""Where a request frame has its correlation id."""
+"""Position of the correlation id in a request frame."""
 
 
 class Connection:
@@ -39,7 +39,7 @@ class Connection:
         Args:
             link: to the broker.
             address: of the broker.
-            registry: that of the package of messages.
+            registry: the registry of the package of messages.
             client_id: the client's name for itself.
             timeout: seconds for each request.
         """
@@ -65,7 +65,10 @@ class Connection:
 
     @property
     def failure(self) -> Failure | None:
-        """Why no request can be sent any more: the first failure, or `Closed` after `close`; None while it is open."""
+        """The first failure, or `Closed` after `close`: no more requests can be sent.
+
+        None while the connection is open.
+        """
         return self._link.failure
 
     def when_closed(self, action: Callable[[], None]) -> None:
@@ -86,7 +89,7 @@ class Connection:
         timeout: float | None = None,
         lost: list[Loss] | None = None,
     ) -> M:
-        """The response to a request, in the version of the request's class, whatever the broker has.
+        """Send a request and return its response, in the version of the request's class, whatever the broker has.
 
         A task that is cancelled while it waits, or whose time is over, leaves the connection as it is: the response is
         dropped when it comes.
@@ -94,16 +97,17 @@ class Connection:
         Args:
             request: in the version that the program is written for.
             version: the version in which to send it; by default the highest that both sides have.
-            timeout: seconds from now; by default that of the connection.
-            lost: as of `kipwire.convert`: a list that gets what the versions of request and response cannot carry.
+            timeout: seconds from now; by default the connection's.
+            lost: see `kipwire.convert`: a list for what the versions of request and response cannot carry.
 
         Raises:
             Failure: there is no response; the class says why.
             UnsupportedVersionError: the broker and the program have no version in common.
-            ConversionError: the version cannot carry what the request has, or the request's what came.
+            ConversionError: the version sent cannot carry the request, or the request's version cannot carry the
+            response.
             EncodeError: a value does not fit its field.
             DecodeError: the response is broken; the connection can be used further.
-            LocalProtocolError: no response comes to it: it is Produce with `acks` of 0. `send` sends it.
+            LocalProtocolError: the request has no response: it is Produce with `acks` of 0. Use `send`.
         """
         deadline = await self._turn(timeout)
         frame = self._encoded(request, version, lost)
@@ -126,15 +130,15 @@ class Connection:
 
         Args:
             request: in the version that the program is written for.
-            version: as of `request`.
-            timeout: seconds that it may wait until it can be sent; by default that of the connection.
-            lost: as of `kipwire.convert`.
+            version: see `request`.
+            timeout: seconds that it may wait until it can be sent; by default the connection's.
+            lost: see `kipwire.convert`.
 
         Raises:
             Failure: the connection has failed, or it was too full to send it in time.
-            LocalProtocolError: a response comes to it; `request` waits for that.
+            LocalProtocolError: the request has a response. Use `request`.
             UnsupportedVersionError: the broker and the program have no version in common.
-            ConversionError: the version cannot carry what the request has.
+            ConversionError: the version cannot carry the request.
             EncodeError: a value does not fit its field.
         """
         deadline = await self._turn(timeout)
@@ -144,12 +148,12 @@ class Connection:
         self._link.submit(frame, deadline)
 
     async def exchange(self, frame: bytes, timeout: float | None = None) -> bytes | None:
-        """The response frame to a request frame; None if no response is due. Any API and version will do.
+        """Send a request frame and return the response frame; None if no response is due. Any API and version will do.
 
         Args:
-            frame: header and body, without a size. Its correlation id can be anything: where a request in flight has
-                it, another one is sent, and the response has that of the frame again.
-            timeout: as of `request`.
+            frame: header and body, without a size. Its correlation id can be anything: if a request in flight has it,
+            another one is sent, and the response gets the original one again.
+            timeout: see `request`.
 
         Raises:
             Failure: there is no response; the class says why.

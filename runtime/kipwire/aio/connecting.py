@@ -1,4 +1,4 @@
-"""How a connection is opened: the transport, TLS, the versions that both sides have."""
+"""Opening of a connection: the transport, TLS, and the versions that both sides have."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TIMEOUT = 30.0
 IN_FLIGHT = 1000
 """Requests."""
 _SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
-"""What ApiVersions says about the client."""
+"""Fields of ApiVersions that describe the client."""
 _NO_TLS = "is it a listener for TLS?"
 _TLS = "does it want a certificate of the client?"
 _NO_SASL = "a listener for SASL does so to a client that does not authenticate"
@@ -117,7 +117,7 @@ class Connecting:
             raise Refused(self._address, "nothing listens there; is the broker running, at this port?") from None
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
-                raise  # that of `_opened`
+                raise  # raised by `_opened`
             if self._context is not None and isinstance(error, ConnectionError):
                 why = "the broker broke off the handshake of TLS; is it a listener without TLS?"
                 raise TlsFailure(self._address, why) from None
@@ -127,7 +127,7 @@ class Connecting:
         return link
 
     async def _agree(self, connection: Connection, link: Link) -> None:
-        """Ask which versions the broker has; in an older one, if it does not know the newest (KIP-511)."""
+        """Ask for the broker's versions; again in an older one if it does not support the newest (KIP-511)."""
         own = self._registry.api_versions()
         asked = own.get(API_VERSIONS_KEY, range(0))
         if self._versions is not None:
@@ -179,18 +179,19 @@ def connect(
         client_id: the client's name for itself.
         ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
             client. None for a connection without TLS.
-        sasl: who the client is: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again before
+        sasl: the client's identity: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again
+        before
             the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
-        registry: that of the package of messages.
+        registry: the registry of the package of messages.
         versions: the versions of each API that the broker serves, if they are known; by default they are asked for.
         in_flight: how many requests may wait for their responses; another one waits until it can be sent.
         largest_frame: bytes of a response at most.
 
     Raises:
-        ValueError: the address is none, or nothing may be in flight. Opening the connection raises a `Failure` where it
-            cannot be opened.
+        ValueError: the address is not valid, or `in_flight` is below 1. Opening the connection raises a `Failure` where
+        it fails.
     """
     expect_some(in_flight)
     where = parse_address(address) if isinstance(address, str) else address

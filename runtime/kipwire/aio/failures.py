@@ -52,7 +52,7 @@ class ProtocolFailure(Failure):
 
 
 def tls_reason(error: ssl.SSLError) -> str:
-    """Why TLS failed, and what would be right."""
+    """Explain why TLS failed, and what would be right."""
     if isinstance(error, ssl.SSLCertVerificationError):
         why = error.verify_message.rstrip(".")
         right = "connect to a name that the certificate has"
@@ -68,7 +68,7 @@ def tls_reason(error: ssl.SSLError) -> str:
 
 
 def openssl_says(error: ssl.SSLError) -> str:
-    """What OpenSSL calls an error, in words."""
+    """Put an error of OpenSSL in words."""
     return error.reason.lower().replace("_", " ") if error.reason else str(error)
 
 
@@ -79,7 +79,7 @@ _NO_TLS = (
     "HTTP_REQUEST",
     "UNEXPECTED_EOF_WHILE_READING",
 )
-"""What OpenSSL says of bytes that are no TLS."""
+"""OpenSSL's reasons for bytes that are not TLS."""
 
 
 def shown_address(address: Address) -> str:

@@ -1,4 +1,4 @@
-"""The client's end of a transport: requests go out in batches, and each response goes to who waits for it."""
+"""The client's end of a transport: requests go out in batches, and each response goes to its request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Link(asyncio.Protocol):
         """Wait for a transport.
 
         Args:
-            registry: that of the package of messages.
+            registry: the registry of the package of messages.
             address: of the broker, for errors.
             largest_frame: bytes of a response at most.
             in_flight: how many requests may wait for their responses.
@@ -40,17 +40,18 @@ class Link(asyncio.Protocol):
         self._most_in_flight = in_flight
         self._transport: asyncio.Transport | None = None
         self._is_paused = False
-        """Whether the transport has more to write than it wants to keep."""
+        """True while the transport has more to write than it wants to keep."""
         self._is_held = False
-        """Whether requests wait for the end of something that must not be interrupted."""
+        """True while requests wait for the end of something that must not be interrupted."""
         self._outgoing: list[bytes] = []
         """Requests that go out at the end of this turn of the event loop."""
         self._outgoing_size = 0
         self._waiting: deque[tuple[asyncio.Future[Response], float]] = deque()
-        """Who waits for a response, in the order of the requests, and until when. A future that is done was given up;
-        it keeps its place until its response comes."""
+        """Futures of responses, in the order of the requests, each with its deadline. A future that is done was given
+        up; it keeps its place until its response comes.
+        """
         self._turns: deque[asyncio.Future[None]] = deque()
-        """Who waits until something can be sent. One with a result has its turn, one that was cancelled wants none."""
+        """Futures that wait until something can be sent. One with a result has its turn; a cancelled one is skipped."""
         self._idle: asyncio.Future[None] | None = None
         """Done when no request is in flight."""
         self._alarm: asyncio.TimerHandle | None = None
@@ -62,13 +63,13 @@ class Link(asyncio.Protocol):
         self.failure: Failure | None = None
         """The first failure, after which nothing can be sent."""
         self.suspicion = ""
-        """Why the broker would not give its next response, as far as it can be guessed."""
+        """A guess why the broker would not send its next response."""
 
     # Sending.
 
     @property
     def is_full(self) -> bool:
-        """Whether a request has to wait for its `turn`."""
+        """True if a request has to wait for its `turn`."""
         return not self._has_room() or bool(self._turns)
 
     def _has_room(self) -> bool:
@@ -119,7 +120,7 @@ class Link(asyncio.Protocol):
             self._idle.set_result(None)
 
     def is_taken(self, number: int) -> bool:
-        """Whether a request in flight has a correlation id."""
+        """True if a request in flight has this correlation id."""
         return self._wire.is_expected(number)
 
     def next_id(self) -> int:
@@ -146,7 +147,7 @@ class Link(asyncio.Protocol):
         return answer
 
     def _write(self, frame: bytes) -> bool:
-        """Send a frame, with those of the same turn of the event loop; whether a response to it is due."""
+        """Send a frame, together with the others of this turn of the event loop; return True if a response is due."""
         before = self._wire.in_flight
         data = self._wire.send_frame(frame)
         assert self._transport is not None
@@ -168,7 +169,7 @@ class Link(asyncio.Protocol):
             self._outgoing_size = 0
             self._transport.write(data)
 
-    # Deadlines. One timer is enough: it looks at all who wait, and comes again for the next of them.
+    # Deadlines. One timer is enough: it checks all waiting futures, and is set again for the next deadline.
 
     def _set_alarm(self, at: float) -> None:
         if self._alarm is not None:
@@ -216,7 +217,7 @@ class Link(asyncio.Protocol):
             self._lost.set_result(None)
 
     def _deliver(self) -> None:
-        """Give each response to who waits for it; one that was given up is dropped."""
+        """Give each response to the future that waits for it; drop responses that were given up."""
         try:
             for event in self._wire.events():
                 assert isinstance(event, Response)  # no tokens of SASL are sent
@@ -254,7 +255,7 @@ class Link(asyncio.Protocol):
     # The end.
 
     def fail(self, failure: Failure) -> None:
-        """Close the socket for a reason, which is that of all requests that wait; the first reason stays."""
+        """Close the socket with a failure, which all waiting requests get; the first failure stays."""
         if self._settle(failure) and self._transport is not None:
             self._transport.abort()
 
@@ -274,7 +275,7 @@ class Link(asyncio.Protocol):
                 self._transport.abort()
 
     def _settle(self, failure: Failure) -> bool:
-        """Give a failure to all who wait; whether it is the first one."""
+        """Give a failure to all waiting futures; return True if it is the first one."""
         if self.failure is not None:
             return False
         self.failure = failure

@@ -20,7 +20,7 @@ _UNSEEN = 65536
 """Bytes: no more is read while as many have come that no request was taken from."""
 
 Handler = Callable[[Request], Awaitable[Message | bytes | None]]
-"""Answers a request: by a response in any version, which is converted to that of the request; by a frame with its
+"""Answers a request: by a response in any version, which is converted to the request's version; by a frame with its
 header; or by None, which sends nothing."""
 
 
@@ -61,11 +61,11 @@ class Served(asyncio.Protocol):
         """Wait for a transport.
 
         Args:
-            registry: that of the package of messages.
-            session: gives the handler.
+            registry: the registry of the package of messages.
+            session: makes the handler.
             in_flight: how many requests are handled at a time.
             largest_frame: bytes of a request at most.
-            is_tls: whether the transport is of TLS, which has no end of one direction alone.
+            is_tls: True for TLS, which cannot end one direction alone.
         """
         self._loop = asyncio.get_running_loop()
         self._wire = ServerConnection(registry, largest_frame=largest_frame)
@@ -74,15 +74,15 @@ class Served(asyncio.Protocol):
         self._is_tls = is_tls
         self._transport: asyncio.Transport | None = None
         self._unseen = 0
-        """How many bytes have come since a request was looked for."""
+        """Number of bytes received since a request was last looked for."""
         self._is_reading = True
         self._is_paused = False
-        """Whether the client reads too slowly to be written to."""
+        """True while the client reads too slowly for more to be written."""
         self._is_at_end = False
         self._error: Exception | None = None
-        """Of a handler that runs beside others, or of the transport."""
+        """Error of a handler that runs beside others, or of the transport."""
         self.broken: Exception | None = None
-        """What the transport says of a client that broke off the connection."""
+        """The transport's error for a client that broke off the connection."""
         self._handling: set[asyncio.Task[None]] = set()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         """Done when the transport has closed its socket."""
@@ -135,7 +135,7 @@ class Served(asyncio.Protocol):
                 await self._changed()
 
     def _is_full(self) -> bool:
-        """Whether no request is taken: as many are handled, or wait for their turn, or for the client to read."""
+        """True if no more requests are taken: the limit is reached, or the client has to read first."""
         return self._is_paused or max(self._wire.in_flight, len(self._handling)) >= self._most_in_flight
 
     async def _answer(self, handler: Handler, request: Request) -> None:
@@ -240,6 +240,6 @@ class Served(asyncio.Protocol):
 
 
 def _is_refusal(answer: Message) -> bool:
-    """Whether an answer to ApiVersions refuses its version, which it does in version 0 (KIP-511)."""
+    """True if an answer to ApiVersions refuses the version, which it does in version 0 (KIP-511)."""
     is_refused = getattr(answer, "error_code", 0) == UNSUPPORTED_VERSION
     return is_refused and (answer.API_KEY, answer.VERSION) == (API_VERSIONS_KEY, 0)

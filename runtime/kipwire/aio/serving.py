@@ -36,7 +36,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class _Settings(NamedTuple):
-    """What a server has beside its handlers, as `serve` explains it."""
+    """Settings of a server besides its handlers; see `serve`."""
 
     host: str
     port: int
@@ -69,7 +69,7 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """Number of open connections."""
         return len(self._connections)
 
     def open(self) -> None:
@@ -171,8 +171,8 @@ class Server:
         """Give a connection its transport.
 
         Raises:
-            ClosedByHandler: the client leaves within the handshake of TLS, or is too slow, which the text says.
-            ssl.SSLError: it does not speak TLS.
+            ClosedByHandler: the client leaves during the handshake of TLS, or is too slow; the text says which.
+            ssl.SSLError: the client does not speak TLS.
         """
         extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": _SECONDS_TO_CLOSE}
         try:
@@ -235,22 +235,22 @@ def serve_each(
     logger: logging.Logger = _log,
     failed: Callable[[Exception], None] | None = None,
 ) -> Serving:
-    """A server with a handler of its own for each connection, such as a proxy has; otherwise as `serve`.
+    """Make a server with a handler for each connection, as a proxy needs; otherwise like `serve`.
 
     Args:
         session: called with the `Client` of each connection; gives an async context manager whose value is the handler
             of its requests. It ends when the connection is closed.
-        host: as of `serve`, and so all others.
+        host: see `serve`; the same holds for the other arguments.
         port: where it listens; 0 is a free port.
         ssl: a context with a certificate of the server.
-        registry: that of the package of messages.
+        registry: the registry of the package of messages.
         in_flight: how many requests of a connection are handled at a time.
         largest_frame: bytes of a request at most.
         logger: gets a line for each connection that is closed because of what a client has sent.
         failed: called with errors of handlers, and of accepting connections.
 
     Raises:
-        ValueError: nothing may be in flight.
+        ValueError: `in_flight` is below 1.
     """
     expect_some(in_flight)
     settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)
@@ -269,20 +269,20 @@ def serve(
     logger: logging.Logger = _log,
     failed: Callable[[Exception], None] | None = None,
 ) -> Serving:
-    """A server, which `await` opens, or `async with`, which closes it at its end.
+    """Make a server; `await` opens it, and `async with` also closes it at its end.
 
-    What is wrong with a client's bytes closes its connection alone. So does an error of the handler, after which other
+    Wrong bytes of a client close its connection alone. So does an error of the handler, after which other
     connections go on. A connection keeps at most `in_flight` requests with their responses, one frame that is not
     whole, and less than a mebibyte of what comes after it: no more is read until there is room.
 
     Args:
-        handler: called with each request; gives a response of any version, which is converted to that of the request,
+        handler: called with each request; gives a response of any version, which is converted to the request's version,
             or a frame, or None for no response. It may raise `ClosedByHandler` to close the connection, and is not
             cancelled if its client leaves.
         host: where it listens: the first address of a name.
         port: where it listens; 0 is a free port.
         ssl: a context with a certificate of the server.
-        registry: that of the package of messages.
+        registry: the registry of the package of messages.
         in_flight: how many requests of a connection are handled at a time; one, as in Kafka, so that each finds what
             those before it have done. Responses go out in the order of their requests in any case.
         largest_frame: bytes of a request at most.
@@ -290,8 +290,8 @@ def serve(
         failed: called with errors of handlers, and of accepting connections; by default they go to the logger.
 
     Raises:
-        ValueError: nothing may be in flight.
-        OSError: when it is opened: it cannot listen there.
+        ValueError: `in_flight` is below 1.
+        OSError: the server cannot listen there; raised when it is opened.
     """
     expect_some(in_flight)
     settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)

@@ -1,1 +1,1 @@
-"""What generated classes call to read and write values."""
+"""Functions that generated classes call to read and write values."""

@@ -1,4 +1,4 @@
-"""How many elements without bytes the arrays of one message may have: no input bounds their number but this."""
+"""Limit on array elements that take no bytes: the size of the input does not bound their number."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class EmptyElements:
             raise Malformed
 
     def settle(self, end: int) -> None:
-        """Check that a message that ends there may have that many.
+        """Check the number of elements against the size of a message that ends at `end`.
 
         Raises:
-            Malformed: they are.
+            Malformed: there are more than a message of this size may have.
         """
         if self._count > most_empty_elements(end - self._start):
             raise Malformed
@@ -96,7 +96,7 @@ def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple
 
 
 def counted_parts(out: list[bytes]) -> list[bytes]:
-    """Where to put the parts of a message that are for `out`, so that its elements are counted."""
+    """Wrap the list of parts for `out`, so that the elements written to it are counted."""
     return _CountedParts(out)
 
 

@@ -143,7 +143,7 @@ def read_size(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
-    """The compact size of a string, of two bytes and more; refuses that of null as `read_size` does."""
+    """Read the compact size of a string that takes two bytes or more; refuse the size of null, like `read_size`."""
     size, pos = read_size(data, pos)
     if size > MAX_STRING + 1:
         raise Malformed
@@ -222,7 +222,7 @@ def write_upacked(value: int, bits: int) -> bytes:
 
 
 _ZIGZAG = bytes((number << 1 ^ number >> 7) & 0xFF for number in (*range(128), *range(-128, 0)))
-"""Translates the byte of a signed number to its zigzag form, which is that of a varint below 128."""
+"""Table from the byte of a signed number to its zigzag number; below 128, that byte is the varint."""
 _SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
 """Translates a byte in zigzag form to the byte of the signed number."""
 
@@ -308,7 +308,7 @@ def as_list(value: list[T]) -> list[T]:
 
 
 def is_empty(value: list[T] | None) -> bool:
-    """Whether it is an array, and an empty one."""
+    """True if a value is an empty array."""
     return isinstance(value, (list, tuple)) and not value
 
 
@@ -375,7 +375,7 @@ def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
 
 
 def is_in_order(items: list[T], key: str) -> bool:
-    """Whether the elements strictly ascend by an attribute."""
+    """True if an attribute strictly ascends from element to element."""
     keys = list(map(attrgetter(key), items))
     return not any(map(ge, keys, keys[1:]))
 

@@ -74,7 +74,7 @@ def decode(
     *,
     mode: Literal["strict", "null"] = "strict",
 ) -> pa.StructArray | pa.ChunkedArray:
-    """The messages as rows: an array of structs with the columns of `schema`.
+    """Decode messages to rows: an array of structs with the columns of `schema`.
 
     Null gives a null row. All of a message is checked, also fields that were not selected; a broken message leaves
     nothing in any column.
@@ -84,15 +84,15 @@ def decode(
         data: an Arrow array of binary or large binary (also a slice; it is not copied), a chunked one, or a list of
             bytes; for messages in one buffer see `split`.
         fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
-        mode: what a broken message becomes: an error with its row (`strict`), or a null row (`null`). `explain` says
-            what is wrong with it; `rows.null_count`, less that of the data, says how many there are.
+        mode: result for a broken message: an error with its row (`strict`), or a null row (`null`). `explain` finds its
+        error; `rows.null_count` minus the data's null count is the number of broken messages.
 
     Returns:
         As many rows as there are messages, in chunks if the data is.
 
     Raises:
         RowDecodeError: the first message that is broken.
-        ColumnError: `fields` or `data` is not what it should be, its bytes change while they are read, or a column
+        ColumnError: `fields` or `data` is not valid, the bytes change while they are read, or a column
             would hold more than 2 GiB.
     """
     if mode not in ("strict", "null"):
@@ -105,14 +105,14 @@ def decode(
 
 
 def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
-    """The bytes of messages that are given as rows, the reverse of `decode`; a null row gives null.
+    """Encode messages that are given as rows, the reverse of `decode`; a null row gives null.
 
     Tagged fields at their defaults are left out, as `cls.encode` does.
 
     Args:
         cls: the generated class of a message in one version.
-        rows: an array of structs, a chunked one, a record batch or a table. Columns are found by name; those of tagged
-            fields may be missing. A type may be another one that holds the same values.
+        rows: an array of structs, a chunked one, a record batch or a table. Columns are found by name; columns of
+        tagged fields may be missing. A type may be another one that holds the same values.
 
     Returns:
         As many messages as there are rows, in chunks if the rows are.
@@ -191,7 +191,7 @@ def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: 
         python_engine.read(cls, struct, again, first + broken, strict=True)  # which says what is wrong
         if kernel.read(cls, struct, again, strict=True)[0] < 0:
             raise ColumnError(
-                f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
+                f"row {first + broken}: its bytes changed while they were read; give bytes that do not change"
             )
         raise AssertionError(f"{cls.NAME} v{cls.VERSION}: the kernel refused what its class accepts")
     return rows

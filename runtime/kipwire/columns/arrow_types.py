@@ -15,8 +15,9 @@ from kipwire.model.structs import Field, Struct
 from kipwire.model.types import TYPES
 
 MOST_COLUMNS = 65_536
-"""The most columns of a message, those of structs and of structs in them counted. Structs that share structs may have
-2**31 of them; the widest message of Kafka has about a hundred."""
+"""Limit for the columns of a message, counting the columns of structs at all depths. Structs that share structs may
+have 2**31 of them; the widest message of Kafka has about a hundred.
+"""
 UNKNOWN_TYPE = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
 
 
@@ -41,7 +42,7 @@ class StructColumns(NamedTuple):
     """In the order of the spec, the unknown tagged fields last."""
     type: pa.StructType
     total: int
-    """How many columns there are, at all depths."""
+    """Number of columns, at all depths."""
 
 
 Choice = dict[str, "Choice | None"]
@@ -79,7 +80,7 @@ def _columns_of(cls: type[Message], fields: tuple[str, ...] | None) -> StructCol
 
 @lru_cache(maxsize=1024)
 def has_few_columns(cls: type[Message]) -> bool:
-    """Whether a message has no more columns than there may be, chosen or not."""
+    """True if a message, with all its fields, is within the limit of columns."""
     return _struct_columns(cls, None, (), f"{cls.NAME} v{cls.VERSION}", {}).total <= MOST_COLUMNS
 
 
@@ -137,6 +138,6 @@ def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...]
 
 
 def _primitive(field: Field) -> pa.DataType:
-    """The Arrow type of a primitive; a uuid is plain bytes, since few readers of Arrow know an extension type."""
+    """Map a primitive to its Arrow type; a uuid is plain bytes, since few readers support an extension type."""
     arrow = TYPES[field.element].arrow
     return pa.binary(16) if arrow == "binary16" else pa.type_for_alias(arrow)

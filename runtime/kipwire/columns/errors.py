@@ -1,4 +1,4 @@
-"""What can go wrong with one row of many: the errors of messages, with the row."""
+"""Errors of one row of many: the errors of messages, with the row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ColumnError(KipwireError):
-    """Columns that are not those of the message, or that hold more than Arrow's 32-bit offsets can address."""
+    """Columns that do not belong to the message, or that hold more than Arrow's 32-bit offsets can address."""
 
 
 class _RowError(KipwireError):
@@ -45,5 +45,5 @@ def too_large_a_number(batch: RecordBatch) -> ColumnError:
 
 
 def too_much() -> ColumnError:
-    """What to say where a column outgrows its offsets."""
+    """Make the error for a column that outgrows its offsets."""
     return ColumnError("a column would hold more than 2 GiB, or more than 2^31 values: take fewer rows at a time")

@@ -1,4 +1,4 @@
-"""Checks that given columns are those of a message: names and types, before any value is read."""
+"""Checks that given columns belong to a message: names and types, before any value is read."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _WANTED = {"bytes": "binary", "records": "binary", "uuid": "fixed_size_binary[16
 
 
 def is_any_list(given: pa.DataType) -> bool:
-    """Whether it is one of Arrow's types of lists."""
+    """True for any of Arrow's types of lists."""
     return _is_any(given, _LISTS)
 
 

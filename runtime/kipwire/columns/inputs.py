@@ -1,4 +1,4 @@
-"""What may be given as messages or as rows, brought into the few forms that the rest works on."""
+"""Conversion of messages or rows, as users give them, to the few forms that the rest works on."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
 
 
 def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
-    """Messages as an array, or chunks, of type `binary` or `large_binary`; who reads them looks at their offsets.
+    """Bring messages to an array, or chunks, of type `binary` or `large_binary`; the caller has to check the offsets.
 
     Raises:
-        ColumnError: they are something else than bytes, or damaged.
+        ColumnError: the data is not bytes, or is damaged.
     """
     given = _as_arrow(data, "messages")
     if given is None:
@@ -94,10 +94,10 @@ def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
 
 
 def _as_arrow(data: Any, what: str) -> pa.Array | pa.ChunkedArray | None:
-    """What has Arrow's C data interface as array or chunks; None for anything else.
+    """Import an object with Arrow's C data interface as array or chunks; None for anything else.
 
     Raises:
-        ColumnError: it is damaged, as far as pyarrow sees it.
+        ColumnError: the data is damaged, by pyarrow's checks.
     """
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return data

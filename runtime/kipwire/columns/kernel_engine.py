@@ -81,7 +81,7 @@ def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa
 
 
 def names_of(struct: StructColumns, given: pa.StructType | None = None) -> Names:
-    """The names of the columns, or of those of them that are given."""
+    """List the names of the columns, or of the given ones."""
     names = []
     for column in struct.columns:
         if given is None or given == pa.null():
@@ -104,8 +104,8 @@ def array_of(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.
     )
 
 
-# What the kernel gets of an array: number of values, number of the first in its buffers, buffers, and the same of the
-# arrays in it. Arrays of other types that hold the same values are made those of the schema first.
+# An array for the kernel: number of values, number of the first in its buffers, buffers, and the same for the arrays in
+# it. Arrays of other types with the same values are cast to the schema's types first.
 
 Given = tuple[int, int, list[Any], list[Any]]
 
@@ -116,7 +116,7 @@ def _validity(array: pa.Array) -> pa.Buffer | None:
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """An array as one of another type; pyarrow believes all that the first one says, so that it must be sound."""
+    """Cast an array to another type; first check that it is sound, since pyarrow trusts its lengths and offsets."""
     if array.type == type_:
         return array
     expect_sound(array, "rows", values=True)
@@ -127,7 +127,7 @@ def given_of(struct: StructColumns, rows: pa.StructArray) -> Given:
     """The parts of rows that the kernel writes: the columns of the struct that they have.
 
     Raises:
-        UnusualError: an array has null where the schema has no null; the other engine says so.
+        UnusualError: an array has null where the schema has no null; the other engine explains it.
     """
     children = []
     for column in struct.columns:
@@ -191,12 +191,12 @@ class KernelRecords:
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return self.table.count
 
     @property
     def size(self) -> int:
-        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
+        """Bytes of all keys and values, including headers; only text keys of headers count."""
         return self.table.size
 
     def add(self, number: int, batch: RecordBatch) -> None:

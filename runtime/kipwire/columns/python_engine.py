@@ -210,9 +210,9 @@ class PythonRecords:
     def _clear(self) -> None:
         self.columns: dict[str, list[Any]] = {name: [] for name in ("batch", *_OF_RECORD, "header_keys")}
         self.rows = 0
-        """How many records there are."""
+        """Number of records."""
         self.size = 0
-        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
+        """Bytes of all keys and values, including headers; only text keys of headers count."""
 
     def add(self, number: int, batch: RecordBatch) -> None:
         """Add the records of a batch, which has this number.

@@ -73,7 +73,7 @@ class RecordColumns:
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return self._rows_before + self._filled.rows
 
     @property
@@ -117,7 +117,7 @@ class RecordColumns:
     def _clear(self) -> None:
         self._parts: list[pa.RecordBatch] = []
         self._rows_before = self._size_before = 0
-        """What is in the parts."""
+        """Number of records, and bytes, in the finished parts."""
         self._batches = 0
 
 

@@ -1,7 +1,7 @@
-"""Whether an array is what Arrow says that it has to be: nothing has looked at those of IPC streams or other libraries.
+"""Validation of Arrow arrays from untrusted sources, such as IPC streams and other libraries.
 
-Everything that is given comes through here before its buffers are looked at. An array that is not sound is a
-`ColumnError`, and so is any other error of pyarrow.
+All input passes through here before its buffers are read. An array that is not sound raises `ColumnError`, and so does
+any other error of pyarrow.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from kipwire.columns.errors import ColumnError, too_much
 MAX_ROWS = 2**31 - 1
 """The most rows that Arrow's 32-bit offsets can address."""
 MAX_ROWS_WITHOUT_BYTES = 2**24
-"""Rows that need no byte of any buffer, such as those of structs without columns. A few bytes can say of any number."""
+"""Limit for rows that need no byte of any buffer, such as structs without columns. A few bytes can declare any number.
+"""
 
 
 def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, what: str, *, values: bool) -> None:
-    """Check that lengths, buffers and children fit each other, as far as pyarrow knows.
+    """Check that lengths, buffers and children fit each other, with pyarrow's checks.
 
     Args:
-        given: what may be anything.
-        what: it is made of, for the error.
-        values: whether to look at all that is in buffers as well, such as offsets, views and texts: what pyarrow
-            believes without a look, and the kernel does not.
+        given: any Arrow data.
+        what: a noun for the error message.
+        values: True to check the content of buffers as well, such as offsets, views and texts, which pyarrow trusts
+        unchecked and the kernel does not.
 
     Raises:
-        ColumnError: it is damaged.
+        ColumnError: the data is damaged.
     """
     with arrow_errors_of(what):
         given.validate(full=values)
@@ -87,7 +88,7 @@ _LISTS = (pa.ListArray, pa.LargeListArray, pa.ListViewArray, pa.LargeListViewArr
 
 @contextmanager
 def arrow_errors_of(what: str) -> Iterator[None]:
-    """Turn errors of pyarrow into those of columns."""
+    """Turn errors of pyarrow into errors of columns."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What fields of type `records` are tried with: one small batch of the format that the message's version has."""
+"""Test values for fields of type `records`: one small batch of the format that the message's version has."""
 
 from __future__ import annotations
 

@@ -12,15 +12,15 @@ from kipwire.description.plan import Item, Plan, plan_of
 from kipwire.model.structs import Root, Struct
 
 _MOST_PLACES = 1000
-"""Of one version. A struct that many fields share is gone into only once where there are more."""
+"""Limit for the places of one version. Above it, a struct that many fields share is entered only once."""
 
 
 MOST_STRUCTS = 10_000
-"""How many structs a message with all fields may be made of."""
+"""Limit for the structs of a message with all fields."""
 
 
 def structs_in_all(plan: Plan) -> int:
-    """How many structs a message with all fields is made of; one that many fields share counts for each."""
+    """Count the structs of a message with all fields; a struct that many fields share counts each time."""
     return _structs_in_all(plan, {})
 
 
@@ -31,7 +31,7 @@ def _structs_in_all(plan: Plan, known: dict[Plan, int]) -> int:
 
 
 class Place(NamedTuple):
-    """Where a field is: the fields on the way to it, itself the last."""
+    """The place of a field: the fields on the way to it, itself the last."""
 
     path: tuple[Item, ...]
 
@@ -47,13 +47,13 @@ class Place(NamedTuple):
 
     @property
     def attributes(self) -> str:
-        """Its path as the walker says it, in a message whose arrays have one element: `topics[0].name`."""
+        """Its path as in errors of the walker, in a message whose arrays have one element: `topics[0].name`."""
         steps = [f"{item.name}[0]" if item.array else item.name for item in self.path[:-1]]
         return ".".join([*steps, self.item.name])
 
 
 def places(message: type[Root]) -> list[Place]:
-    """The fields of a message, those of inner structs after the field that has them.
+    """List the fields of a message, the fields of inner structs after the field that has them.
 
     Raises:
         NoPlanError: a struct contains itself.

@@ -1,4 +1,4 @@
-"""Which cases the fields of each version have in vectors, and which they lack."""
+"""Coverage of the fields of each version by vectors: the cases that exist, and the missing ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("message", "version", "field", "kind", "vectors", "cases")
 
 
 class Demand(NamedTuple):
-    """What the vectors of a field must have."""
+    """A case that the vectors of a field must have."""
 
     kind: Kind
     case: str
@@ -53,7 +53,7 @@ class Coverage:
         return text.getvalue()
 
     def gaps(self, message: type[Root]) -> list[str]:
-        """What a message in one version lacks: a line for each."""
+        """List the cases that a message in one version lacks, a line for each."""
         found = []
         every = places(message)
         is_plain = all(one.item.field.owner is None or struct_plan(one.item.field.owner).is_plain for one in every)
@@ -74,7 +74,7 @@ def demands_of_values(place: Place) -> Iterator[Demand]:
 
 
 def demands_of_damage(place: Place) -> Iterator[Demand]:
-    """The damaged vectors that a field of a message needs; those of a record format depend on the sizes around it."""
+    """Yield the damaged vectors that a field needs; in a record format they depend on the sizes around it."""
     item = place.item
     if item.plan is not None and not item.array and item.plan.minimum_size == 0 and item.tag is None:
         return  # it takes no byte that could be missing

@@ -36,7 +36,7 @@ class Damage(NamedTuple):
     kind: Kind = "refuse"
     level: Level = "required"
     keeps_value: bool = True
-    """Whether a reader that accepts them reads the same message as from the bytes without damage."""
+    """True if a reader that accepts the damaged bytes reads the same message as from the original ones."""
 
 
 class Sample(NamedTuple):
@@ -93,7 +93,7 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
 
 
 def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Iterator[Damage]:
-    """The damages of a length; where it says that there is no value, that, which goes on to `end`, is left out."""
+    """Yield the damages of a length; the null among them leaves out the value, which goes on to `end`."""
     what = "count" if one.role == "count" else "size" if one.role == "size" else "length"
     compact = one.form in ("uvarint_plus_one", "uvarint")
     if one.value is not None and not nullable and one.form != "uvarint":
@@ -191,12 +191,12 @@ def of_tagged_field(sample: Sample, own: Sequence[Element], section: Element, fr
 def of_tag_section(
     sample: Sample, section: Element, other_tags: Iterable[int], free: Sequence[int]
 ) -> Iterator[Damage]:
-    """The damages of the tag section of a struct that has no tagged field in these bytes.
+    """Yield the damages of the tag section of a struct that has no tagged field in these bytes.
 
     Args:
         sample: a message.
         section: the number of tagged fields.
-        other_tags: those of fields that only other versions have.
+        other_tags: tags of fields that only other versions have.
         free: tags that no version has, from the lowest to the highest.
     """
     head = sample.data[: section.start]

@@ -37,20 +37,20 @@ RANDOM = 3
 
 
 class DeriveError(Exception):
-    """No vectors can be made: the message is too large, or the walker reads bytes otherwise than a vector says."""
+    """No vectors can be made: the message is too large, or the walker does not read the bytes as a vector says."""
 
 
 def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
-    """The vectors of a message in one version, in a fixed order.
+    """Yield the vectors of a message in one version, in a fixed order.
 
     Args:
         cls: the class of the version; of it only the fields are used.
-        seed: that of the random messages.
+        seed: the seed of the random messages.
 
     Raises:
         NoPlanError: a struct contains itself.
         EncodeError: the description has a default that cannot be written.
-        DeriveError: see there.
+        DeriveError: the message is too large, or the walker does not read the bytes as a vector says.
     """
     yield from _Deriver(cls, seed).vectors()
 
@@ -261,7 +261,7 @@ class _Deriver:
         return Sample(data, elements)
 
     def _fault(self, data: bytes) -> str:
-        """What the walker says against bytes; "" if they are a message."""
+        """The walker's error for bytes; "" if they are a message."""
         try:
             end = walk(self.cls, data, 0)
         except DecodeError as error:
@@ -270,7 +270,7 @@ class _Deriver:
 
 
 def _fits(message: Root) -> bool:
-    """Whether the values of a record format can be written: its sizes may have too few bits for long ones."""
+    """True if the values of a record format can be written: its sizes may have too few bits for long ones."""
     try:
         check(message)
     except EncodeError:

@@ -124,9 +124,9 @@ def made(cls: type[Struct], values: dict[str, Any] | None = None) -> Struct:
 
 
 def distinct(elements: list[Any]) -> list[Any]:
-    """Structs of one class, changed so that they differ in their keys: many readers put them into a map.
+    """Change structs of one class so that they differ in their keys: many readers put them into a map.
 
-    The keys are those of the spec and the first field of a type that can be a key.
+    The keys are the map keys of the spec, and the first field of a type that can be a key.
     """
     for number, element in enumerate(elements):
         plain = [one for one in type(element).ATTRIBUTES if not one.array and one.tag is None and one.bit is None]

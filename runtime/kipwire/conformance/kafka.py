@@ -1,4 +1,4 @@
-"""What Kafka's own Java classes made of messages, frames and record batches, and the numbers of KIP-625, as vectors."""
+"""Vectors from Kafka's own Java classes: messages, frames and record batches; and the numbers of KIP-625."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SPELT_OUT = frozenset(
     )
 )
 _HARMLESS = ("number of tagged fields", "was serialized as null", "had invalid length", "is not valid for version")
-"""What Java refuses for its own sake, some of it from Kafka 4.4 on alone: readers that go on lose nothing."""
+"""Refusals of Java alone, some of them from Kafka 4.4 on: readers that go on lose nothing."""
 _LENIENT = "Java reads it, and would write other bytes; a strict reader refuses it"
 
 
@@ -66,7 +66,7 @@ def _by_message() -> dict[str, list[Vector]]:
 
 
 def golden(message: str) -> list[Vector]:
-    """The vectors of one of Kafka's messages in all its versions that Java made; none of other messages."""
+    """List the vectors that Java made of one of Kafka's messages, in all its versions; none for other messages."""
     return _by_message().get(message, [])
 
 

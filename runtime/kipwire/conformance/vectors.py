@@ -26,7 +26,7 @@ SPEC = "spec"
 
 
 class VectorError(ValueError):
-    """A folder of vectors that cannot be read; the message says where."""
+    """A folder of vectors that cannot be read; the text names the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Vector:
     message: str
     version: int
     form: Form
-    """What the bytes are: a message without header; a frame with its size; record batches, whose version is the magic;
+    """Form of the bytes: a message without header; a frame with its size; record batches, whose version is the magic;
     a number in an encoding of KIP-625, which is the message."""
     kind: Kind
     level: Level
@@ -47,7 +47,7 @@ class Vector:
     field: str
     """The field that it is about, by JSON names, such as `topics.name`; "" for the message."""
     case: str
-    """What is tried, in a word or two."""
+    """The tested case, in a word or two."""
     data: bytes
     json: Any = None
     """The JSON form; None where the bytes must be refused, and where Java's is not what they say."""
@@ -56,13 +56,13 @@ class Vector:
     encodes: bytes | None = None
     """The bytes of the JSON form, where a writer writes others than these; None where they are the same."""
     why: str = ""
-    """Why the bytes must be refused, or may be."""
+    """Reason why the bytes must or may be refused."""
     is_canonical: bool = True
-    """Whether a writer gives the same bytes; not for compressed records, where that depends on the library."""
+    """True if a writer gives the same bytes; not for compressed records, where they depend on the library."""
 
     @property
     def written(self) -> bytes:
-        """What a writer must give for the JSON form."""
+        """The bytes that a writer must give for the JSON form."""
         return self.data if self.encodes is None else self.encodes
 
     def line(self) -> str:
@@ -139,11 +139,11 @@ leaves them out."""
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What a folder of vectors says of all of them."""
+    """Facts about all vectors of a folder."""
 
     seed: int
     specs: str
-    """What they were made from, in a word: `Kafka 4.4`, or the name of a folder of specs."""
+    """Their origin, in a word: `Kafka 4.4`, or the name of a folder of specs."""
     messages: Mapping[str, Mapping[int, TaggedDefaults]]
 
     def tagged(self, message: str, version: int) -> TaggedDefaults:
@@ -250,7 +250,7 @@ def without_defaults(value: Any, tagged: TaggedDefaults, path: str = "") -> Any:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same: numbers by their value, so that 1 is 1.0, but true is not 1."""
+    """True if two JSON values are the same: numbers by their value, so that 1 is 1.0, but true is not 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):

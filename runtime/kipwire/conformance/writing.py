@@ -26,7 +26,7 @@ def written(value: Struct) -> bytes:
 
 
 def value_bytes(item: Item, value: Any) -> bytes:
-    """The bytes of one value of a field in a message: those of a tagged field are what its size counts."""
+    """Write one value of a field in a message; for a tagged field, the bytes that its size counts."""
     if item.array:
         if value is None:
             return prefix(item.prefix, -1)

@@ -32,23 +32,23 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 #   `framing.is_answered` decides it by the frame, for both. A request that it cannot read counts as answered
 #   (`test_produce_that_is_cut_short_waits_for_an_answer`).
 # * A server takes tokens from when the response to SaslHandshake v0 goes out, not from when it is given, if that is
-#   earlier. Only the SASL mechanism knows when tokens end, so its owner calls `expect_requests`.
+#   earlier. Only the SASL mechanism determines when tokens end, so its owner calls `expect_requests`.
 # * A call that raises `LocalProtocolError` or `EncodeError` has changed nothing: it checks and encodes first, and then
 #   changes its queue (`test_a_request_that_cannot_be_written_is_not_waited_for`).
 # * An event is a frame, not a message. Its header and body are decoded together, once, when one of them is first used.
 #   A broken body is an error of that event alone, and the connection goes on
 #   (`test_what_is_not_looked_at_may_be_broken`). The connection itself reads 8 bytes of a request and 4 of a response,
 #   and of a Produce request as much as leads to `acks`.
-# * Whoever calls bounds the memory: a frame by `largest_frame`, which is compared as soon as a size has come
+# * The caller bounds the memory: a frame by `largest_frame`, which is compared as soon as a size has come
 #   (`test_a_size_that_is_too_large_takes_no_memory_and_is_refused_at_once`), and open requests by taking no event while
 #   `in_flight` is high. A call costs the same however many requests are open (test_growth_of_connections.py).
-# * Versions are no state. `negotiation` computes from an answer to ApiVersions which versions both sides have, and
-#   whoever sends chooses among them: `send` and `respond` convert to the chosen one. A client remembers the class of a
+# * Versions are no state. `negotiation` computes from an answer to ApiVersions which versions both sides have, and the
+#   sender chooses among them: `send` and `respond` convert to the chosen one. A client remembers the class of a
 #   request before that, in `Expected`, so that its response is converted back when it is first used
 #   (`test_a_response_is_of_the_version_that_the_program_is_written_for`).
 #
-# SASL is no state either: `sasl.authenticate` is a generator of requests, which is sent their responses. Whoever drives
-# it sends them as any other request, and again before the session ends (KIP-368); `scram` computes. Both are imported
+# SASL is no state either: `sasl.authenticate` is a generator of requests, which is sent their responses. Its caller
+# sends them like any other request, and again before the session ends (KIP-368); `scram` computes. Both are imported
 # when they are asked for.
 #
 # To add an event or a call: change `client` or `server`, add its rows to `states`, and a branch to the test; then draw

@@ -27,10 +27,10 @@ class ClientConnection:
     """This client's connection to one broker, whose responses come in the order of the requests."""
 
     def __init__(self, registry: Registry, client_id: str | None = None, *, largest_frame: int = LARGEST_FRAME) -> None:
-        """Wait for what there is to send.
+        """Start without requests.
 
         Args:
-            registry: that of the package of messages, as in `kafka_messages.REGISTRY`.
+            registry: the registry of the package of messages, such as `kafka_messages.REGISTRY`.
             client_id: the client's name for itself.
             largest_frame: bytes of a response at most.
         """
@@ -50,11 +50,11 @@ class ClientConnection:
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for their responses; nothing limits them but who sends them."""
+        """Number of requests that wait for their responses. The caller has to limit it."""
         return len(self._ids)
 
     def is_expected(self, correlation_id: int) -> bool:
-        """Whether a request with that correlation id waits for its response."""
+        """True if a request with that correlation id waits for its response."""
         return correlation_id in self._ids
 
     def send(
@@ -65,18 +65,19 @@ class ClientConnection:
         version: int | None = None,
         lost: list[Loss] | None = None,
     ) -> bytes:
-        """The bytes to send for a request; its response will be an event.
+        """Return the bytes to send for a request; its response will be an event.
 
         Args:
             body: the request, in the version that the program is written for.
             correlation_id: by default the next one that no request in flight has.
             version: the version in which to send it, such as `best_version` gives; by default its own.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
-            LocalProtocolError: it is not a request, or another one with that correlation id waits for its response.
+            LocalProtocolError: the body is not a request, or another request with that correlation id waits for its
+            response.
             EncodeError: a value does not fit its field, or the package does not have such a request.
-            ConversionError: the version cannot carry what the request has.
+            ConversionError: the version cannot carry the request.
             UnsupportedVersionError: the request has no such version.
         """
         if getattr(type(body), "TYPE", None) != "request":
@@ -115,11 +116,13 @@ class ClientConnection:
         return sized(frame)
 
     def send_token(self, token: bytes, *, is_answered: bool = True) -> bytes:
-        """The bytes of a SASL token, after the response to SaslHandshake v0; the broker's token will be an event.
+        """Return the bytes to send for a SASL token, after the response to SaslHandshake v0.
+
+        The broker's token will be an event.
 
         Args:
-            token: what the mechanism says.
-            is_answered: whether the broker has something to say to it; not to the last one of some mechanisms.
+            token: made by the mechanism.
+            is_answered: True if the broker answers it; some mechanisms have no answer to the last token.
 
         Raises:
             LocalProtocolError: a request waits for its response.
@@ -131,7 +134,7 @@ class ClientConnection:
         return sized(token)
 
     def receive_data(self, data: bytes) -> None:
-        """Accept any number of bytes from the broker; `events` says what they are.
+        """Accept any number of bytes from the broker; `events` returns the frames.
 
         Raises:
             LocalProtocolError: `receive_end` was called before.
@@ -143,7 +146,7 @@ class ClientConnection:
         self._splitter.end()
 
     def events(self) -> Iterator[Response | SaslToken]:
-        """What has arrived, frame by frame. Stopping and asking again loses nothing.
+        """Yield what has arrived, frame by frame. Stopping and calling it again loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or is not the expected response.
@@ -166,15 +169,15 @@ class ClientConnection:
         """Check that a frame is the expected response.
 
         Raises:
-            RemoteProtocolError: it is not.
+            RemoteProtocolError: the frame is too short, or has another correlation id.
         """
         if len(frame) < CORRELATION_ID.size:
             what = f"{counted(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
             self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:
-            known = "whose turn has not come" if found in self._ids else "which no request in flight has"
-            reason = f"a response with correlation id {found}, {known}; expected is that to {expected}"
+            fault = "response out of order" if found in self._ids else "response without a request"
+            reason = f"{fault}: got correlation id {found}, expected {expected}"
             self._splitter.refuse(location, reason)
 
     def _free_id(self) -> int:

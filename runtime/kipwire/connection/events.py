@@ -1,4 +1,4 @@
-"""What a peer has sent: frames that are decoded when their header or body is first used."""
+"""Received frames, which are decoded when their header or body is first used."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ M = TypeVar("M", bound="Message")
 """A class of bodies."""
 
 HEAD = Packer(">hhi")
-"""What every request begins with: API key, version and correlation id."""
+"""Start of every request: API key, version and correlation id."""
 CORRELATION_ID = Packer(">i")
-"""What every response begins with."""
+"""Start of every response."""
 
 
 class Expected(NamedTuple):
@@ -62,7 +62,7 @@ class _Event(Generic[H]):
         self.raw: Final = raw
         """The frame as it came, without its size."""
         self.registry: Final = registry
-        """That of the package of messages."""
+        """The registry of the package of messages."""
         self._frame: FrameAndRest[H, Message] | None = None
 
     @property
@@ -78,13 +78,14 @@ class _Event(Generic[H]):
     def body(self) -> Message:
         """The message; decoded at its first use, then kept.
 
-        A response has the version of its request, as that was given to `send`: if it was sent in another version, the
-        response is converted back. Only an ApiVersions response may have version 0 instead, from a broker that does not
-        know the version of the request (KIP-511).
+        A response has the version of the request given to `send`: if it was sent in another version, the response is
+        converted back. Only an ApiVersions response may have version 0 instead, from a broker that does not support the
+        version of the request (KIP-511).
 
         Raises:
-            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
-            ConversionError: it is a response that the version of its request cannot carry.
+            DecodeError: the frame is broken, or the package does not have the message (`UnknownApiKeyError`,
+            `UnknownVersionError`).
+            ConversionError: the version of its request cannot carry the response.
         """
         return self._decoded().body
 
@@ -98,11 +99,11 @@ class _Event(Generic[H]):
         return self._decoded().rest
 
     def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
-        """The chosen values of the body, without decoding the rest of it.
+        """Decode the chosen values of the body, without the rest of it.
 
         Raises:
-            DecodeError: as `body`.
-            ProjectionError: the projection is that of another message.
+            DecodeError: see `body`.
+            ProjectionError: the projection belongs to another message.
         """
         try:
             return frames.project(projection, self.raw, self._body())
@@ -111,12 +112,12 @@ class _Event(Generic[H]):
             raise
 
     def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
-        """The frame with other values in the chosen fields of its body; everything else is copied.
+        """Return the frame with other values in the chosen fields of its body; everything else is copied.
 
         Raises:
-            DecodeError: as `body`.
+            DecodeError: see `body`.
             EncodeError: a value does not fit its field.
-            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
+            ProjectionError: the projection belongs to another message, or there are more or fewer values than paths.
         """
         try:
             return frames.replaced(projection, self.raw, self._body(), values)
@@ -125,16 +126,16 @@ class _Event(Generic[H]):
             raise
 
     def with_body(self, body: Message, *, lost: list[Loss] | None = None) -> bytes:
-        """The frame with another body, which is converted to the version of this one; header and rest are kept.
+        """Return the frame with another body, converted to the version of this one; header and rest are kept.
 
         Args:
             body: the same message, of any version.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
-            DecodeError: as `body`.
-            EncodeError: a value does not fit its field, or it is another message.
-            ConversionError: the version cannot carry what the body has.
+            DecodeError: see `body`.
+            EncodeError: a value does not fit its field, or the body is another message.
+            ConversionError: the version cannot carry the body.
         """
         header, own, rest = self._decoded()
         version = None if body.VERSION == own.VERSION else own.VERSION
@@ -195,11 +196,11 @@ class Request(_Event["RequestHeader"]):
         self.api_version: Final[int] = api_version
         self.correlation_id: Final[int] = correlation_id
         self.is_answered: Final = is_answered(registry, raw, api_key, api_version)
-        """Whether the client waits for a response; it does not for what it produces with `acks` of 0."""
+        """True if the client waits for a response; false for Produce with `acks` of 0."""
 
     @property
     def is_known(self) -> bool:
-        """Whether the package has such a request in that version, so that it can be decoded."""
+        """True if the package has such a request in that version, so that it can be decoded."""
         return self.registry.has_request(self.api_key, self.api_version)
 
     @property
@@ -219,16 +220,16 @@ class Request(_Event["RequestHeader"]):
         return self.registry.read_request(self.raw)
 
     def body_as(self, cls: type[M], *, lost: list[Loss] | None = None) -> M:
-        """The message as one of the version that a program is written for, whichever the client has sent.
+        """Convert the message to the version that a program is written for, whichever the client has sent.
 
         Args:
             cls: the class of the request in that version.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
-            DecodeError: as `body`.
-            ConversionError: that version cannot carry what came.
-            UnsupportedVersionError: the class is that of another request.
+            DecodeError: see `body`.
+            ConversionError: that version cannot carry the message.
+            UnsupportedVersionError: the class belongs to another request.
         """
         return convert(self.body, cls, lost=lost)
 
@@ -253,7 +254,7 @@ class Response(_Event["ResponseHeader"]):
 
     @property
     def is_known(self) -> bool:
-        """Whether the package has such a response in that version, so that it can be decoded."""
+        """True if the package has such a response in that version, so that it can be decoded."""
         return self.registry.has_request(self.to.api_key, self.to.api_version)
 
     @property
@@ -272,16 +273,16 @@ class Response(_Event["ResponseHeader"]):
         def body_as(self, cls: type[M], *, lost: list[Loss] | None = None) -> M: ...
 
     def body_as(self, cls: Any, *, lost: list[Loss] | None = None) -> Any:
-        """The message as one of the version that a program is written for, whichever the broker has sent.
+        """Convert the message to the version that a program is written for, whichever the broker has sent.
 
         Args:
             cls: the class of the response in that version, or of the request.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
-            DecodeError: as `body`.
-            ConversionError: that version cannot carry what came.
-            UnsupportedVersionError: the class is that of another message.
+            DecodeError: see `body`.
+            ConversionError: that version cannot carry the message.
+            UnsupportedVersionError: the class belongs to another message.
         """
         body, wanted = self._decoded().body, self.registry.response_class(cls)
         if body.NAME != wanted.NAME and body.API_KEY == wanted.API_KEY:  # of two names of one API
@@ -299,7 +300,7 @@ class Response(_Event["ResponseHeader"]):
 
 
 class SaslToken:
-    """What a SASL mechanism sends to its counterpart, in a frame without a header (before KIP-152)."""
+    """A token of a SASL mechanism, in a frame without a header (before KIP-152)."""
 
     __slots__ = ("raw",)
 

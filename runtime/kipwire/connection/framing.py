@@ -36,9 +36,9 @@ class RemoteProtocolError(KipwireError):
         super().__init__(reason, frame, offset)
         self.reason = reason
         self.frame = frame
-        """Which frame of the peer it is, from 0."""
+        """Number of the peer's frame, from 0."""
         self.offset = offset
-        """Where that frame's size begins, in bytes from the start of what the peer sent."""
+        """Position of that frame's size, in bytes from the start of what the peer sent."""
 
     def __str__(self) -> str:
         return f"frame {self.frame}, at byte {self.offset} of what was received: {self.reason}"
@@ -70,11 +70,11 @@ class Splitter:
         self._largest = largest
         self._bytes = bytearray()
         self._at = 0
-        """Where in the buffer the next frame begins."""
+        """Position of the next frame in the buffer."""
         self._pieces: list[bytes | bytearray] = []
-        """Of a large frame, without its size; the buffer then has what follows it."""
+        """Parts of a large frame, without its size; the buffer then has the bytes after it."""
         self._missing = 0
-        """How many bytes of the large frame have not come."""
+        """Number of bytes of the large frame that have not come."""
         self._is_at_end = False
         self._error: RemoteProtocolError | None = None
         self.location = Location(0, 0)
@@ -82,7 +82,7 @@ class Splitter:
 
     @property
     def waiting(self) -> int:
-        """How many bytes are waiting: those that came, without the frames that were taken."""
+        """Number of bytes that came, without the frames that were taken."""
         pieces = _SIZE.size + sum(map(len, self._pieces)) if self._pieces else 0
         return pieces + len(self._bytes) - self._at
 
@@ -197,13 +197,13 @@ _UVARINT_BITS = 35
 
 
 def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) -> bool:
-    """Whether a request wants an answer; one that cannot be read does.
+    """True if a request has a response; also if the request cannot be read.
 
     Args:
-        registry: that of the package.
+        registry: the registry of the package.
         frame: the request with its header.
-        api_key: that of the request.
-        version: that of the request.
+        api_key: the request's API key.
+        version: the request's version.
     """
     if api_key != PRODUCE_KEY or not registry.has_request(api_key, version):
         return True

@@ -1,4 +1,4 @@
-"""Which versions both sides know, by the answer to ApiVersions, and how that is asked and answered (KIP-511)."""
+"""Agreement on versions by the answer to ApiVersions: how a client asks, and how a server answers (KIP-511)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
-    """The highest version of each API that the package and the peer both have, by API key.
+    """Choose the highest version of each API that the package and the peer both have, by API key.
 
     Versions that are no longer served count, too: older peers have no others.
 
     Args:
-        registry: that of the package of messages.
+        registry: the registry of the package of messages.
         answer: an ApiVersionsResponse of any version.
     """
     common = {}
@@ -49,17 +49,17 @@ def served_versions(answer: Message) -> dict[int, range]:
 
 
 def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Mapping[int, range]) -> int:
-    """The highest version of a request that both sides have: the peer, and a program that is written for its version.
+    """Choose the highest version of a request that both the peer and the program have.
 
-    A later version than the program's own is not used, although the package may have it: the program does not know
+    A later version than the program's own is not used, although the package may have it: the program is not written for
     what is new there.
 
     Args:
-        request: in the version that the program is written for, or the class of that.
+        request: in the version that the program is written for, or its class.
         theirs: the versions that the peer has, as `served_versions` gives them.
 
     Raises:
-        UnsupportedVersionError: they have none in common.
+        UnsupportedVersionError: both sides have no version in common.
     """
     cls: Any = request if isinstance(request, type) else type(request)
     if getattr(cls, "TYPE", None) != "request":
@@ -85,12 +85,12 @@ def _shown(versions: range) -> str:
 
 
 def version_to_retry(registry: Registry, answer: Message) -> int | None:
-    """The version in which to ask for ApiVersions again; None if the answer does not refuse the version.
+    """Choose the version in which to ask for ApiVersions again; None if the answer does not refuse the version.
 
-    Brokers from 2.4 on say which versions of ApiVersions they have; those before are asked in version 0.
+    Brokers from 2.4 on list their versions of ApiVersions; older brokers are asked in version 0.
 
     Args:
-        registry: that of the package of messages.
+        registry: the registry of the package of messages.
         answer: an ApiVersionsResponse of any version.
     """
     ranges = served_versions(answer)
@@ -103,11 +103,11 @@ def version_to_retry(registry: Registry, answer: Message) -> int | None:
 def versions_answer(
     registry: Registry, version: int, served: Mapping[int, range] | None = None, **values: Any
 ) -> Message:
-    """The answer to an ApiVersions request: what is served; or, in version 0, that its version is not.
+    """Make the answer to an ApiVersions request: the served versions; or, in version 0, the refusal of its version.
 
     Args:
-        registry: that of the package of messages.
-        version: that of the request.
+        registry: the registry of the package of messages.
+        version: the request's version.
         served: the versions of each API, by API key; by default all that the package serves.
         values: of other fields, such as `throttle_time_ms`; dropped where the version has none and they are ignorable.
 

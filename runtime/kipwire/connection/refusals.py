@@ -1,7 +1,7 @@
-"""Refusals of whole requests, made from the fields of the response: the error code where it is found first.
+"""Refusals of whole requests, made from the fields of the response: the error code in the outermost place for one.
 
 Kafka's own classes have a function for each API, `getErrorResponse`, whose bytes test_refusals_like_java.py compares.
-Here one rule serves all of them, also those of the next release: a response with a code of its own needs no rows; else
+One rule serves all of them, and the APIs of the next release: a response with a code of its own needs no rows; else
 each array whose rows have codes answers an array of the request, and repeats what names its elements.
 """
 
@@ -52,9 +52,9 @@ _REPEATED = {
     **{name: (name, *same) for same in (_PARTITION, _TOPIC, _GROUP) for name in same},
     "user": ("user", "name"),
 }
-"""What a row repeats to name the element that it answers, by its name in the response: its names in the request.
+"""Fields that a row repeats to name the element that it answers: name in the response to names in the request.
 
-Nothing else may be repeated: other fields of these names are facts that a refusal does not have, such as timestamps, or
+No others may be repeated: other fields of these names are facts that a refusal does not have, such as timestamps, or
 secrets, such as the bytes of SaslAuthenticate.
 """
 
@@ -91,7 +91,7 @@ class _Candidate(NamedTuple):
     """The attributes that lead to it."""
     is_of_structs: bool
     likeness: int
-    """How many fields of a row can be copied from an element."""
+    """Number of fields of a row that can be copied from an element."""
 
 
 def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
 
 @cache
 def has_codes(struct: Any) -> bool:
-    """Whether a struct of a response has a place for a code, or its rows have."""
+    """True if a struct of a response, or a row in it, has a place for a code."""
     return any(
         field.name in CODES or (field.struct is not None and has_codes(field.struct)) for field in struct.ATTRIBUTES
     )
@@ -127,7 +127,7 @@ def has_codes(struct: Any) -> bool:
 
 @cache
 def beside(struct: Any, api_key: int) -> dict[str, Any]:
-    """What stands beside the code of a refusal in a struct of the response, where it is not the default."""
+    """Values beside the error code of a refusal in a struct of the response, where they are not the defaults."""
     values = _BESIDE.get(api_key, {})
     fields = (field for field in struct.ATTRIBUTES if field.name in values)
     return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
@@ -159,7 +159,7 @@ def _rows(asked: Any, field: Field, has_code: bool) -> tuple[tuple[str, ...], ..
     """
     found = [*_candidates(asked, field)]
     best = max((one.likeness for one in found), default=0)
-    if not best:  # rows without names, which are as many as the elements, such as those of CreateAcls
+    if not best:  # rows without names, one for each element, such as CreateAcls has
         return () if has_code else tuple(one.way for one in found if len(one.way) == 1 and one.is_of_structs)[:1]
     alike = [one.way for one in found if one.likeness == best]
     depth = min(map(len, alike))
@@ -186,7 +186,7 @@ def _likeness(row: type[Struct], asked: Field) -> int:
 
 
 def repeated(row: type[Struct], asked: Any) -> dict[str, Any]:
-    """What a row repeats of the element that it answers, which may be a struct, or a name, a number or an id."""
+    """Values that a row repeats of the element that it answers, which may be a struct, or a name, a number or an id."""
     if not isinstance(asked, Struct):
         kind = {str: "string", int: "int32"}.get(type(asked), "uuid")
         name = _plain_name(row, kind)

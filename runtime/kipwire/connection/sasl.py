@@ -1,4 +1,4 @@
-"""SASL without I/O: who a client is, and the requests that prove it to a broker (KIP-152, KIP-368).
+"""SASL without I/O: the client's identity, and the requests that prove it to a broker (KIP-152, KIP-368).
 
     steps = authenticate(Scram("me", password, "SCRAM-SHA-512"), versions)
     request = next(steps)
@@ -42,7 +42,7 @@ _EXTENSION_VALUE = re.compile(r"[\t\n\r -~]+")
 
 
 class AuthenticationError(KipwireError):
-    """A broker does not accept who the client is, or has not proved what it must prove. No secret is in it."""
+    """The broker refuses the client, or has not proved what it must prove. The text has no secret."""
 
     def __init__(self, mechanism: str, reason: str, error_code: int = 0, offered: tuple[str, ...] = ()) -> None:
         super().__init__(mechanism, reason, error_code, offered)
@@ -80,7 +80,7 @@ class Scram:
     password: str = field(repr=False)
     mechanism: Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
     is_delegation_token: bool = False
-    """Whether the user is the id of a delegation token (KIP-48), and the password its HMAC in Base64."""
+    """True if the user is the id of a delegation token (KIP-48), and the password its HMAC in Base64."""
 
     def __post_init__(self) -> None:
         """Refuse what the messages of SCRAM cannot carry."""
@@ -97,19 +97,19 @@ class Scram:
 
 @dataclass(frozen=True)
 class OAuthBearer:
-    """Whoever a token says (RFC 7628). It goes to the broker as it is, so that it belongs into TLS."""
+    """The identity in a token (RFC 7628). The token is sent as it is, so use TLS."""
 
     token: Callable[[], str] = field(repr=False)
     """It is called for each authentication, and gives a token that is valid then; its own errors pass through."""
     extensions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    """What else the broker is told, by names of letters (KIP-342)."""
+    """Extensions for the broker, by names of letters (KIP-342)."""
     name: ClassVar[str] = "OAUTHBEARER"
 
     def __post_init__(self) -> None:
         """Refuse extensions that the message cannot carry."""
         for key, value in self.extensions.items():
             if not _EXTENSION.fullmatch(key) or key == "auth":
-                raise ValueError(f"an extension has a name of letters, and not that of the token, unlike {shown(key)}")
+                raise ValueError(f"an extension has a name of letters, other than the token's, unlike {shown(key)}")
             if not _EXTENSION_VALUE.fullmatch(value):
                 raise ValueError(f"the value of the extension {key} is empty, or has a character that is not ASCII")
 
@@ -118,14 +118,14 @@ Mechanism = Plain | Scram | OAuthBearer
 
 
 def authenticate(mechanism: Mechanism, versions: Mapping[int, range]) -> Generator[Message, Message, int]:
-    """The requests that authenticate a connection, in turn; each is sent the response to it.
+    """Yield the requests that authenticate a connection, in turn; `send` the response to each.
 
     Send each in `best_version`, and nothing else until the end; the response may be of any version. It can run again
     on the same connection, with the same user, before the time is over that it returns (KIP-368).
 
     Args:
-        mechanism: who the client is, and how it proves that.
-        versions: what the broker serves, as of `served_versions`.
+        mechanism: the client's identity, and the way to prove it.
+        versions: the versions that the broker serves, from `served_versions`.
 
     Returns:
         The milliseconds after which the broker wants this again, or closes the connection; 0 if it never does.
@@ -208,7 +208,7 @@ def _check_handshake(response: SaslHandshakeResponse) -> None:
 
 
 def _refused(error_code: int, message: str | None = None) -> Refused:
-    """What an error of the broker becomes."""
+    """Make a refusal of an error of the broker."""
     try:
         name = ErrorCode(error_code).name
     except ValueError:
@@ -217,7 +217,7 @@ def _refused(error_code: int, message: str | None = None) -> Refused:
 
 
 def _plain(mechanism: Plain) -> Exchange:
-    """The only message of PLAIN. A broker has nothing to answer; clients ignore what else it says."""
+    """Yield the only message of PLAIN. A broker has nothing to answer; clients ignore other content of its answer."""
     yield f"\0{mechanism.username}\0{mechanism.password}".encode()
 
 

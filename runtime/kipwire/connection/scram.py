@@ -19,13 +19,13 @@ Exchange = Generator[bytes, bytes, None]
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """The hash of each mechanism, as `hashlib` calls it."""
 FEWEST_ITERATIONS = 4096
-"""As RFC 7677 and Kafka's clients demand it; with fewer, who impersonates a broker could soon guess the password."""
+"""Minimum of RFC 7677 and Kafka's clients; with fewer, an impersonator of a broker could soon guess the password."""
 MOST_ITERATIONS = 1_000_000
 """Half a second of computation; Kafka's brokers store 16,384 at most."""
 _BYTES_OF_A_NONCE = 24
 
 _GS2_HEADER = "n,,"
-"""No channel binding, and no other identity than that of the user."""
+"""No channel binding, and no identity besides the user's."""
 _CHANNEL = b64encode(_GS2_HEADER.encode()).decode()
 _FIRST = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9][0-9]{0,9})(?:,.*)?", re.DOTALL)
 _CLIENT_FIRST = re.compile(r"n,((?:a=[^,]*)?),(n=([^,]+),r=([!-+\--~]+))")
@@ -33,7 +33,10 @@ _FINAL = re.compile(r"([ve])=([^,]+)(?:,.*)?", re.DOTALL)
 
 
 class Refused(Exception):
-    """Why an exchange failed; `authenticate` makes an `AuthenticationError` of it, so it never leaves kipwire."""
+    """The reason why an exchange failed.
+
+    `authenticate` makes an `AuthenticationError` of it, so it never leaves kipwire.
+    """
 
     def __init__(self, reason: str, said: str = "", error_code: int = 0, offered: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
@@ -61,7 +64,8 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
         extensions: of the first message, beginning with a comma.
 
     Raises:
-        Refused: the broker's message is none of SCRAM, asks for too few or too many iterations, or proves nothing.
+        Refused: the broker's message is not a message of SCRAM, asks for too few or too many iterations, or proves
+        nothing.
     """
     client_first = f"n={_escaped(username)},r={nonce}{extensions}"
     server_first = _text((yield f"{_GS2_HEADER}{client_first}".encode()))
@@ -94,7 +98,7 @@ def server_exchange(passwords: Mapping[str, str], hash_name: str) -> ServerExcha
         hash_name: as `hashlib` calls it.
 
     Raises:
-        Refused: the client's message is none of SCRAM, or there is no such user, or the password is another.
+        Refused: the client's message is not a message of SCRAM, the user is unknown, or the password is wrong.
     """
     first = _CLIENT_FIRST.fullmatch((yield b"").decode("utf-8", "replace"))
     if not first or first[1] not in ("", f"a={first[3]}"):

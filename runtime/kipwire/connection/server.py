@@ -36,7 +36,7 @@ class _Open:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.is_settled = False
-        """Whether it is known what to send: the response, or nothing."""
+        """True if it is decided what to send: the response, or nothing."""
         self.frame: bytes | None = None
 
 
@@ -58,7 +58,7 @@ class ServerConnection:
         """Wait for requests.
 
         Args:
-            registry: that of the package of messages, as in `kafka_messages.REGISTRY`.
+            registry: the registry of the package of messages, such as `kafka_messages.REGISTRY`.
             largest_frame: bytes of a request at most, as `socket.request.max.bytes` of a broker.
         """
         self._registry = registry
@@ -66,7 +66,7 @@ class ServerConnection:
         self._open: deque[_Open] = deque()
         """In the order of the requests."""
         self._waiting: dict[int, _Open] = {}
-        """Those of them whose responses have not been given, in the same order, by the identity of the request."""
+        """The open requests whose responses have not been given, in the same order, by the identity of the request."""
         self._takes_tokens = False
 
     @property
@@ -76,9 +76,9 @@ class ServerConnection:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are kept: those without a response, and those whose response waits for others to be sent.
+        """Number of kept requests: without a response, or with a response that waits for earlier ones to be sent.
 
-        Nothing limits them but who takes `events`.
+        The caller has to limit it, by when it takes `events`.
         """
         return len(self._open)
 
@@ -90,11 +90,11 @@ class ServerConnection:
 
     @property
     def takes_tokens(self) -> bool:
-        """Whether what comes is tokens of SASL; `expect_requests` ends that."""
+        """True while frames are tokens of SASL; `expect_requests` ends that."""
         return self._takes_tokens
 
     def receive_data(self, data: bytes) -> None:
-        """Accept any number of bytes from the client; `events` says what they are.
+        """Accept any number of bytes from the client; `events` returns the frames.
 
         Raises:
             LocalProtocolError: `receive_end` was called before.
@@ -106,7 +106,7 @@ class ServerConnection:
         self._splitter.end()
 
     def events(self) -> Iterator[Request | SaslToken]:
-        """What has arrived, frame by frame. Stopping and asking again loses nothing.
+        """Yield what has arrived, frame by frame. Stopping and calling it again loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or cannot be a request.
@@ -137,19 +137,19 @@ class ServerConnection:
         version: int | None = None,
         lost: list[Loss] | None = None,
     ) -> bytes:
-        """The bytes to send once a request has its response; empty while earlier requests wait for theirs.
+        """Return the bytes to send once a request has its response; empty while earlier requests wait for theirs.
 
         Args:
             request: an event of this connection.
             body: of the version of the request; or, to ApiVersions, of version 0 with UNSUPPORTED_VERSION (KIP-511).
             header: by default one with the request's correlation id.
             version: `request.api_version`, to which a body of another version is then converted.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
             LocalProtocolError: the request does not wait for a response, or not for this one.
             EncodeError: a value does not fit its field, or the package does not have such a response.
-            ConversionError: the version cannot carry what the body has.
+            ConversionError: the version cannot carry the body.
             UnsupportedVersionError: the response has no such version.
         """
         waiting = self._waiting_for(request)
@@ -234,7 +234,7 @@ class ServerConnection:
 
 
 def _fits(body: Message, request: Request) -> bool:
-    """Whether a response is of the version that it must have."""
+    """True if a response has the version that it must have."""
     if request.api_version == body.VERSION:
         return True
     is_refusal = getattr(body, "error_code", None) == UNSUPPORTED_VERSION

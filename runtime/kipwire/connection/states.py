@@ -16,7 +16,7 @@ REFUSED: Literal["refused"] = "refused"
 
 
 class Row(NamedTuple):
-    """What happens in a state."""
+    """A transition: a state, an event, and the states that may follow."""
 
     state: str
     event: str
@@ -136,4 +136,4 @@ INPUT = (
     Row(BROKEN, "events, part of a frame", (BROKEN,)),
     Row(BROKEN, "events, wrong size", (BROKEN,)),
 )
-"""What either side receives, whatever the frames are: what comes is kept until `events` takes it."""
+"""Transitions of the input of either side, whatever the frames are: bytes are kept until `events` takes them."""

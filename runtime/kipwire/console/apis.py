@@ -19,7 +19,7 @@ class Api(NamedTuple):
     name: str
     """Without `Request` and `Response`, as in `Metadata`."""
     versions: range
-    """Of the request: those that have classes."""
+    """The versions of the request that have classes."""
 
     @property
     def request(self) -> str:

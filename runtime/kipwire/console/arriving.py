@@ -42,7 +42,7 @@ class Arriving(io.RawIOBase):
         return self._seen[:size]
 
     def read_some(self, size: int) -> bytes:
-        """As many bytes as there are, at most so many; none at the end."""
+        """Read the bytes that are there, at most `size`; none at the end."""
         if self._seen:
             some, self._seen = self._seen[:size], self._seen[size:]
             return some
@@ -53,7 +53,7 @@ class Arriving(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """As `read_some`, into a buffer."""
+        """Read like `read_some`, into a buffer."""
         view = memoryview(buffer).cast("B")
         some = self.read_some(len(view))
         view[: len(some)] = some

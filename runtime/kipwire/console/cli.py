@@ -1,4 +1,4 @@
-"""The program `kipwire`: it runs, or says in one line which extra is missing."""
+"""The program `kipwire`: run a command, or name the missing extra in one line."""
 
 from __future__ import annotations
 

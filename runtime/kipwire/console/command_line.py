@@ -1,6 +1,6 @@
-"""What the command lines `kipwire` and `kipgen` have in common.
+"""Common parts of the command lines `kipwire` and `kipgen`.
 
-Exit status: 0 success, 1 something was found, 2 the command cannot run, 130 interrupted. What is wrong is one line on
+Exit status: 0 success, 1 something was found, 2 the command cannot run, 130 interrupted. An error is one line on
 standard error, after the name of the program.
 
 A command is imported when it is called, so that each module may import what it needs at its head, and `--help` of the
@@ -33,7 +33,7 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
 PATH = click.Path(path_type=Path)
-"""A path of anything; the command says what is wrong with it."""
+"""A path of anything; the command itself reports a wrong one."""
 
 
 class Command(NamedTuple):

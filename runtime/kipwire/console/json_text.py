@@ -1,4 +1,4 @@
-"""Messages as compact JSON text, the same as of their `to_json`; made by one template for each class."""
+"""Messages as compact JSON text, the same as from `to_json`; made by one template for each class."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Write = Callable[[Any], str]
 
 
 class _Form(NamedTuple):
-    """How the text of a class's messages is made."""
+    """Template for the text of a class's messages."""
 
     values: Callable[[Struct], tuple[object, ...]]
     template: str
     """A comma before each attribute, its name and `%s`; of a tagged one only `%s`, since it may be left out."""
     writes: tuple[tuple[int, Write], ...]
-    """What makes the text of those values that are not integers, with their numbers."""
+    """Functions for the text of values that are not integers, with the numbers of the values."""
 
 
 class JsonText:
@@ -53,7 +53,7 @@ class JsonText:
         self._form = lru_cache(maxsize=1024)(self._find_form)
 
     def of(self, item: Struct) -> str:
-        """The text of a message that was decoded and not changed since: the same as of its `to_json`."""
+        """Make the text of a message that was decoded and not changed since: the same as from `to_json`."""
         get, template, writes = self._form(type(item))  # type: ignore[arg-type]  # it is hashable
         values = get(item)
         if writes:
@@ -108,7 +108,7 @@ def _or_null(write: Write) -> Write:
 
 
 def _is_default(field: Field) -> Callable[[Any], bool]:
-    """Whether a value is left out; of uuids by their numbers, whose comparison is a fifth of the work."""
+    """Choose the test for values that are left out; for uuids by number, whose comparison is a fifth of the work."""
     if KINDS.get(field.element) != "uuid" or field.array or field.default is None:
         return field.is_default
     number = getattr(field.default, "int", 0)

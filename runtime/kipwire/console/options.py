@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Format(StrEnum):
-    """How a command writes what it found."""
+    """Output format of a command."""
 
     TEXT = "text"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""Where the lines of a dump go, standard output in large pieces; and times in them, always in UTC."""
+"""Destination of a dump's lines, standard output in large pieces; and times in them, always in UTC."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def milliseconds(text: str) -> int:
-    """The milliseconds since 1970 that a text gives: ISO 8601 (UTC if it has no zone), a number of them, or `now`.
+    """Parse a time to milliseconds since 1970: ISO 8601 (UTC if it has no zone), the milliseconds, or `now`.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: the text is none of these.
     """
     if text == "now":
         return (datetime.now(UTC) - _EPOCH) // _MILLISECOND

@@ -1,4 +1,4 @@
-"""What `--version` says of an installation."""
+"""Text of `--version` about an installation."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 UNKNOWN = "unknown_tagged_fields"
-"""The column of the tagged fields that no version knows; every flexible struct has it."""
+"""The column of unknown tagged fields; every flexible struct has it."""
 
 _POSITIONAL, _UNKNOWN, _TAGGED = range(3)
 
 
 class ColumnPlace(NamedTuple):
-    """Where a column comes among those of its struct."""
+    """The place of a column among the columns of its struct."""
 
     version: int
     """The first version that has the column."""

@@ -1,8 +1,8 @@
 """Fields apart from their bytes: the path to a value, a class in other versions, and conditions on values.
 
-Conditions are those of record formats, apart from types; they are the same for reading, writing and test strategies.
-Generated code has the same demands as expressions, from `kipgen.resolve.wire`. A condition looks at how long values are
-(how many elements an array has, how many bytes anything else), or whether they are null.
+Conditions are what record formats demand of values beyond their types. Reading, writing and test strategies share them;
+generated code has the same conditions as expressions, from `kipgen.resolve.wire`. A condition looks at how long values
+are (how many elements an array has, how many bytes anything else), or whether they are null.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Visitor:
         return value
 
     def kind(self, value: object) -> str:
-        """What a value is, in words."""
+        """Describe a value in words."""
         return "None" if value is None else type(value).__name__
 
     def fail(self, reason: str) -> NoReturn:
@@ -57,7 +57,7 @@ def _module(cls: type[Root], version: int) -> ModuleType:
 
 
 def _generated(cls: type[R]) -> type[R]:
-    """The generated class of a message: the class itself, or the one that a class of one's own is derived from."""
+    """Find the generated class of a message: the class itself, or the base that a user's subclass is derived from."""
     return next(base for base in cls.__mro__ if "VERSION" in vars(base))
 
 
@@ -87,29 +87,29 @@ def fields_of_other_versions(message: type[Root], struct: type[Struct]) -> Itera
 
 
 class Fault(NamedTuple):
-    """What is wrong with a value."""
+    """A wrong value, and what would be right."""
 
     what: str
     right: str
-    """What would be right."""
+    """The remedy, as an instruction."""
 
 
 def is_required(field: Field) -> bool:
-    """Whether an attribute has no default, so that whoever makes an instance must give a value."""
+    """True if an attribute has no default, so that the constructor needs a value."""
     return field.is_attribute and field.default is None and not field.nullable
 
 
 def is_narrow(field: Field) -> bool:
-    """Whether a field is written with fewer bits than its type has."""
+    """True if a field is written with fewer bits than its type has."""
     if field.encoding is None:
         return field.bits is not None
     return ENCODINGS[field.encoding].bits < TYPES[field.element].bits
 
 
 def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> Fault | None:
-    """What is wrong with a value that is not null, if anything.
+    """Find the fault of a value that is not null, if any.
 
-    `length_of` gives the length of another attribute of its struct; None where that is null.
+    `length_of` gives the length of another attribute of its struct; None if the attribute is null.
     """
     if (other := field.same_length_as) and length != (theirs := length_of(other)):
         there = "is null" if theirs is None else f"has {theirs}"
@@ -118,7 +118,7 @@ def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> 
 
 
 def fault_of_null(field: Field, is_set: Callable[[str], Any]) -> Fault | None:
-    """What is wrong with a null, if anything; `is_set` gives the value of a bit of its struct, by its name."""
+    """Find the fault of a null, if any; `is_set` returns the value of a bit of the struct, by its name."""
     if (bit := field.required_if) and is_set(bit):
         return Fault(f"is null, but {bit} is set", "give a value")
     return None

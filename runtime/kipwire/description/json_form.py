@@ -1,4 +1,4 @@
-"""The JSON form of messages: that of Kafka's Java converters, made generic over the field metadata.
+"""JSON form of messages, as Kafka's Java converters write it, for any class with field metadata.
 
 Objects have the spec's field names with the first letter lowered. Bytes and records are standard base64, uuids are
 URL-safe base64 without padding, NaN and the infinities are strings. Tagged fields at their defaults are left out.
@@ -98,19 +98,19 @@ def read_json(cls: type[R], value: Any) -> R:
 
 
 def read_partial_json(cls: type[R], value: Any) -> R:
-    """The message that a JSON object describes as people write it: fields without a key have their defaults.
+    """Read a message from hand-written JSON: fields without a key have their defaults.
 
-    All other keys must be those of fields of this version: a value for another version is an error, although
-    `read_json` drops it where the field is ignorable.
+    Every key must name a field of this version: a value for another version is an error, although `read_json` drops it
+    where the field is ignorable.
 
     Raises:
-        JsonError: it does not describe a message of this version, or a field without a default has no key.
+        JsonError: the value does not describe a message of this version, or a field without a default has no key.
     """
     return _PartialReader(cls).struct(cls, value)
 
 
 def _as_step(key: str) -> str:
-    """A key that is nobody's field as a step of a path: anybody may have written it, and at any length."""
+    """An unknown JSON key, escaped and shortened for the path of an error."""
     return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
 
 

@@ -1,15 +1,14 @@
 """The plan of a class: its items on the wire in order, with everything resolved, as plain data.
 
-A generated class is straight-line Python for one version. Whatever works with the same bytes and is not that code works
-from a plan. A plan is made from `FIELDS`, `FLEXIBLE` and `DECLARED_TAGS` of the class alone, when first asked for, and
-is kept in the class. It needs neither the spec nor the generator, so it also serves classes that an earlier release
-generated.
+A generated class is straight-line Python for one version. All other code that works with the same bytes works from a
+plan. A plan is made from `FIELDS`, `FLEXIBLE` and `DECLARED_TAGS` of the class alone, when first asked for, and is kept
+in the class. It needs neither the spec nor the generator, so it also serves classes that an earlier release generated.
 
-Who walks it:
+Its users:
 
 * the compiled kernel: `plans.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
   the kernel follows these: reading and writing messages, columns and projections;
-* `walk`, the walker: it reads bytes as slowly as it likes and knows where it is. It finds the place of an error after a
+* `walk`, the walker: it is slow and keeps track of the path. It finds the place of an error after a
   reader has failed, and gives `kipwire inspect` each value with its bytes;
 * `values`: it looks for the value that does not fit, after a writer has failed.
 
@@ -18,7 +17,7 @@ Generated code, kernel and walker must agree on every byte. Bytes that a reader 
 meet; `test_encoding_refuses_what_checking_refuses` is its pair for `values`.
 `test_kernel_and_python_agree_on_every_class` compares the kernel with generated code.
 
-What a plan guarantees to who walks it:
+Invariants, on which all users rely:
 
 1. `items` are in the order of the bytes, and reading needs no other order. `tagged` are in ascending order of their
    tags, as a tag section has them. Both together are `in_order`, the order of the spec and of the attributes.
@@ -44,10 +43,10 @@ What a plan guarantees to who walks it:
 kinds.
 
 A plan is for reading. After it is made it only remembers what it has computed, and threads share it
-(`test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it`). What it does not say belongs to
-others: ranges, defaults, JSON and columns to `kipwire.model.types` and the `Field` of each item, conditions on values
-to `fields`. A new property of record formats that changes bytes gets an attribute of `Item` here and its place in
-`_resolved`; the kernel then leaves classes with it to Python until `plans.pxi` knows it.
+(`test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it`). Other facts have other owners:
+ranges, defaults, JSON and columns to `kipwire.model.types` and the `Field` of each item, conditions on values to
+`fields`. A new property of record formats that changes bytes gets an attribute of `Item` here and its place in
+`_resolved`; the kernel then leaves classes with it to Python until `plans.pxi` supports it.
 """
 
 from __future__ import annotations
@@ -69,28 +68,27 @@ class Item:
 
     # These are of record formats alone and set where they differ; an item of a message has nothing of the kind.
     after = 0
-    """If the value may take the rest: how many bytes follow it."""
+    """Number of bytes after a value that may take the rest."""
     presence: Item | None = None
-    """The bit that says whether the value is there; None if it always is."""
+    """The bit that says if the value is present; None if it always is."""
     partner: Item | None = None
-    """The bit that says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
+    """The bit that says if the prefix is present; if it is not, the value takes the rest. None if it always is."""
     bits: tuple[Item, ...] = ()
     """The named bits, for an integer made of bits."""
     lowest = 0
     """The lowest bit, for such a bit or several; 0 is the lowest of the integer."""
     bit_count = 0
-    """How many bits they are."""
+    """Number of bits."""
     number = 0
     """The place of the integer in its struct."""
     of: Item | None = None
-    """The value whose presence the bit says. One that is nullable is absent where it is None, any other where it is
-    empty."""
+    """The value whose presence the bit states. A nullable value is absent if it is None, any other if it is empty."""
     means_present = False
-    """Whether that value is there where the bit is 1; else where it is 0."""
+    """True if the value is present where the bit is 1; else it is present where the bit is 0."""
     start = 0
     """For a checksum, the position in its struct of the first item that it covers."""
     is_after = False
-    """Whether the checksum follows what it covers; else it covers everything to the end of the struct."""
+    """True if the checksum follows the bytes that it covers; else it covers everything to the end of the struct."""
     width_to_end: int | None = None
     """The bytes from the checksum to the end of its struct, if all items there have a fixed width."""
 
@@ -99,19 +97,20 @@ class Item:
         self.name = field.name
         self.role = field.role
         self.kind = _kind(field)
-        """What one value is: `bool`, `float64`, `uuid`, `string`, `bytes` (records, too) or `struct`; an integer of a
+        """Kind of one value: `bool`, `float64`, `uuid`, `string`, `bytes` (records, too) or `struct`; an integer of a
         fixed width, `int8` to `uint32`; an integer as varint, `packed16` to `upacked64` (KIP-625)."""
         self.array = field.array
-        """Whether it is an array, of such values."""
+        """True for an array of such values."""
         self.nullable = field.nullable
-        """Whether there may be null: as a length or count, or as the marker of a struct."""
+        """True if null is allowed: as a length or count, or as the marker of a struct."""
         self.compact = field.compact
-        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n."""
+        """True if lengths and counts are unsigned varints of n + 1 (KIP-482), not fixed-width integers of n."""
         self.tag = field.tag
         """Number of a tagged field; None for a positional one."""
         self.default = field.default
-        """What a tagged field is when it is left out; `()` means a new empty array or a new struct of defaults.
-        The value of a constant."""
+        """Value of a tagged field that is left out; `()` means a new empty array or a new struct of defaults. Value of
+        a constant.
+        """
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -120,9 +119,9 @@ class Item:
 
     @cached_property
     def prefix(self) -> str:
-        """The prefix that says how long it is; empty if its type says so.
+        """Form of the length prefix; empty if the type implies the length.
 
-        As `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; elsewhere null is -1.
+        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in other forms null is -1.
         """
         if self.field.prefix or not self.array:
             return self.field.prefix or self.element_prefix
@@ -153,10 +152,10 @@ class Plan:
     def __init__(self, cls: type[Struct]) -> None:
         self.cls = cls
         self.flexible = cls.FLEXIBLE
-        """Whether a tag section follows the items."""
+        """True if a tag section follows the items."""
         items = [Item(field) for field in cls.FIELDS]
         self.is_plain = not any(map(_says_more, cls.FIELDS))
-        """Whether all items are values whose length follows from type and `compact`."""
+        """True if type and `compact` alone determine the length of every item."""
         self.in_order = items if self.is_plain else _resolved(items)
         """All items in the order of the spec, without single bits."""
         self.items = [item for item in self.in_order if item.tag is None]
@@ -164,7 +163,7 @@ class Plan:
         self.tagged = sorted((one for one in items if one.tag is not None), key=lambda one: one.tag or 0)
         """The fields of the tag section in the order of their tags."""
         self.declared_tags = sorted(cls.DECLARED_TAGS)
-        """The tags that any version has fields for: none of them can be that of an unknown field."""
+        """The tags that any version declares: no unknown field can have one of them."""
 
     @cached_property
     def attributes(self) -> list[Item]:
@@ -173,7 +172,7 @@ class Plan:
 
     @cached_property
     def ends_at_limit(self) -> bool:
-        """Whether the struct takes all bytes that there are, by a value that takes the rest."""
+        """True if the struct takes all remaining bytes, by a value that takes the rest."""
         return any(item.field.prefix == "rest" and item.presence is None for item in self.items)
 
     # What follows looks at the structs within and remembers what it finds, since a struct may occur many times.
@@ -185,7 +184,7 @@ class Plan:
 
     @cached_property
     def depth(self) -> int:
-        """How deep structs are nested, this one counted.
+        """Depth of nested structs, this one included.
 
         Raises:
             NoPlanError: a struct contains itself.
@@ -194,18 +193,18 @@ class Plan:
 
     @cached_property
     def has_floats(self) -> bool:
-        """Whether a float is in it, at any depth: 0.0 and -0.0 are equal and have other bytes."""
+        """True if there is a float at any depth: 0.0 and -0.0 are equal and have different bytes."""
         return any(item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order)
 
     @cached_property
     def default_structs(self) -> int:
-        """How many structs an instance of defaults is made of at most, this one counted."""
+        """Greatest number of structs in an instance of defaults, this one included."""
         made = (item.plan for item in self.in_order if not item.array and item.default is not None)
         return 1 + sum(plan.default_structs for plan in made if plan is not None)
 
 
 class NoPlanError(Exception):
-    """A class whose bytes a plan cannot describe; its generated code alone knows them."""
+    """A class whose bytes a plan cannot describe; only its generated code can read and write them."""
 
 
 def plan_of(cls: type[Struct]) -> Plan:
@@ -292,5 +291,5 @@ def _resolved(named: list[Item]) -> list[Item]:
 
 
 def _width(items: list[Item]) -> int | None:
-    """How many bytes items take that all have a fixed width."""
+    """Sum the widths of items; None if one of them has no fixed width."""
     return sum(item.width for item in items) if all(item.width for item in items) else None

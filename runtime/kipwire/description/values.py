@@ -165,7 +165,7 @@ class Checker(Visitor):
                 self.fail(f"{what} of {number} {unit}; the {form} before it can declare at most {most}")
 
     def element(self, item: Item, value: object) -> None:
-        """A value whose type says how long it is, as of every element of an array."""
+        """Check a value whose type implies its length, such as an element of an array."""
         kind = KINDS.get(item.field.element)
         if item.plan is not None:
             cls = item.plan.cls
@@ -271,7 +271,7 @@ def elements_size(item: Item, elements: Iterable[Any]) -> int:
 
 
 def is_present(item: Item, struct: Struct) -> bool:
-    """Whether a value with a presence bit will be there; it need not be valid."""
+    """True if a value with a presence bit will be written; it need not be valid."""
     value = getattr(struct, item.name, None)
     if item.nullable or not isinstance(value, (str, bytes, bytearray, memoryview, list, tuple)):
         return value is not None
@@ -279,7 +279,7 @@ def is_present(item: Item, struct: Struct) -> bool:
 
 
 def has_prefix(item: Item, struct: Struct) -> bool:
-    """Whether a number says how long the value is."""
+    """True if a length prefix precedes the value."""
     if item.prefix in ("", "rest"):
         return False
     return item.partner is None or item.partner.of is None or is_present(item.partner.of, struct)
@@ -299,7 +299,7 @@ def _value_size(item: Item, struct: Struct) -> int:
 
 
 def _content_size(item: Item, value: Any) -> int:
-    """The bytes of one value or element, without what says how long it is."""
+    """Number of bytes of one value or element, without its length prefix."""
     if item.plan is not None:
         return items_size(item.plan.items, value)
     if item.kind == "string":

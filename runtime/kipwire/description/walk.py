@@ -21,7 +21,7 @@ from kipwire.tools.text import only_left
 Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"]
 
 
-class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
+class Element(NamedTuple):  # importing dataclasses would delay every error
     """Bytes with a meaning of their own: a value, or a prefix, count, marker or tag around values."""
 
     path: str
@@ -36,15 +36,15 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     value is there; `constant`; `checksum`.
     """
     field: Field | None
-    """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
+    """The field of the bytes; None for `tags` and for all of an unknown tagged field."""
     start: int
     """Position of the first byte in the buffer."""
     end: int
     """Position after the last byte; equal to `start` for empty strings and bytes, and for named bits."""
     value: object
-    """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
+    """Value of the bytes: the attribute's value for a primitive, None for a null's length or count, else a number."""
     form: str = ""
-    """The form of a prefix, as in `kipwire.description.plan`, for what says how long a value is."""
+    """Form of a length prefix, as in `kipwire.description.plan`; empty for other elements."""
 
     @property
     def kind(self) -> str:
@@ -78,8 +78,8 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
     """Read one message that starts at `pos` and return the position after it.
 
     `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
-    it, in the order of the bytes. Some errors show only later, such as a size that is not that of its value: then
-    elements after the location of the error have been reported.
+    it, in the order of the bytes. Some errors are found late, such as a size that does not fit its value: then elements
+    after the location of the error have been reported.
 
     Raises:
         DecodeError: at the first error. If bytes do not have their checksum, the error is the checksum, as soon as
@@ -92,16 +92,16 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
 
 
 class Seen(NamedTuple):
-    """What was read of an item, or of a named bit."""
+    """The part of an item, or of a named bit, that later items need."""
 
     start: int
     """Position of its first byte."""
     value: Any
-    """A number, text or bytes; of an array how many elements it has, None for null; None of other items."""
+    """A number, text or bytes; for an array its number of elements, None for null; None for other items."""
 
 
 class Frame:
-    """What is known of the struct that is being read."""
+    """State of the struct that is being read."""
 
     __slots__ = ("ends_at_limit", "plan", "seen")
 
@@ -109,10 +109,10 @@ class Frame:
         self.plan = plan
         self.seen: dict[str, Seen] = {}
         self.ends_at_limit = plan.ends_at_limit
-        """Whether the struct must take all bytes up to the walker's limit."""
+        """True if the struct must take all bytes up to the walker's limit."""
 
     def is_there(self, presence: Item) -> bool:
-        """Whether this bit says that its value is there."""
+        """True if this bit says that its value is present."""
         return bool(self.seen[presence.name].value == presence.means_present)
 
 
@@ -282,10 +282,10 @@ class Walker(NumberWalker):
         return key, end
 
     def primitives(self, item: Item, count: int, pos: int) -> int:
-        """The elements of an array that is none of structs."""
+        """Read the elements of an array of primitives."""
         if item.element_width and item.field.encoding is None:
             end = self.need(pos, count * item.element_width)
-            if self.report is None and item.kind != "bool":  # one by one only where somebody wants to know
+            if self.report is None and item.kind != "bool":  # one by one only for a report
                 return end
         for index in range(count):
             self.path.append(index)
@@ -296,7 +296,7 @@ class Walker(NumberWalker):
     def value(
         self, item: Item, prefix: str, pos: int, *, nullable: bool, frame: Frame | None = None
     ) -> tuple[Any, int]:
-        """One value of a primitive type; `frame` is that of its struct where it is not an element of an array."""
+        """Read one value of a primitive type; `frame` is the frame of its struct, None for an element of an array."""
         start, value = pos, None
         if item.kind not in ("string", "bytes"):
             value, pos = self.scalar(item.kind, pos)
@@ -320,7 +320,7 @@ class Walker(NumberWalker):
         return value, pos
 
     def takes_rest(self, frame: Frame, item: Item) -> bool:
-        """Whether no number says how long a value is, since it takes what is left of its struct."""
+        """True if a value has no length prefix and takes the rest of its struct."""
         return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
 
     def end_of_rest(self, item: Item, pos: int) -> int:

@@ -26,7 +26,7 @@ class NumberWalker:
         self.limit = len(data)
         """Nothing may be read beyond this position."""
         self.bound = ""
-        """What sets the limit, in words; "" where it is the end of the buffer."""
+        """Description of the limit for errors; "" where it is the end of the buffer."""
         self.path: list[str | int] = []
 
     def fail(self, pos: int, reason: str) -> NoReturn:
@@ -40,7 +40,7 @@ class NumberWalker:
         return pos + count
 
     def scalar(self, kind: str, pos: int) -> tuple[Any, int]:
-        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position after it)."""
+        """Read a value of a kind (`kipwire.description.plan`) that implies its length: (value, position after it)."""
         start = pos
         if kind in FIXED:
             packer = FIXED[kind]

@@ -1,8 +1,7 @@
-"""Who may use which header key: the key space of KIP-82's version 43, whose headers have numbers for keys.
+"""The key space of KIP-82's version 43, whose headers have numbers for keys, and the users of its ranges.
 
-Registers, which give keys their names, are classes of generated packages, such as `KafkaHeaderKeys` of
-`kipwire.drafts.proposals.enums`.
-The released form of headers has texts for keys and needs none of this.
+Registers, which name the keys, are classes of generated packages, such as `KafkaHeaderKeys` of
+`kipwire.drafts.proposals.enums`. The released form of headers has texts for keys and needs none of this.
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ class KeySpace(NamedTuple):
     last: int
     """The range's last key; it belongs to the range."""
     area: str
-    """Who hands out the keys: `Kafka open source`, `local use` (each organisation), `open use` (anybody, without
-    coordination), `testing`, or `reserved`."""
+    """Owner of the keys: `Kafka open source`, `local use` (each organisation), `open use` (without coordination),
+    `testing`, or `reserved`.
+    """
     category: str | None
-    """What the header is used by within the area; None where the area has no such division."""
+    """Purpose of the header within the area; None where the area has no such division."""
     is_reserved: bool
-    """Whether the KIP keeps the range for later, so that nobody may use its keys yet."""
+    """True if the KIP keeps the range for later, so that its keys may not be used yet."""
 
 
 HIGHEST_KEY = 0xFFFFFFFF

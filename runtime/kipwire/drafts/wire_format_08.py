@@ -13,7 +13,7 @@ from kipwire.message.messages import Message
 from kipwire.model.errors import KipwireError
 
 AcksMeaning = Literal["proposal", "comment", "answer"]
-"""What the numbers of required_acks mean: in the request's text, in a comment, or in the answer to that."""
+"""Meaning of the numbers of required_acks: in the request's text, in a comment, or in the answer to the comment."""
 
 _ACKS: dict[str, tuple[int, int | None]] = {"proposal": (0, None), "comment": (-1, 0), "answer": (0, -1)}
 """By meaning: the number for no acknowledgement, and the one for all replicas that are in sync."""
@@ -43,16 +43,16 @@ class ResponseMismatchError(KipwireError):
 
 
 class ProduceResult(NamedTuple):
-    """What a response says of one message set."""
+    """Result for one message set in a response."""
 
     topic: str
     partition: int
     error: int
-    """The proposal has -1 for none where all went well; a comment says 0."""
+    """The proposal uses -1 for success; a comment uses 0."""
     offset: int
-    """Where the message set was stored."""
+    """Offset at which the message set was stored."""
     acks: int | None
-    """How many replicas acknowledged it; None in the formats that do not say so."""
+    """Number of replicas that acknowledged it; None in the formats that do not have it."""
 
 
 def check_response(request: Message, response: Message) -> None:
@@ -84,7 +84,7 @@ def check_response(request: Message, response: Message) -> None:
 
 
 def produce_results(request: Message, response: Message) -> list[ProduceResult]:
-    """What a response says of each message set of its request, with topic and partition.
+    """List the results for the message sets of a request, with topic and partition.
 
     Args:
         request: a ProduceRequest of `kipwire.drafts.proposals`, or one of its alternatives, in any version.
@@ -92,7 +92,7 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
 
     Raises:
         ResponseMismatchError: the response does not answer the request, see `check_response`.
-        TypeError: they are other messages.
+        TypeError: one of them is another message.
     """
     if _original(request, "Request") != "ProduceRequest":
         raise TypeError(f"{_title(request)} has no message sets; give a ProduceRequest of the 0.8 proposal")
@@ -109,13 +109,13 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
 
 
 def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning = "answer") -> int:
-    """How many replicas must have the messages of a ProduceRequest before the broker answers; 0 is no answer.
+    """Number of replicas that must have the messages of a ProduceRequest before the broker answers; 0 for no answer.
 
-    The document gives the same number three meanings. In all of them a number above 0 is that of the replicas.
+    The document gives the same number three meanings. In all of them a number above 0 is the number of replicas.
 
     Args:
         required_acks: of the request.
-        in_sync: how many replicas of the partition are in sync, the master among them.
+        in_sync: the number of replicas of the partition in sync, including the master.
         meaning: "proposal": 0 is no acknowledgement, the lowest number. "comment": 0 is all replicas in sync, -1 is
             no acknowledgement. "answer": 0 is no acknowledgement, -1 is all replicas in sync, as in Kafka 0.8.
 

@@ -28,9 +28,11 @@ class Loss(NamedTuple):
     version: int
     """The version that has no such field."""
     is_dropped: bool
-    """Whether the new version is the one, so that values are dropped; else the field has its default there."""
+    """True if the new version lacks the field, so that its value is dropped; else the old version lacks it, and the
+    field has its default.
+    """
     places: int
-    """How many structs of the message it is about."""
+    """Number of structs of the message in which this happens."""
     path: str
     """The first place: `topics[0].partitions[2].leader_epoch`."""
     value: Any
@@ -38,7 +40,7 @@ class Loss(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What happens to the value, and why."""
+        """Explain what happens to the value, and why."""
         what = f"{shown(self.value)} is dropped" if self.is_dropped else f"it is {shown(self.value)} by default"
         more = f", and so in {counted(self.places - 1, 'more place')}" if self.places > 1 else ""
         return f"version {self.version} has no such field; {what}{more}"
@@ -55,25 +57,25 @@ def convert(message: Message, version: type[M], *, lost: list[Loss] | None = Non
 def convert(
     message: Message, version: int | type[Message], *, lost: list[Loss] | None = None, strict: bool = False
 ) -> Message:
-    """The message in another version; the given one stays as it is, and the two share nothing that can change.
+    """Convert a message to another version; the given one stays as it is, and the two share nothing that can change.
 
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
-    other version is flexible. A message that is of that version already is the result itself, and nothing is done.
+    other version is flexible. A message that already has that version is returned as it is.
 
     Args:
         message: in any version.
         version: the other version's number, or its class.
         lost: a list that gets an entry for each field that one of the versions cannot carry: for one that is dropped
             although it is not at its default, and for one that the message's own version does not have.
-        strict: whether each of these is an error, but for a default in an older version whose field is gone since.
+        strict: make each of these an error, except a default of an older version whose field was removed since.
 
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
             allows none, a number that its narrower encoding there does not hold, unknown tagged fields. Everything that
             would be lost is named.
-        UnsupportedVersionError: the message has no such version, or the class is that of another message.
-        TypeError: something else was given for a message, or for a version.
+        UnsupportedVersionError: the message has no such version, or the class belongs to another message.
+        TypeError: the message or the version has another type.
     """
     target = _target_of(message, version)
     if target is type(message):
@@ -145,7 +147,7 @@ def _plain(value: Any) -> Any:
 
 
 def _value(field: Field, struct: Struct) -> Any:
-    """The value of an attribute; a default that nobody has used yet is not made a part of the struct."""
+    """Get the value of an attribute, without making an unused default a part of the struct."""
     return field.default_value() if field.is_unmade(struct) else getattr(struct, field.name)
 
 
@@ -193,7 +195,8 @@ class _Conversion(Visitor):
             self.path.append(name)
             other = targets.get(field.spec_name) if field is not None else None
             if value is DEFAULT and field is not None:
-                # What nobody has asked for is not made: it is the default here, and dropped where there is none.
+                # A default that was never used stays unmade: it is the default of the other version too, or it is
+                # dropped.
                 if other is not None and not other.is_lazy:
                     values[other.name] = self.field(other, field.default_value())
             elif other is not None:
@@ -234,7 +237,7 @@ class _Conversion(Visitor):
                 self.path.pop()
 
     def not_ignorable(self, field: Field, target: type[Struct]) -> str:
-        """Why the value of a field cannot be dropped, and where it could go instead."""
+        """Explain why the value of a field cannot be dropped, and where it could go instead."""
         others = fields_of_other_versions(self.message, target)
         having = sorted({version for version, other in others if other.spec_name == field.spec_name})
         default = "[]" if field.array else shown(field.default_value())
@@ -259,7 +262,7 @@ class _Conversion(Visitor):
         return next((field for _, field in fields_of_other_versions(self.message, target) if field.name == name), None)
 
     def is_default(self, field: Field, value: Any) -> bool:
-        """Whether a value that is to be dropped is the default of its field, plain or as a message has it."""
+        """True if a value to be dropped is the default of its field, as plain data or as a message holds it."""
         if field.struct is not None and not field.array and isinstance(value, Mapping):
             value = _Conversion(self.message).struct(value, field.struct)
         return field.is_default(value)

@@ -1,4 +1,4 @@
-"""What the integers of messages would take under each encoding of KIP-625, counted over as many messages as there are.
+"""Sizes that the integers of messages would have under each encoding of KIP-625, counted over any number of messages.
 
 Counts are made from the field metadata of generated classes alone, take little memory however many values there are,
 and can be merged: parts of a topic are counted apart, in threads or on a cluster, and put together in any order.
@@ -30,12 +30,12 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class IntegerCounts:
-    """What is known of the values of one field."""
+    """Counts of the values of one field."""
 
     type: str
     """`int16`, `int32` or `int64`."""
     is_element: bool
-    """Whether the values are elements of an array, for which KIP-625 itself has no encoding."""
+    """True if the values are elements of an array, for which KIP-625 itself has no encoding."""
     count: int
     minimum: int | None
     """None if there is no value; so is `maximum`."""
@@ -43,11 +43,11 @@ class IntegerCounts:
     total: int
     """The sum of all values."""
     negative: int
-    """How many values are below 0."""
+    """Number of values below 0."""
     packed: tuple[int, ...]
-    """How many values take 1, 2, 3 ... bytes as zigzag varints (`packed32`)."""
+    """Numbers of values that take 1, 2, 3 ... bytes as zigzag varints (`packed32`)."""
     upacked: tuple[int, ...]
-    """How many values take 1, 2, 3 ... bytes as varints of their two's complement (`upacked32`)."""
+    """Numbers of values that take 1, 2, 3 ... bytes as varints of their two's complement (`upacked32`)."""
 
     @classmethod
     def of(cls, type: str, values: Iterable[int], *, is_element: bool = False) -> IntegerCounts:
@@ -123,24 +123,24 @@ class IntegerCounts:
 
 
 class Counts:
-    """What is known of all integer fields of one message, over many messages of all its versions."""
+    """Counts of all integer fields of one message, over many messages in any versions."""
 
     def __init__(self, message: str | None = None) -> None:
         self.message = message
         """Name of the message; None until the first one is added."""
         self.versions: dict[int, int] = {}
-        """How many messages were added, by version."""
+        """Number of messages added, by version."""
         self._settled: dict[str, IntegerCounts] = {}
         self._waiting: dict[_Place, list[int]] = {}
 
     @property
     def messages(self) -> int:
-        """How many messages were added."""
+        """Number of messages added."""
         return sum(self.versions.values())
 
     @property
     def fields(self) -> dict[str, IntegerCounts]:
-        """What is known of each field that has a value, by its path in the names of the spec.
+        """Counts of each field that has a value, by its path in the names of the spec.
 
         Such as `Topics.Partitions.LeaderId`. Only values on the wire count: tagged fields at their defaults
         do not.
@@ -241,7 +241,7 @@ class Counts:
 
 
 def count(message: Message) -> Counts:
-    """What there is to know of the integers of one message.
+    """Count the integers of one message.
 
     Raises:
         ValueError: a value is out of its field's range.
@@ -250,10 +250,10 @@ def count(message: Message) -> Counts:
 
 
 def count_all(messages: Iterable[Message]) -> Counts:
-    """What there is to know of the integers of many messages: of one name, in any versions.
+    """Count the integers of many messages of one name, in any versions.
 
     Raises:
-        ValueError: as `Counts.add`.
+        ValueError: see `Counts.add`.
     """
     counts = Counts()
     counts.add_all(messages)
@@ -326,7 +326,7 @@ class _Part:
     place: _Place
     get: Callable[[Any], Any]
     struct: type[Struct] | None
-    """The struct, or that of an array's elements."""
+    """The struct, or the struct of an array's elements."""
 
     def values(self, items: list[Any]) -> Iterable[Any]:
         """The values on the wire that this field of the given structs has; of arrays the elements."""
@@ -345,7 +345,7 @@ def _parts(cls: type[Struct], path: str) -> tuple[_Part, ...]:
         if _has_integers(field):
             where = f"{path}.{field.spec_name}" if path else field.spec_name
             place = _Place(where, field.element, field.array)
-            # The slot of a struct of defaults: looking there does not make one that nobody has asked for.
+            # The slot, not the property: reading the property would make the struct of defaults.
             parts.append(_Part(field, place, attrgetter(field.slot), field.struct))
     return tuple(parts)
 
@@ -365,7 +365,7 @@ def _struct_has_integers(cls: type[Struct]) -> bool:
 
 
 def _histograms(numbers: list[int], some_negative: bool, longest: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """How many are negative, and how many take 1, 2, 3 ... bytes as packed and as upacked."""
+    """Count the negative numbers, and the numbers that take 1, 2, 3 ... bytes as packed and as upacked."""
     below = [~number for number in numbers if number < 0] if some_negative else []
     natural = [number for number in numbers if number >= 0] if below else numbers
     packed, upacked = [0] * longest, [0] * longest
@@ -373,7 +373,7 @@ def _histograms(numbers: list[int], some_negative: bool, longest: int) -> tuple[
         packed[width // 7] += count  # zigzag adds a bit
         upacked[max(width - 1, 0) // 7] += count
     for width, count in Counter(map(int.bit_length, below)).items():
-        packed[width // 7] += count  # of ~number zigzag makes the odd number after that of number
+        packed[width // 7] += count  # zigzag(n) is zigzag(~n) + 1, of the same width
     upacked[-1] += len(below)
     return len(below), tuple(packed), tuple(upacked)
 

@@ -1,4 +1,4 @@
-"""What bytes look like that are not the frame that somebody took them for."""
+"""Hints for frame errors: recognises TLS, HTTP, text, and requests taken for responses or the reverse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 16
 
 
 def foreign_protocol(data: bytes) -> str:
-    """What other protocol bytes begin like, and what to do; "" where they do not."""
+    """Name the other protocol that the bytes belong to, and say what to do; "" if none is recognised."""
     if _TLS.match(data):
         return "the bytes begin as TLS does: decrypt the connection first, or connect to a listener without TLS"
     if _HTTP.match(data):
@@ -24,11 +24,11 @@ def foreign_protocol(data: bytes) -> str:
 
 
 def wrong_request(frame: bytes, in_header: bool) -> str:
-    """What a frame seems to be that cannot be read as a request; "" where nothing can be said.
+    """Guess what a frame is that cannot be read as a request; "" without a guess.
 
     Args:
         frame: the bytes.
-        in_header: whether the error is in the header.
+        in_header: True if the error is in the header.
     """
     found = _size_first(frame) or foreign_protocol(frame)
     if not found and in_header and frame[:2] == b"\0\0" and len(frame) >= _SIZE_BYTES:
@@ -38,7 +38,7 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
 
 
 def wrong_response(frame: bytes, api_key: int, version: int) -> str:
-    """What a frame seems to be that cannot be read as the response to a request; "" where nothing can be said."""
+    """Guess what a frame is that cannot be read as the response to a request; "" without a guess."""
     found = _size_first(frame) or foreign_protocol(frame)
     if not found and frame[:_SIZE_BYTES] == (api_key << 16 | version).to_bytes(_SIZE_BYTES, "big"):
         found = f"the frame begins with API key {api_key} and version {version}: decode_request reads requests"

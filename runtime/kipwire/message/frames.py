@@ -39,7 +39,7 @@ class _ByName(type):
 
 
 class RequestHeader(Message, metaclass=_ByName):
-    """What type checkers know of the header of a request. The header itself is of the package's own class."""
+    """Request header for type checkers. Real headers are instances of the package's own class."""
 
     if not TYPE_CHECKING:
         __slots__ = ()
@@ -54,7 +54,7 @@ class RequestHeader(Message, metaclass=_ByName):
 
 
 class ResponseHeader(Message, metaclass=_ByName):
-    """What type checkers know of the header of a response. The header itself is of the package's own class."""
+    """Response header for type checkers. Real headers are instances of the package's own class."""
 
     if not TYPE_CHECKING:
         __slots__ = ()
@@ -90,11 +90,11 @@ class FrameAndRest(NamedTuple, Generic[H, B]):
     header: H
     body: B
     rest: bytes
-    """What is left over after the body; empty where nothing is."""
+    """The bytes after the body; usually empty."""
 
 
 def class_of_answer(asked: type[Message], frame: bytes, body_at: int) -> type[Message]:
-    """The class of the body of a response: that of the asked version, but for one answer.
+    """Choose the class of the body of a response: the version of the request, with one exception.
 
     A broker that does not know the version of an ApiVersions request answers in version 0, with the error code
     UNSUPPORTED_VERSION (KIP-511). Bytes of the asked version that have this code are read as such.
@@ -107,20 +107,20 @@ def class_of_answer(asked: type[Message], frame: bytes, body_at: int) -> type[Me
     if not may_answer_in_version_0(asked) or not _has_the_code(frame, body_at):
         return asked
     candidates = (asked, in_version(asked, 0))
-    ends = [_end(one, frame, body_at) for one in candidates]  # which is not that of the frame if bytes are left over
+    ends = [_end(one, frame, body_at) for one in candidates]  # differs from the frame's end if bytes are left over
     if len(frame) in ends:
         return candidates[ends.index(len(frame))]
     return asked if ends[0] is not None else candidates[1]
 
 
 def may_answer_in_version_0(response: type[Message]) -> bool:
-    """Whether a response of a higher version than 0 may be answered in version 0 (KIP-511)."""
+    """True if a response may be answered in version 0 although a higher version was asked for (KIP-511)."""
     is_answer = response.TYPE == "response" and is_api_versions_response(response.NAME, response.API_KEY)
     return is_answer and response.MIN_VERSION == 0
 
 
 def is_refused_version(frame: bytes, header: type[Message]) -> bool:
-    """Whether the answer to an ApiVersions request says that the broker does not know the version it was asked in.
+    """True if the answer to an ApiVersions request says that the broker does not support the requested version.
 
     Args:
         frame: the bytes.

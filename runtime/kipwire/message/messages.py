@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Counterpart:
-    """Gives the class of a request that of its response, or the other way round; imported when it is asked for."""
+    """Descriptor for the response class of a request class, or the reverse; imported on first access."""
 
     def __init__(self, asked_of: str, found: str) -> None:
         self.asked_of = asked_of
@@ -100,10 +100,10 @@ class Message(Root):
             _explain_encode(self, failure)
 
     def encoded_size(self) -> int:
-        """How many bytes `encode` gives, without putting them together.
+        """Number of bytes that `encode` returns, without joining them.
 
         Raises:
-            EncodeError: as `encode`.
+            EncodeError: see `encode`.
         """
         parts: list[bytes] = []
         try:
@@ -142,7 +142,7 @@ class FlexibleMessage(FlexibleStruct, Message):
 
 
 def described(value: object) -> str:
-    """What was given for a message, for errors: name and version of a message, the type of anything else."""
+    """Describe for an error what was given for a message: name and version of a message, the type of anything else."""
     if isinstance(value, Message):
         return f"{value.NAME} v{value.VERSION}"
     if isinstance(value, type):

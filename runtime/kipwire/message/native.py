@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 in_use: bool
-"""Whether messages are read and written by the kernel."""
+"""True if the kernel reads and writes messages."""
 reason: str
-"""Why, in a few words."""
+"""The reason, in a few words."""
 
 
 def _load() -> tuple[ModuleType | None, str]:
@@ -66,9 +66,9 @@ def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
 
 
 def compiled(name: str) -> Callable[[F], F]:
-    """What puts the kernel's function of this name in the place of the decorated one, if the kernel is in use.
+    """Replace the decorated function by the kernel's function of this name, if the kernel is in use.
 
-    The kernel calls the decorated one with the same arguments where it fails.
+    Where the kernel fails, it calls the decorated function with the same arguments, which makes the error.
     """
 
     def replaced(function: F) -> F:

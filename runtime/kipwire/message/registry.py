@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """What is known of a message before its class is imported."""
+    """Facts of a message that are known before its class is imported."""
 
     __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "served", "type")
 
@@ -49,7 +49,7 @@ class Entry:
         self.first_flexible = first_flexible
         """The lowest flexible version; one above `highest` where there is none."""
         self.headers = headers
-        """Of requests and responses: the header's version before inflexible and before flexible versions.
+        """Header versions of a request or response: before inflexible and before flexible versions.
 
         One more comes first where version 0 has a header of its own.
         """
@@ -126,7 +126,7 @@ class Registry:
         return f"<Registry of {self.package}: {counted(len(self._by_name), 'message')}>"
 
     def entry(self, name: str) -> Entry:
-        """What is known of a message before its class is imported.
+        """Look up a message without importing its class.
 
         Raises:
             UnsupportedVersionError: the package has no message of that name.
@@ -177,7 +177,7 @@ class Registry:
         return range(0) if entry is None else entry.versions
 
     def has_request(self, api_key: int, version: int) -> bool:
-        """Whether the package has a request of that key in that version."""
+        """True if the package has a request of that key in that version."""
         return version in self.request_versions(api_key)
 
     def response(self, api_key: int, version: int) -> type[Message]:
@@ -262,24 +262,23 @@ class Registry:
         def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
 
     def decode_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
-        """A response frame, without the size before it: (header, body).
+        """Decode a response frame, without the size before it: (header, body).
 
-        An answer to ApiVersions that is of version 0, since the broker does not know the version that it was asked in
-        (KIP-511), is read as such. Asked for by a class, it is converted to that class, and so is any response that was
-        asked in another version than that of the class.
+        A broker that does not support the requested version of ApiVersions answers in version 0 (KIP-511); such an
+        answer is read as version 0. If a class is given, any response of another version is converted to it.
 
         Args:
             frame: the bytes.
             api_key: the API key of the request it answers, which the frame itself does not say; or the class of the
                 response, or of the request.
-            version: the version of that request as it was sent; by default that of the class.
-            lost: as of `kipwire.convert`.
+            version: the version of that request as it was sent; by default the version of the class.
+            lost: see `kipwire.convert`.
 
         Raises:
             DecodeError: the frame is not strictly valid; offsets count from the start of the frame. `LeftOverError`
                 where bytes follow the body: `read_response` gives them.
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
-                version (`UnknownVersionError`); or the class is that of no response, or of another package.
+                version (`UnknownVersionError`); or the class is not a response, or belongs to another package.
             ConversionError: the class cannot carry what came in the other version.
         """
         header, body, rest = self._read_response(frame, api_key, version, lost)
@@ -341,23 +340,23 @@ class Registry:
         version: int | None = None,
         lost: Losses = None,
     ) -> bytes:
-        """A request frame, without the size before it: the header that belongs to the body, then the body.
+        """Encode a request frame, without the size before it: the header that belongs to the body, then the body.
 
         Args:
             body: the request.
-            correlation_id: what identifies its response.
+            correlation_id: identifies the response.
             client_id: the client's name for itself.
-            header: instead of the two: the whole header, such as that of a frame that was decoded, with its unknown
+            header: instead of the two: the whole header, such as the header of a decoded frame, with its unknown
                 tagged fields.
             version: the version in which to send it, to which it is converted; by default its own.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
-            EncodeError: the body is not a request of this package, a value does not fit its field, or the header is
-                that of another request.
+            EncodeError: the body is not a request of this package, a value does not fit its field, or the header
+                belongs to another request.
             ConversionError: the version cannot carry what the body has.
             UnsupportedVersionError: the request has no such version.
-            TypeError: the body or the header is no message.
+            TypeError: the body or the header is not a message.
         """
         if self._framed.get(type(body)) != "request":
             self._expect_body(body, "request")
@@ -398,22 +397,22 @@ class Registry:
         version: int | None = None,
         lost: Losses = None,
     ) -> bytes:
-        """A response frame, without the size before it.
+        """Encode a response frame, without the size before it.
 
         Args:
             body: the response.
-            correlation_id: that of the request.
-            header: instead of it: the whole header, such as that of a frame that was decoded, with its unknown tagged
+            correlation_id: copied from the request.
+            header: instead of it: the whole header, such as the header of a decoded frame, with its unknown tagged
                 fields.
             version: the version of the request, to which it is converted; by default its own.
-            lost: as of `kipwire.convert`.
+            lost: see `kipwire.convert`.
 
         Raises:
             EncodeError: the body is not a response of this package, a value does not fit its field, or the header is
                 of another version.
             ConversionError: the version cannot carry what the body has.
             UnsupportedVersionError: the response has no such version.
-            TypeError: the body or the header is no message.
+            TypeError: the body or the header is not a message.
         """
         if self._framed.get(type(body)) != "response":
             self._expect_body(body, "response")
@@ -429,7 +428,7 @@ class Registry:
         return made.encode() + body.encode()
 
     def with_header(self, name: str) -> Registry:
-        """The registry that has a header: this one, or Kafka's where the package has none of its own.
+        """Find the registry that has a header: this one, or Kafka's if the package has no header of its own.
 
         Args:
             name: `RequestHeader` or `ResponseHeader`.
@@ -488,7 +487,7 @@ class Registry:
             raise message.frames.unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
 
     def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
-        """The class of a response, by what its receiver knows of the request."""
+        """Find the class of a response, from the facts of its request."""
         if version is None:
             raise TypeError(_NAMED_BY)
         try:
@@ -515,7 +514,7 @@ class Registry:
         self._framed[cls] = due
 
     def _has(self, cls: type[Message]) -> bool:
-        """Whether a class is of this package, or one of another package that is the same on the wire."""
+        """True if a class belongs to this package, or to another one and is the same on the wire."""
         entry = self._by_name.get(cls.NAME)
         if entry is None or not entry.lowest <= cls.VERSION <= entry.highest:
             return False

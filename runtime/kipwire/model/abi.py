@@ -1,6 +1,6 @@
-"""The contract between generated code and the runtime: which levels of generated code this release runs.
+"""Contract between generated code and the runtime: the levels of generated code that this release runs.
 
-A generated package says its level before it takes anything else from the runtime. docs/compatibility.md says what a
+A generated package states its level before it imports anything else from the runtime. docs/compatibility.md says what a
 level is and when one is raised.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipwire.model.errors import LevelError
 
 LEVEL = 1
-"""What this release's kipgen generates for; raised when generated code needs what earlier releases do not have."""
+"""Level that this release's kipgen generates for; raised when generated code needs more than earlier releases have."""
 OLDEST = 1
 """The lowest level that still runs; raised when something goes that generated code of that level needs."""
 
@@ -22,7 +22,7 @@ def expect_level(level: int, package: str) -> None:
         package: its dotted name.
 
     Raises:
-        LevelError: the level is another one; it says what to do.
+        LevelError: this release does not run the level; the text says what to do.
     """
     if not OLDEST <= level <= LEVEL:
         raise _mismatch(level, package)

@@ -15,18 +15,18 @@ SASL_HANDSHAKE_KEY = 17
 API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
 UNSUPPORTED_VERSION = 35
-"""The error code of an answer to a request whose version the broker does not know."""
+"""Error code of an answer to a request whose version the broker does not support."""
 
 
 def is_api_versions_response(name: str, api_key: int | None) -> bool:
-    """Whether a message is Kafka's response to ApiVersions, which has the oldest header in all versions (KIP-511).
+    """True for Kafka's response to ApiVersions, which has the oldest header in all versions (KIP-511).
 
-    A client that receives it does not know yet which versions the broker understands. One that asked in a version that
-    the broker does not know is answered in version 0.
+    When it arrives, the client has not yet learnt the versions of the broker, and a broker that does not support the
+    requested version answers in version 0.
     """
     return (name, api_key) == ("ApiVersionsResponse", API_VERSIONS_KEY)
 
 
 def is_controlled_shutdown_request(name: str, api_key: int | None) -> bool:
-    """Whether a message is Kafka's request of ControlledShutdown, whose version 0 has a header without a client id."""
+    """True for Kafka's request of ControlledShutdown, whose version 0 has a header without a client id."""
     return (name, api_key) == ("ControlledShutdownRequest", CONTROLLED_SHUTDOWN_KEY)

@@ -1,8 +1,8 @@
-"""What the fields of a generated class mean, read from its source when somebody asks: no module is larger for it.
+"""Descriptions of the fields of a generated class, read from its source on demand, so that they cost no memory before.
 
-A class declares its attributes, each with its text under it. What it computes has no attribute, so its docstring has
-these texts, in the section `Computed`. Classes of code that earlier releases generated have all texts there, in the
-section `Attributes`, each with its default after it if that is another one than everybody expects.
+A class declares its attributes, each with its text under it. Computed fields have no attribute, so the docstring of the
+class describes them, in the section `Computed`. Classes of code that earlier releases generated have all texts there,
+in the section `Attributes`, each with its default after it if the default is not the type's zero value.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _UNKNOWN = "See the spec."
 
 
 def about(owner: type, name: str, default: object) -> str:
-    """What a field means, as its spec says it; "" if the spec says nothing, or where there is no source.
+    """Describe a field in the words of its spec; "" if the spec has no text, or if there is no source.
 
     Args:
-        owner: the class that the field is of.
+        owner: the class that has the field.
         name: the field's name in Python.
-        default: the default of an attribute, and `()` of what is computed.
+        default: the default of an attribute; `()` for a computed field.
     """
     return _declared(owner).get(name) or _told(owner.__doc__ or "", name, default)
 
 
 @lru_cache(maxsize=256)
 def _declared(owner: type) -> dict[str, str]:
-    """The texts under the declarations of a class, by name, as they are when somebody first asks."""
+    """Texts under the declarations of a class, by name, as the source has them at the first call."""
     return _classes(_source(owner)).get(owner.__qualname__, {})
 
 
@@ -57,7 +57,7 @@ def _classes(source: str) -> dict[str, dict[str, str]]:
     """The texts under the declarations of each class of a module, by class and name."""
     try:
         statements = ast.parse(source).body
-    except (SyntaxError, ValueError):  # somebody is changing the file
+    except (SyntaxError, ValueError):  # the file is being edited
         return {}
     return {one.name: dict(_texts(one.body)) for one in statements if isinstance(one, ast.ClassDef)}
 
@@ -74,7 +74,7 @@ def _texts(statements: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _told(docstring: str, name: str, default: object) -> str:
-    """What a docstring tells of a field, without the default."""
+    """Find the text of a field in a docstring, without the default."""
     text = _entries(docstring).get(name, "")
     if default is None or bool(default.int if isinstance(default, UUID) else default):
         text = text.rpartition("Default: ")[0].rstrip()

@@ -1,6 +1,6 @@
-"""Names for numbers: what the classes in the module `enums` of a generated package are made of.
+"""Base classes of the names for numbers in the module `enums` of a generated package.
 
-Values in messages stay plain ints, since peers may send numbers that nobody here has a name for.
+Values in messages stay plain ints, since peers may send numbers without a name here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NamedNumber(IntEnum):
     """A number that has a name. Wherever a message takes an int it takes this, too."""
 
     about: str
-    """What it means."""
+    """Its meaning."""
     kip: int | None
     """The number of the KIP that introduced it, where one did and that is known."""
 
@@ -45,9 +45,9 @@ class NamedNumber(IntEnum):
 
     @classmethod
     def of_bits(cls, number: int) -> tuple[Self, ...]:
-        """The members whose bits are set in a number: bit n is that of the member with number n.
+        """Members whose bits are set in a number: bit n stands for the member with number n.
 
-        Bits without a member are left out, as peers may set some that nobody here has a name for.
+        Bits without a member are left out, since peers may set bits without a name here.
         """
         return tuple(one for one in cls if one >= 0 and number >> one & 1)
 
@@ -67,7 +67,7 @@ class ErrorNumber(NamedNumber):
     """The number of an error."""
 
     retriable: bool
-    """Whether the same request may succeed when it is sent again."""
+    """True if the same request may succeed when it is sent again."""
 
     def __new__(cls, value: int, retriable: bool = False, about: str = "", kip: int | None = None) -> Self:
         member = _member(cls, value, about, kip)
@@ -79,7 +79,7 @@ class MessageNumber(NamedNumber):
     """The number that a message is found by."""
 
     message: str
-    """The name of the message in the package; of an API, that of its request."""
+    """Name of the message in the package; for an API, the name of its request."""
     versions: range
     """The versions that the package has classes for; empty where the message is retired."""
 
@@ -96,11 +96,11 @@ class HeaderKey(NamedNumber):
     header: str
     """The name of the header, such as `client.id`."""
     by: str
-    """Who registered the key."""
+    """The party that registered the key."""
     url: str | None
-    """Where the header is documented."""
+    """Address of the header's documentation."""
     notes: str | None
-    """What else the register says of the key."""
+    """Other notes of the register on the key."""
 
     def __new__(
         cls,
@@ -149,7 +149,7 @@ def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
 
 
 def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
-    """The enum whose numbers are those of the bits of an attribute; None where its package has none for it.
+    """Find the enum whose numbers are the positions of an attribute's bits; None if the package has none for it.
 
     Args:
         owner: the generated class that has the attribute.
@@ -159,12 +159,12 @@ def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
 
 
 def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
-    """What the enum of an attribute calls a number: one member, one for each bit that is set, or none.
+    """Name a number by the enum of an attribute: one member, one for each bit that is set, or none.
 
     Args:
         owner: the generated class that has the attribute.
         attribute: its name.
-        number: of its value.
+        number: its value.
     """
     if (bits := enum_of_bits(owner, attribute)) is not None:
         return bits.of_bits(number)
@@ -174,7 +174,7 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
 
 
 def literals(struct: Any) -> dict[str, str]:
-    """By attribute of an instance of a generated class: what `repr` says of it, where that names keys of headers."""
+    """Texts of `repr` for the attributes of a struct that hold keys of headers, by name of the attribute."""
     registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
     return {name: register.literal(getattr(struct, name)) for name, register in registers}
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 MOST_CHARACTERS = 2000
-"""Of a path or a reason in an error; what is longer loses its middle."""
+"""Limit for a path or a reason in an error; longer texts lose their middle."""
 _WORDS_OF_A_CUT = 40
 """Characters that say what was left out, at most; a text with them, as errors are copied from, loses nothing more."""
 _MOST_OF_A_VALUE = 80
@@ -79,31 +79,31 @@ class DecodeError(_LocatedError):
         super().__init__(message, version, path, reason)
         self.args = (message, version, self.path, offset, self.reason)  # what a copy is made of
         self.offset = offset
-        """Where in the given buffer the error is, in bytes from its start."""
+        """Position of the error, in bytes from the start of the given buffer."""
 
     def __str__(self) -> str:
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
 
 
 class FrameError(DecodeError):
-    """A whole frame with something other than what was expected, and whose frame it is, as far as known.
+    """A complete frame with wrong content, with the facts that identify the frame, as far as known.
 
-    `version` is that of `message`, which has the error.
+    `message` has the error; `version` is its version.
     """
 
     api_key: int | None = None
-    """That of the request, or of the request that a response answers; None if the frame does not say."""
+    """API key of the request, or of the request that a response answers; None if the frame does not say."""
     api_version: int | None = None
     correlation_id: int | None = None
 
     def of(self, api_key: int | None, api_version: int | None, correlation_id: int | None) -> Self:
-        """The error itself, which now says whose frame it is."""
+        """Set the facts that identify the frame; return the error itself."""
         self.api_key, self.api_version, self.correlation_id = api_key, api_version, correlation_id
         return self
 
 
 class LeftOverError(FrameError):
-    """A frame with bytes after its message; `offset` is that of the first."""
+    """A frame with bytes after its message; `offset` is the position of the first of them."""
 
 
 class UnsupportedVersionError(KipwireError):
@@ -119,7 +119,10 @@ class UnknownVersionError(FrameError, UnsupportedVersionError):
 
 
 class MissingExtraError(KipwireError, ImportError):
-    """A library from an extra of kipwire is not installed; the text says what needs it and how to install it."""
+    """A library from an extra of kipwire is not installed.
+
+    The text names the user of the library and how to install it.
+    """
 
 
 class PackageError(KipwireError):

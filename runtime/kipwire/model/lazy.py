@@ -41,7 +41,7 @@ _enter, _leave = _making.acquire, _making.release
 
 
 def kept(cls: type, name: str, value: T) -> T:
-    """What a class itself has under a name: the value that comes first, of several that threads make at once."""
+    """Set an attribute of a class that has none of that name yet; return the value that came first."""
     with _making:
         if name not in vars(cls):
             setattr(cls, name, value)
@@ -49,7 +49,7 @@ def kept(cls: type, name: str, value: T) -> T:
 
 
 def filled(instance: object, name: str, value: T) -> T:
-    """What an attribute has that is None until it is made: the value that comes first, as of `kept`."""
+    """Set an attribute that is still None; return the value that came first, like `kept`."""
     _enter()
     try:
         first = getattr(instance, name)
@@ -125,7 +125,7 @@ class LazyStruct(Generic[T]):
 
 
 class UnknownTaggedFields:
-    """The tagged fields that came with a struct and that its spec does not know, by tag; made when asked for."""
+    """Tagged fields of a struct that its spec does not declare, by tag; made on first access."""
 
     if TYPE_CHECKING:
 

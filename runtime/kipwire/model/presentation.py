@@ -1,4 +1,4 @@
-"""How structs are shown: by `repr` on one line; by pprint, rich, IPython and hypothesis on several."""
+"""Display of structs: by `repr` on one line; by pprint, rich, IPython and hypothesis on several."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Name:
 
 
 def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
-    """What is shown of a struct, by name: its attributes, then its unknown tagged fields if it has any."""
+    """Yield the displayed parts of a struct, by name: its attributes, then its unknown tagged fields if it has any."""
     names = literals(struct)
     for field in struct.ATTRIBUTES:
         if field.name in names:
@@ -45,7 +45,7 @@ def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
 
 @cache
 def _may_have_unmade(cls: type[Struct]) -> bool:
-    """Whether a struct of defaults has tagged structs in it, at any depth."""
+    """True if a struct of defaults contains tagged structs, at any depth."""
     inner = [field for field in cls.ATTRIBUTES if field.struct is not None and not field.array]
     return any(field.is_lazy or (field.default is not None and _may_have_unmade(field.struct)) for field in inner)
 
@@ -59,7 +59,7 @@ def one_line(struct: Struct) -> str:
 
 
 def pretty(struct: Struct, printer: Any) -> None:
-    """Print a struct with a printer of IPython, or with that of hypothesis."""
+    """Print a struct with a printer of IPython or hypothesis."""
     printer.begin_group(_INDENT, f"{type(struct).__name__}(")
     for number, (key, value) in enumerate(shown_values(struct)):
         printer.text("," if number else "")

@@ -119,27 +119,28 @@ class Field:
         self.encoding = encoding
         """KIP-625 encoding of an integer; None for the fixed form of the type's width."""
         self.ignorable = ignorable
-        """Whether a value may be dropped where a version does not have the field."""
+        """True if a value may be dropped where a version lacks the field."""
         self.map_key = map_key
-        """Whether the field is (part of) the key of its struct in an array."""
+        """True if the field is (part of) the key of its struct in an array."""
         self.entity_type = entity_type
-        """What kind of thing is meant, such as `brokerId`; None where the spec does not say."""
+        """Kind of entity, such as `brokerId`; None if the spec names none."""
         self.owner: Owner = None
         """The class that it is a field of."""
         # The rest is of record formats alone.
         self.role = role
         """`value` for an attribute. Other fields are computed and have no attribute: the `size` in bytes of the rest of
-        the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says whether a
-        value is there (`presence`)."""
+        the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says if a value is present
+        (`presence`)."""
         self.bit = bit
         """The lowest bit, for one or several of the `bits` before it (0 is the lowest of the integer); else None."""
         self.bits = bits
         """The number of bits, for several with one value without a sign; None for one bit and all other fields."""
         self.prefix = prefix
-        """What says how long it is: a number before it of the form `int16`, `int32`, `varint` (zigzag) or `uvarint`; or
-        `rest`: it goes on to the end of its struct, except for what follows it. Empty if its type says it."""
+        """Length prefix: `int16`, `int32`, `varint` (zigzag) or `uvarint`; `rest` means up to the end of the struct,
+        minus the fields that follow. Empty if the type implies the length.
+        """
         self.sized = sized
-        """Whether that number is the bytes of all elements of an array; else it is how many there are."""
+        """True if the prefix of an array is its size in bytes; else it is the number of elements."""
         self.size_only_with = size_only_with
         """The attribute that the prefix comes with; if that is absent, the value takes the rest."""
         self.present_if = present_if
@@ -164,14 +165,14 @@ class Field:
 
     @property
     def about(self) -> str:
-        """What the field means, from the spec; "" where that says nothing, or where its class has no source here."""
+        """Description of the field, from the spec; "" if the spec has none, or if there is no source."""
         if self.owner is None:
             return ""
         return model.docstrings.about(self.owner, self.name, self.default if self.is_attribute else ())
 
     @property
     def compact(self) -> bool:
-        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482), as in flexible structs by default."""
+        """True if lengths and counts are unsigned varints of n + 1 (KIP-482), as in flexible structs by default."""
         if self._compact is not None:
             return self._compact
         is_sized = self.array or self.element in ("string", "bytes", "records")
@@ -179,7 +180,7 @@ class Field:
 
     @property
     def enum(self) -> type[NamedNumber] | None:
-        """The enum that names its numbers, or those of its elements; None where the package has none for it."""
+        """The enum that names its numbers, or the numbers of its elements; None if the package has none for it."""
         return None if self.owner is None else model.enums.enum_of(self.owner, self.name)
 
     @property
@@ -188,7 +189,7 @@ class Field:
         return None if self.owner is None else model.enums.enum_of_bits(self.owner, self.name)
 
     def named(self, number: int) -> tuple[NamedNumber, ...]:
-        """What its enum calls a number: one member, one for each bit that is set, or none."""
+        """Name a number by the enum of the field: one member, one for each bit that is set, or none."""
         return () if self.owner is None else model.enums.named(self.owner, self.name, number)
 
     @property
@@ -197,26 +198,26 @@ class Field:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it is a struct that is made on first use."""
+        """True for a struct that is made on first use."""
         return self.tag is not None and self.struct is not None and not self.array and self.default is not None
 
     @property
     def slot(self) -> str:
-        """Where its value is kept: under its name, or under another one where a property makes a tagged struct."""
+        """Name of the slot with the value: the field's name, or another one if a property makes a tagged struct."""
         return f"_lazy_{self.name}" if self.is_lazy else self.name
 
     @property
     def is_varint(self) -> bool:
-        """Whether its integers are varints (KIP-625)."""
+        """True if its integers are varints (KIP-625)."""
         return self.encoding is not None and not self.encoding.startswith("fixed")
 
     def is_unmade(self, struct: Struct) -> bool:
-        """Whether it is a struct that nobody has used yet, in an instance of its class; then it is at its default."""
+        """True if the field is a struct that was never used in this instance; then it is at its default."""
         return self.is_lazy and getattr(struct, self.slot) is DEFAULT
 
     @property
     def has_equal_defaults(self) -> bool:
-        """Whether two structs of defaults are equal: not where a default is NaN, at any depth."""
+        """True if two structs of defaults are equal; false if a default is NaN, at any depth."""
         return self.struct is None or _has_equal_defaults(self.struct)
 
     def default_value(self) -> object:
@@ -226,7 +227,10 @@ class Field:
         return self.struct() if self.struct is not None and not self.array else []
 
     def is_default(self, value: Any) -> bool:
-        """Whether a tagged field of this value is left out, by Kafka's rules: NaN never is, -0.0 is where 0.0 is."""
+        """True if a tagged field of this value is left out, by Kafka's rules.
+
+        NaN is never left out; -0.0 is, if the default is 0.0.
+        """
         if value is None or self.default is None:
             return value is None and self.default is None
         if self.array:
@@ -274,15 +278,15 @@ class Struct:
 
     if TYPE_CHECKING:
         FIELDS: ClassVar[tuple[Field, ...]]
-        """The fields of this version in the order of the spec; of record formats also what is computed."""
+        """The fields of this version in the order of the spec; in record formats also the computed ones."""
         ATTRIBUTES: ClassVar[tuple[Field, ...]]
-        """Those of `FIELDS` that are attributes."""
+        """The members of `FIELDS` that are attributes."""
         FLEXIBLE: ClassVar[bool]
-        """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
+        """True if the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
         OTHER_TAGS: ClassVar[frozenset[int]]
         """The tags that only other versions have fields for; they are errors here, not unknown tags."""
         _plan: ClassVar[Any]
-        """The `kipwire.description.plan` of the class, once somebody asked for it."""
+        """The `kipwire.description.plan` of the class, made on first use."""
         _unknown_tagged_fields: dict[int, bytes] | None
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""
@@ -315,7 +319,7 @@ class Struct:
             return NotImplemented
         for field in self.ATTRIBUTES:
             if field.tag is not None and field.is_unmade(self) and field.is_unmade(other) and field.has_equal_defaults:
-                continue  # what nobody has asked for is not made: there may be very many structs within it
+                continue  # unused structs stay unmade: they may contain very many structs
             if getattr(self, field.name) != getattr(other, field.name):
                 return False
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
@@ -352,7 +356,7 @@ class FlexibleStruct(Struct):
 
 
 class Root(Struct):
-    """The outermost struct of a message: it knows which message it is, and in which version."""
+    """The outermost struct of a message, with the facts of the message and its version."""
 
     __slots__ = ()
 

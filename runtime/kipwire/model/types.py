@@ -34,23 +34,25 @@ class Type:
         self.name = name
         """Its name in specs."""
         self.kind: Kind = kind
-        """What its values are in Python: `text` is a str, `blob` is bytes, the others are as they say."""
+        """Kind of its values in Python: `text` is a str, `blob` is bytes, the others are as they say."""
         self.code = code
         """The code of its fixed form in the format of the `struct` module; "" where its width varies."""
         self.width = width
         """Bytes of its fixed form; 0 where its width varies."""
         self.signed = signed
-        """Whether an integer has a sign."""
+        """True if an integer has a sign."""
         self.encodable = encodable
-        """Whether it may have a KIP-625 `encoding`."""
+        """True if a KIP-625 `encoding` is allowed."""
         self.nullable = nullable
-        """Whether a value may be null."""
+        """True if null is allowed."""
         self.prefix = prefix
         """The type of the length before a value where a version is not flexible; "" where its width is fixed."""
         self.annotation = annotation
         """The Python type of its values, as generated code writes it."""
         self.arrow = arrow
-        """The type of its Arrow column, as `pyarrow.type_for_alias` knows it; `binary16` is that of 16 bytes."""
+        """Type of its Arrow column, as a name for `pyarrow.type_for_alias`; `binary16` is fixed-size binary of 16
+        bytes.
+        """
 
     @property
     def bits(self) -> int:
@@ -84,17 +86,17 @@ TYPES = {
 """By name."""
 
 KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPES.values()}
-"""What the values of a type are, by its name; a name that is not here is that of a struct."""
+"""Kind of the values of a type, by its name; other names are names of structs."""
 
 
 class Encoding:
-    """How an integer is written (KIP-625)."""
+    """Encoding of an integer (KIP-625)."""
 
     __slots__ = ("bits", "form")
 
     def __init__(self, form: Literal["fixed", "packed", "upacked"], bits: int) -> None:
         self.form: Literal["fixed", "packed", "upacked"] = form
-        """Of a fixed width, a zigzag varint, or a varint of the two's complement pattern."""
+        """Fixed width, a zigzag varint, or a varint of the two's complement pattern."""
         self.bits = bits
         """The width of the values it can carry: 16, 32 or 64."""
 

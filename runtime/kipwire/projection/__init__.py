@@ -46,18 +46,19 @@ All bytes are checked as strictly as by `decode`. See docs/projection.md.
 # * There is one list for each array on the way, and None in place of all that is in a null
 #   (`test_each_array_on_the_way_gives_a_list`, `test_a_null_array_on_the_way_gives_none`). `replace` takes the same
 #   shape, and lengths must agree: it changes values, never the number of elements.
-# * Bytes that nobody chose are copied, and only what encoding would drop is dropped: a tagged field that was spelt out
+# * Bytes that were not chosen are copied, and only what encoding would drop is dropped: a tagged field that was spelt
+#   out
 #   at its default (`test_a_default_that_was_spelt_out_is_dropped_as_by_encoding`). Lengths and counts around a new
 #   value are written anew, since they may need more bytes.
 # * A projection does not change after it is made, and keeps nothing of a message, so threads share it.
 #
 # Around this, `versions.VersionedProjection` has one projection for each version that it has met, and None for a field
 # that a version lacks; replacing such a field takes None alone. `frames` finds the body in a frame by the header, and
-# the class of a response by the request that it answers; `kipwire.connection` events and proxies use it. Neither knows
-# an engine.
+# the class of a response by the request that it answers; `kipwire.connection` events and proxies use it. Neither
+# depends on an engine.
 #
 # A new way of choosing, such as elements by their number, belongs into the steps and the tree, into `python_engine`,
-# and only then into the kernel: until the kernel knows it, `projector` must answer None.
+# and only then into the kernel: until the kernel supports it, `projector` must return None.
 
 from kipwire.projection.one_version import Projection
 from kipwire.projection.paths import ProjectionError

@@ -50,23 +50,23 @@ def body_of_response(registry: Registry, frame: bytes, api_key: int, version: in
 
 
 def project(projection: VersionedProjection[*Values], frame: bytes, body: Body) -> tuple[*Values]:
-    """The chosen values of the message in a frame.
+    """Decode the chosen values of the message in a frame.
 
     Raises:
         DecodeError: the message is broken.
-        ProjectionError: the projection is that of another message.
+        ProjectionError: the projection belongs to another message.
     """
     _expect_of(projection, body)
     return projection.read(frame, body.cls.VERSION, body.at)[0]
 
 
 def replaced(projection: VersionedProjection, frame: bytes, body: Body, values: tuple[Any, ...]) -> bytes:
-    """The frame with other values in the chosen fields of its message.
+    """Return the frame with other values in the chosen fields of its message.
 
     Raises:
         DecodeError: the message is broken.
         EncodeError: a value does not fit its field.
-        ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
+        ProjectionError: the projection belongs to another message, or there are more or fewer values than paths.
     """
     _expect_of(projection, body)
     return projection.replace_at(frame, body.cls.VERSION, body.at, values)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from kipwire.model.structs import Struct
 
 Kind = Literal["topicName", "groupId", "transactionalId"]
-"""What texts are the names of."""
+"""Kind of entity that a text names."""
 
 
 @cache
 def names_in(registry: Registry, name: str, kind: Kind) -> VersionedProjection | None:
-    """The fields of a message that have names of a kind; None where no version has one.
+    """Project the fields of a message that have names of a kind; None if no version has one.
 
     Args:
-        registry: that of the package.
+        registry: the registry of the package.
         name: the name of the message.
-        kind: what the names are of.
+        kind: the kind of entity that is named.
     """
     paths = dict.fromkeys(
         path for version in registry.versions(name) for path in _paths(registry.message(name, version), kind)

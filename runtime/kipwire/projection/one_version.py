@@ -25,7 +25,7 @@ else:
 
 
 OWN_METHODS = frozenset(("decode", "read", "encode"))
-"""What a class of one's own may do in its own way; then that is what counts."""
+"""Methods that a subclass may override; such classes bypass the kernel."""
 
 
 class Projection(Generic[*Values]):
@@ -142,7 +142,7 @@ class Projection(Generic[*Values]):
 
 
 def projector(cls: type[Message], choice: Choice, count: int) -> Projector | None:
-    """What the kernel reads and replaces chosen fields with; None where it is not in use or does not serve them."""
+    """Make the kernel's reader and writer of chosen fields; None if the kernel is not in use or does not serve them."""
     if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
         return None
     try:

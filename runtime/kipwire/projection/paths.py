@@ -51,11 +51,11 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
 
 
 def choice_of(paths: Sequence[str], chosen: Sequence[int]) -> Choice:
-    """The numbers of chosen fields by name, those of inner structs in dicts of their own.
+    """Arrange the numbers of chosen fields by name, with a dict for each inner struct.
 
     Args:
         paths: the paths.
-        chosen: the numbers of those that are meant.
+        chosen: the numbers of the paths to arrange.
 
     Raises:
         ProjectionError: a path is given twice, or leads into what another one chooses.

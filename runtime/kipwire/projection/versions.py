@@ -24,17 +24,17 @@ else:
 
 
 class _Part(NamedTuple):
-    """What one version has of the chosen fields."""
+    """The chosen fields that one version has."""
 
     projection: Projection
     numbers: tuple[int, ...]
-    """Which of the paths these are."""
+    """Their numbers among the paths."""
 
 
 class VersionedProjection(Generic[*Values]):
-    """The chosen fields of a message in any version, as who sees both old and new peers needs it.
+    """The chosen fields of a message in any version, for programs with both old and new peers.
 
-    Values are those of `Projection`, and None for a field that the version does not have.
+    Values are the same as for `Projection`, and None for a field that the version does not have.
     """
 
     __slots__ = ("_parts", "name", "paths", "registry")

@@ -43,7 +43,7 @@ class Tail(NamedTuple):
     """The bytes after the last whole batch of a segment that still grows."""
 
     position: int
-    """Where the next batch starts, when it is complete."""
+    """Position of the next batch, when it is complete."""
     size: int
     """Bytes that are left, up to the end of the file; 0 if it ends with a batch."""
     is_zeros: bool
@@ -54,9 +54,9 @@ class Damage(NamedTuple):
     """Bytes of a segment that are not a whole batch."""
 
     position: int
-    """Where a batch should start."""
+    """Position where a batch should start."""
     end: int
-    """Where the next one starts, or the segment or the part of it ends."""
+    """Position of the next batch, or the end of the segment or of the part of it."""
     error: DecodeError
     is_batch: bool
     """True if these bytes are one batch by its own length, which is believed."""

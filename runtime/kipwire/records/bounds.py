@@ -1,8 +1,8 @@
-"""The records of a log that are wanted, by offset and by time, and the batches that may have some of them.
+"""Filter for the records of a log, by offset and by time, and for the batches that may contain them.
 
 There is one rule for batches, `Bounds.allows`. It takes what a head says of one batch as numbers, or of many batches as
 arrays. It never passes over a batch with a wanted record, so it trusts a head only where brokers make it true: they set
-the highest timestamp. The base timestamp is that of the first record, and a producer's times may be in any order, so it
+the highest timestamp. The base timestamp belongs to the first record, and a producer's times may be in any order, so it
 is not the lowest one.
 """
 
@@ -20,7 +20,7 @@ HEAD_BYTES = max(span.size for span in SPANS)
 """The bytes of a batch that say which offsets and times it has."""
 
 UNKNOWN = -(2**63)
-"""A lowest offset or timestamp that only the content of a batch says."""
+"""A lowest offset or timestamp that is only in the content of a batch."""
 
 
 class Span(NamedTuple):
@@ -84,7 +84,7 @@ class Bounds(NamedTuple):
 
 
 def _span(head: bytes) -> Span:
-    """Read the offsets and timestamps that the head of a batch says."""
+    """Read offsets and timestamps from the head of a batch."""
     offset, _, _, magic = HEAD.unpack_from(head)
     if magic < 2:  # the offset is the last one
         attributes, *timestamps = SPANS[magic].unpack_from(head)

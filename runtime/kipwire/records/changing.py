@@ -1,4 +1,4 @@
-"""Batches with other records in them, for who stands between a client and a broker."""
+"""Batches with changed records, for a proxy between a client and a broker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
-    """The batches of a buffer with changed records; offsets, producers, codecs and all else of a batch stay.
+    """Change the records of the batches in a buffer; offsets, producers, codecs and all else of a batch stay.
 
     A batch in which nothing has changed is copied byte for byte. So are control batches, and what follows the last
-    whole batch, as brokers cut one short. A codec may compress to other bytes than that of the producer.
+    whole batch, as brokers cut one short. A codec may compress to other bytes than the producer's.
 
     Args:
         data: record batches and message sets, as the `records` of messages have them.
@@ -26,7 +26,7 @@ def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
 
     Raises:
         DecodeError: the batches are broken.
-        EncodeError: a value does not fit.
+        EncodeError: a changed value does not fit its field.
     """
     parts: list[bytes] = []
     end = 0

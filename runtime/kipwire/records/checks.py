@@ -28,7 +28,7 @@ Location = tuple[int, int, str | None]
 
 
 def error_at(location: Location, magic: int, path: str, offset: int, reason: str) -> DecodeError:
-    """What is wrong with a batch; the path and the offset are within it."""
+    """Make the error for a wrong batch; the path and the offset are relative to the batch."""
     number, start, file = location
     where = f"batches[{number}]" + (f".{path}" if path else "")
     in_file = f" (in {file})" if file else ""
@@ -36,16 +36,16 @@ def error_at(location: Location, magic: int, path: str, offset: int, reason: str
 
 
 class Limits(NamedTuple):
-    """What the records of one batch may be at most, since few bytes of compressed data can expand to very many."""
+    """Limits for the records of one batch, since few bytes of compressed data can expand to very many."""
 
     decompressed_size: int
-    """Bytes of them when they are decompressed; `max_decompressed_size` of those who read."""
+    """Bytes of the decompressed records; `max_decompressed_size` of the reading functions."""
     items: int
-    """Records and headers, counted together; `max_items` of those who read."""
+    """Records and headers, counted together; `max_items` of the reading functions."""
 
     @property
     def too_many(self) -> str:
-        """What is said of a batch that has more items."""
+        """Reason of the error for a batch with more items."""
         return f"the batch has more than {self.items:,} records and headers (max_items)"
 
 
@@ -53,7 +53,7 @@ DEFAULT_LIMITS = Limits(MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
 
 
 def wrong_checksum(given: int, right: int) -> str:
-    """What is said of a batch with a wrong checksum."""
+    """Reason of the error for a batch with a wrong checksum."""
     return f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}"
 
 
@@ -78,7 +78,7 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
 
 
 def _checksum(cls: type[Message]) -> Callable[[bytes], int]:
-    """What computes the checksum of a format."""
+    """Choose the checksum function of a format."""
     algorithm = next(field.algorithm for field in cls.FIELDS if field.role == "checksum")
     return crc32c if algorithm == "crc32c" else crc32
 
@@ -91,7 +91,7 @@ def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str
     """Check that an argument is one of the known ones.
 
     Raises:
-        EncodeError: it is not.
+        EncodeError: the value is unknown.
     """
     if value not in known:
         reason = f"magic {magic} has no {shown(value)}; it has {', '.join(known)}"

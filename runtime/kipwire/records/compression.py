@@ -32,20 +32,20 @@ class CompressedDataError(KipwireError):
 
 
 def compress(compression: Compression, data: bytes) -> bytes:
-    """The bytes in compressed form; for "none" as they are.
+    """Compress bytes; return them as they are for "none".
 
     Raises:
-        MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
+        MissingExtraError: the codec needs cramjam, which is not installed; the text says how to install it.
     """
     return _CODECS[compression][0](data)
 
 
 def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
-    """The bytes that were compressed; no more than `max_size` bytes are ever made of them. For "none" as they are.
+    """Decompress bytes, never to more than `max_size` bytes; return them as they are for "none".
 
     Raises:
         CompressedDataError: the bytes are broken, or hold more than `max_size` bytes.
-        MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
+        MissingExtraError: the codec needs cramjam, which is not installed; the text says how to install it.
     """
     return _CODECS[compression][1](data, max_size)
 
@@ -182,7 +182,7 @@ def _lz4_header_size(data: bytes) -> int:
 
 
 def _lz4_bound(data: bytes) -> int:
-    """How many bytes the frame can hold at most, by the sizes of its blocks."""
+    """Upper bound of the content of the frame, by the sizes of its blocks."""
     block_bound = 1 << 2 * (data[5] >> 4 & 7) + 8
     pos = _lz4_header_size(data)
     bound = 0
@@ -258,7 +258,7 @@ def _decompress_zstd(data: bytes, max_size: int) -> bytes:
 
 
 def _zstd_bound(data: bytes) -> tuple[int, int]:
-    """How many bytes the frame can hold at most by the sizes of its blocks, and where it ends."""
+    """Upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
     flags = data[4]
     one_segment = flags >> 5 & 1
     content_size = (one_segment, 2, 4, 8)[flags >> 6]

@@ -39,10 +39,10 @@ _version = Packer(">h")
 
 
 class ControlRecord(NamedTuple):
-    """What a control record says."""
+    """A decoded control record."""
 
     type: ControlType
-    """In Kafka's words; "UNKNOWN" for a type that Kafka 4.4 does not know."""
+    """Kafka's name of the type; "UNKNOWN" for a type that is later than Kafka 4.4."""
     type_id: int
     """The number in the record's key."""
     value: Message | None
@@ -50,11 +50,11 @@ class ControlRecord(NamedTuple):
 
 
 def control_record(record: Record) -> ControlRecord:
-    """What a record of a batch with `is_control` says.
+    """Decode a record of a batch with `is_control`.
 
     Raises:
-        DecodeError: key or value are not those of a control record.
-        UnsupportedVersionError: the value is of a later version than Kafka 4.4 knows.
+        DecodeError: key or value do not belong to a control record.
+        UnsupportedVersionError: the version of the value is later than Kafka 4.4.
     """
     type_id = _type_id(record)
     if not 0 <= type_id < len(_TYPES):
@@ -68,10 +68,10 @@ def control_record(record: Record) -> ControlRecord:
 
 
 def control_type(record: Record) -> ControlType:
-    """The type of a control record, by its key alone.
+    """Find the type of a control record, by its key alone.
 
     Raises:
-        DecodeError: the key is not that of a control record.
+        DecodeError: the key does not belong to a control record.
     """
     type_id = _type_id(record)
     return _TYPES[type_id][0] if 0 <= type_id < len(_TYPES) else "UNKNOWN"
@@ -112,10 +112,10 @@ class AbortedTransaction(Protocol):
 def read_committed(
     batches: Iterable[RecordBatch], aborted_transactions: Iterable[AbortedTransaction]
 ) -> Iterator[RecordBatch]:
-    """The batches without those of aborted transactions and without control batches.
+    """Leave out control batches and the batches of aborted transactions.
 
-    It goes by the rules of Kafka's consumer with `isolation.level=read_committed`. The broker sees to it that a fetch
-    with that level ends before the first transaction that is still open.
+    The rules are the rules of Kafka's consumer with `isolation.level=read_committed`. The broker ends a fetch with that
+    level before the first transaction that is still open.
 
     Args:
         batches: of one partition, in the order of their offsets.

@@ -1,4 +1,4 @@
-"""From one message format to another, as brokers convert for consumers and from producers that know older ones."""
+"""Conversion between message formats, as brokers convert for older consumers and from older producers."""
 
 from __future__ import annotations
 
@@ -51,20 +51,23 @@ class Loss:
     last_offset: int
     """The offset that the batch ends at."""
     count: int
-    """How many: control records, headers, timestamps, records of a transaction, offsets; 1 of what a batch has once."""
+    """Number of lost control records, headers, timestamps, records of a transaction or offsets; 1 for what a batch has
+    once.
+    """
 
 
 def losses(
     batch: RecordBatch, records: Sequence[Record], number: int, magic: int, headers_of_entry: int = 0
 ) -> list[Loss]:
-    """What the batch loses in a format.
+    """List what the batch loses in a format.
 
     Args:
         batch: of any format.
-        records: those of its records that are converted.
-        number: how many batches come before it.
+        records: the records of it that are converted.
+        number: the number of batches before it.
         magic: the format that it is converted to, by its number; 2 is Kafka's.
-        headers_of_entry: how many headers a compressed entry of KIP-82 has itself, which no other format holds.
+        headers_of_entry: the number of headers that a compressed entry of KIP-82 has itself, which no other format
+        holds.
     """
     return [
         Loss(what, number, batch.base_offset, batch.last_offset, count)
@@ -76,7 +79,7 @@ def losses(
 def _counts(
     batch: RecordBatch, records: Sequence[Record], magic: int, headers_of_entry: int
 ) -> Iterator[tuple[Lost, int]]:
-    """How much is lost of everything; 0 where nothing is."""
+    """Yield the amount of each kind of loss, also 0."""
     if magic < 2:
         if batch.is_control:
             yield "control records", len(records)
@@ -123,7 +126,7 @@ def down_convert(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> Converted:
-    """The batches of a buffer as message sets, for consumers that know no later format; as Kafka's brokers convert.
+    """Convert the batches of a buffer to message sets, for older consumers; as Kafka's brokers convert.
 
     Batches of that magic or a lower one stay as they are. The others become message sets with the same compression:
     one entry for each compressed batch, and one for each record of the others. Control batches and batches without
@@ -132,8 +135,8 @@ def down_convert(
     Args:
         data: the buffer; only one batch of it is decoded at a time.
         magic: the format of the message sets.
-        first_offset: what the consumer asked for; of batches that are converted and not compressed, records before it
-            are left out, and are not reported.
+        first_offset: the offset that the consumer asked for; records before it are left out of converted batches
+        without compression, and are not reported.
         magic_2: as for `read_batches`.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
@@ -185,9 +188,9 @@ def up_convert(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> Converted:
-    """The batches of a buffer in a later format, as Kafka's brokers convert what old producers send.
+    """Convert the batches of a buffer to a later format, as Kafka's brokers convert what old producers send.
 
-    Batches of that magic or a higher one stay as they are, except those of proposals, which become Kafka's batches.
+    Batches of that magic or a higher one stay as they are, except batches of proposals, which become Kafka's batches.
     Every compressed entry of magic 0 or 1 becomes a batch with the same compression. Plain ones that follow each other
     become one batch, up to 1 MiB of them. Without compression the bytes are Java's.
 
@@ -201,7 +204,8 @@ def up_convert(
 
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
-        EncodeError: a batch that the later format cannot hold, as one whose offsets do not ascend; the path says which.
+        EncodeError: a batch that the later format cannot hold, such as one whose offsets do not ascend; the path says
+        which.
         MissingExtraError: cramjam is not installed, which a codec needs.
         ValueError: another magic is asked for, or `magic_2` is another text.
     """
@@ -230,7 +234,7 @@ def up_convert(
 
 
 def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -> int:
-    """How many headers a compressed entry has itself; 0 in all formats but KIP-82's."""
+    """Number of headers that a compressed entry has itself; 0 in all formats but KIP-82's."""
     return draft(magic_2).headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
 
 
@@ -292,7 +296,7 @@ def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tu
 
 
 def _may_follow(run: list[RecordBatch], batch: RecordBatch) -> bool:
-    """Whether a plain message can be in one batch with those before it."""
+    """True if a plain message can be in one batch with the messages before it."""
     first, last = run[0], run[-1]
     return (
         first.compression == batch.compression == "none"

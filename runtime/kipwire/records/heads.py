@@ -14,27 +14,31 @@ from kipwire.model.errors import DecodeError, EncodeError, shown
 from kipwire.tools.text import left_over
 
 HEAD = Packer(">qiib")
-"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
+"""Start of all formats: an offset, the number of bytes after the size, four bytes that depend on the format, the magic.
+"""
 SIZE = 8
 SIZE_END = 12
 MAGIC = 16
 
 KEYS = (22, 30)
-"""Of magic 0 and 1: the first byte of the key, after its length; the length of the value follows it. KIP-82's entries
-have theirs where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set."""
+"""Position of the key in magic 0 and 1, after its length; the length of the value follows it. KIP-82's entries have it
+where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set.
+"""
 HAS_HEADERS = 0x10
 """In the attributes of an entry of KIP-82."""
 
 _START, _COVERED = "qiibI", "hiqqqhii"
 BATCH_START = Packer(f">{_START}")
-"""Of magic 2, as are these, what no checksum covers: base offset, length, partition leader epoch, magic, checksum."""
+"""Fields of magic 2 that no checksum covers: base offset, length, partition leader epoch, magic, checksum."""
 COVERED = Packer(f">{_COVERED}")
-"""What follows: attributes, delta of the last offset, base timestamp, highest timestamp, producer id and epoch, base
-sequence, count of records."""
+"""Fields after the checksum: attributes, delta of the last offset, base timestamp, highest timestamp, producer id and
+epoch, base sequence, count of records.
+"""
 BATCH = Packer(f">{_START}{_COVERED}")
 """All of the head."""
 OF_RECORDS = Packer(">q13xh4xqq14xi")
-"""Of the head, what the records need: base offset, attributes, base timestamp, highest timestamp, count of records."""
+"""Header fields needed to decode records: base offset, attributes, base timestamp, highest timestamp, count of records.
+"""
 LAST_OFFSET_DELTA = 23
 RECORDS_COUNT = 57
 RECORDS = 61
@@ -53,12 +57,13 @@ KNOWN_ATTRIBUTES = (
 """By magic: the bits of the attributes that have a meaning."""
 
 SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
-"""By magic, what says which offsets and times a batch has: the attributes; of magic 1 the timestamp, too; of magic 2
-also the delta of the last offset, the base timestamp and the highest one."""
+"""Fields for the offsets and times of a batch, by magic: the attributes; in magic 1 the timestamp, too; in magic 2 also
+the delta of the last offset, the base timestamp and the highest one.
+"""
 
 
 class Format(NamedTuple):
-    """What depends on the magic."""
+    """Positions and names that depend on the magic."""
 
     size_name: str
     """The field of the size."""
@@ -82,7 +87,7 @@ MAGIC_2 = {
     "kip-82": Format("message_size", 22, 12, 17, Packer(">Ixb")),
     "kip-98 draft": Format("length", 33, 12, 17, Packer(">Ixh")),
 }
-"""What Kafka released with magic 2, and what was proposed with it."""
+"""The format that Kafka released with magic 2, and the proposed ones."""
 
 
 # A batch gets its offsets in a log without being decoded: its checksum does not cover them.
@@ -103,19 +108,19 @@ def with_offsets(
     *,
     magic_2: Literal["kafka", "kip-98 draft"] = "kafka",
 ) -> bytes:
-    """The same batch at another offset in the log: the offsets of its records count from there.
+    """Move a batch to another offset in the log: the offsets of its records count from there.
 
     Nothing is decoded, and the checksum stays as it was and right, since it covers neither.
 
     Args:
         batch: one record batch of magic 2, and nothing after it.
-        base_offset: that of its first record after the move.
+        base_offset: the offset of its first record after the move.
         partition_leader_epoch: the broker's; None leaves it as it is.
-        magic_2: the format of the batch: "kafka" for what was released, "kip-98 draft" for a set of that draft, which
-            has its checksum where a batch has the leader epoch, and no epoch.
+        magic_2: the format of the batch: "kafka" for the released one, "kip-98 draft" for a set of that draft, which
+        has no epoch and its checksum in that place.
 
     Raises:
-        DecodeError: it is not one whole batch of that format. What its checksum covers is not looked at.
+        DecodeError: the bytes are not one whole batch of that format. The bytes under its checksum are not read.
         EncodeError: a number does not fit its field, or an epoch is given for a set of the draft.
         ValueError: `magic_2` is another text.
     """
@@ -137,10 +142,10 @@ def with_offsets(
 
 
 def _expect_batch(batch: bytes, form: Format) -> None:
-    """Check that the bytes are as many as one batch of the format says.
+    """Check that the bytes are exactly one batch of the format, by its size.
 
     Raises:
-        DecodeError: they are not.
+        DecodeError: the magic is another one, or the size does not fit.
     """
     if len(batch) < HEAD.size:
         reason = f"{len(batch)} bytes are not a batch; the head alone has {HEAD.size}"
@@ -161,7 +166,7 @@ def _expect_released(batch: bytes) -> None:
     """Check that a batch is not of a format that was only proposed, whose checksum is where the leader epoch would be.
 
     Raises:
-        DecodeError: it is.
+        DecodeError: a checksum is in the place of the leader epoch.
     """
     at = MAGIC_2["kip-98 draft"].crc  # as in KIP-82
     if batch[HEAD.size] > _MOST_ATTRIBUTES:  # so the checksum, which takes a while, is seldom computed

@@ -73,7 +73,7 @@ def pack_lead(cls: type[Message]) -> bytes | None:
 
 
 class InternalRecord(NamedTuple):
-    """What a record of an internal topic says."""
+    """A decoded record of an internal topic."""
 
     type: str
     """Such as `OffsetCommit` or `TopicRecord`."""
@@ -81,15 +81,15 @@ class InternalRecord(NamedTuple):
     key: Message | None
     """None in the metadata log."""
     value: Message | None
-    """None for a tombstone, which removes what the key says."""
+    """None for a tombstone, which removes what the key names."""
 
 
 def internal_record(topic: str, record: Record) -> InternalRecord:
-    """What a record of one of `INTERNAL_TOPICS` says; not for control records.
+    """Decode a record of one of `INTERNAL_TOPICS`; not for control records.
 
     Raises:
-        DecodeError: key or value are not what the topic holds, or of a type or version that Kafka 4.4 does not know;
-            the offset is that in the key or in the value.
+        DecodeError: key or value do not belong to the topic, or their type or version is later than Kafka 4.4; the
+        offset counts from the start of the key or of the value.
     """
     if topic == METADATA:
         return _metadata(record)
@@ -98,7 +98,7 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
 
 
 class CoordinatorKey(NamedTuple):
-    """What the key of a coordinator's record says."""
+    """The decoded key of a coordinator's record."""
 
     type: str
     type_id: int
@@ -108,10 +108,10 @@ class CoordinatorKey(NamedTuple):
 
 
 def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
-    """What the key of a record of one of `COORDINATORS` says.
+    """Decode the key of a record of one of `COORDINATORS`.
 
     Raises:
-        DecodeError: it is not what the topic holds.
+        DecodeError: the key does not belong to the topic.
     """
     if key is None:
         raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
@@ -128,14 +128,14 @@ def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
 
 
 def coordinator_value(name: str, value: bytes | None) -> Message | None:
-    """The message in the value of a coordinator's record; None for a tombstone.
+    """Decode the value of a coordinator's record; return None for a tombstone.
 
     Args:
         name: the `value_name` of its key.
-        value: it.
+        value: the bytes; None for a tombstone.
 
     Raises:
-        DecodeError: it is not that message, or in a version that Kafka 4.4 does not know.
+        DecodeError: the value is not that message, or its version is later than Kafka 4.4.
     """
     if value is None:
         return None

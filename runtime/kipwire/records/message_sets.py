@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 _LAYOUTS = (v0.MessageAndOffset, v1.MessageAndOffset)
 _format = FORMATS[0]
-"""The positions in it are those of all entries."""
+"""Its positions are the same in all entries."""
 _SIZE = Packer(">i")
 _HEADER = Packer(">Ii")
 _CODECS = COMPRESSIONS[:4]
-"""What came before zstd."""
+"""The codecs before zstd."""
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
@@ -58,7 +58,10 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Whether an entry of KIP-82 has more headers than fit beside its record; the count ends where there are none."""
+    """True if an entry of KIP-82 has more headers than fit beside its record.
+
+    Counting stops at bytes that are no header.
+    """
     if len(data) <= _HEADER.size * most:
         return False
     count = 1
@@ -103,7 +106,7 @@ def read_entry(
     except DecodeError as error:
         raise error_at(location, magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
-        reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
+        reason = f"unknown compression {entry.compression_type}; magic {magic} supports 0 to {len(_CODECS) - 1}"
         raise error_at(location, magic, "attributes", _format.attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)
@@ -161,8 +164,8 @@ def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Re
     wrapper, location, check_crcs, limits = source
     data = _inner_bytes(wrapper, location, limits)
     entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
-    # Since magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
-    # where a producer did not set the wrapper's.
+    # Since magic 1, offsets inside are relative, and the wrapper has the offset of the last one. Java leaves them as
+    # they are where a producer did not set the wrapper's.
     base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION else 0
     append_time = _timestamp(wrapper) if _timestamp_type(wrapper) == "LogAppendTime" else None
     return [
@@ -172,7 +175,7 @@ def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Re
 
 
 def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
-    """What the value of a compressed entry decompresses to."""
+    """Decompress the value of a compressed entry."""
     magic = wrapper.VERSION
     try:
         if wrapper.value is None:
@@ -218,7 +221,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
 
 
 def _value_at(wrapper: Entry) -> int:
-    """Where the value of an entry starts; it goes on to the end."""
+    """Position of the value of an entry; it goes on to the end."""
     return wrapper.encoded_size() - len(wrapper.value or b"")
 
 

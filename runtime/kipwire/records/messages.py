@@ -39,12 +39,12 @@ class PartitionRecords(NamedTuple):
 
 
 def partitions(message: Message) -> Iterator[PartitionRecords]:
-    """The records of a ProduceRequest, FetchResponse or ShareFetchResponse of any version, by partition.
+    """Yield the records of a ProduceRequest, FetchResponse or ShareFetchResponse of any version, by partition.
 
-    Also those of KIP-82's Kip82ProduceRequest and Kip82FetchResponse, whose magic 2 is "kip-82" for `read_batches`.
+    KIP-82's Kip82ProduceRequest and Kip82FetchResponse will do, too; their magic 2 is "kip-82" for `read_batches`.
 
     Raises:
-        ValueError: it is another message.
+        ValueError: the message is another one.
     """
     called = message.NAME if isinstance(message, Message) else described(message)
     if called not in _FIELDS:

@@ -1,4 +1,4 @@
-"""What users hold: a record with its headers, and the batch that it came in."""
+"""A record with its headers, and the batch that it came in."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class RecordBatch:
     )
 
     position: int
-    """Where the batch starts in its buffer or file, in bytes."""
+    """Position of the batch in its buffer or file, in bytes."""
     size: int
     """Bytes of the batch, all of its header included; the next batch starts at `position + size`."""
     magic: int
@@ -183,30 +183,30 @@ class RecordBatch:
     """The flags as they were read; everything known in them has an attribute of its own."""
     compression: Compression
     timestamp_type: TimestampType
-    """Who set the timestamps: with "LogAppendTime" the broker; "NoTimestampType" is magic 0, which has none."""
+    """Source of the timestamps: the broker for "LogAppendTime"; "NoTimestampType" is magic 0, which has none."""
     last_offset: int
     """The offset that the batch ends at, even if compaction has removed that record."""
     base_timestamp: int
     """Milliseconds since 1970 that the records' timestamps count from; of magic 1, the entry's own timestamp."""
     max_timestamp: int
-    """The highest timestamp of the records, in milliseconds since 1970; with "LogAppendTime" that of all."""
+    """The highest timestamp of the records, in milliseconds since 1970; with "LogAppendTime" the timestamp of all."""
     records_count: int | None
-    """How many records there are; None for a compressed entry of magic 0 or 1, which does not say."""
+    """Number of records; None for a compressed entry of magic 0 or 1, which does not say."""
     partition_leader_epoch: int
     producer_id: int
     producer_epoch: int
     base_sequence: int
     is_transactional: bool
     is_control: bool
-    """Whether the records are control records, which consumers do not see; see `control_record`."""
+    """True for control records, which consumers do not see; see `control_record`."""
     delete_horizon: int | None
     """Milliseconds since 1970 from which compaction may remove tombstones and markers (KIP-534), or None."""
 
     _source: Any
-    """What the records are read from, by one of the next two."""
+    """Source of the records, for one of the next two."""
     _decode: Callable[[Any], list[Record]]
     _section: Callable[[Any], bytes] | None
-    """What decompresses the records of magic 2, without decoding them; None for other formats."""
+    """Decompresses the records of magic 2, without decoding them; None for other formats."""
     _records: list[Record] | None
     _base_offset: int | None
 
@@ -224,10 +224,10 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The offset that the batch starts at; of a compressed entry of magic 0 or 1, that of its first record.
+        """The offset that the batch starts at; for a compressed entry of magic 0 or 1, the offset of its first record.
 
         Raises:
-            DecodeError: as `records`, which such an entry has to look into.
+            DecodeError: see `records`, which such an entry has to read.
         """
         if self._base_offset is None:
             self._base_offset = self.records[0].offset
@@ -235,7 +235,7 @@ class RecordBatch:
 
     @property
     def last_offset_delta(self) -> int:
-        """How far `last_offset` is from `base_offset`."""
+        """Distance of `last_offset` from `base_offset`."""
         return self.last_offset - self.base_offset
 
     @property

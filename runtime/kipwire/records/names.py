@@ -23,14 +23,14 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
 class Partition(NamedTuple):
-    """What the name of a folder says."""
+    """The parts of a folder's name."""
 
     topic: str
     partition: int
 
 
 class SegmentName(NamedTuple):
-    """What the path of a segment says."""
+    """The parts of a segment's path."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class SegmentName(NamedTuple):
 
 
 class SnapshotEnd(NamedTuple):
-    """What the name of a snapshot says."""
+    """The parts of a snapshot's name."""
 
     end_offset: int
     """The snapshot covers all records before this offset."""
@@ -87,7 +87,7 @@ def tiered_segment_of(above: str, folder: str, file: str) -> SegmentName | None:
 
 
 def snapshot_end_of(file: str) -> SnapshotEnd | None:
-    """Where the snapshot with that file name ends; None if it is not the name of a snapshot."""
+    """Read the end of a snapshot from its file name; None if it is not the name of a snapshot."""
     found = _SNAPSHOT.fullmatch(file)
     if found is None or int(found["end_offset"]) > HIGHEST_OFFSET or int(found["epoch"]) > HIGHEST_INT32:
         return None
@@ -104,7 +104,7 @@ def segments_of(folder: Path) -> list[Path]:
 
 
 def segment_after(segment: Path) -> Path | None:
-    """Find the next segment of the same log; None if there is none yet, or a file has no name that says so.
+    """Find the next segment of the same log; None if there is none yet, or the file name has no base offset.
 
     Raises:
         OSError: the folder cannot be listed.

@@ -23,7 +23,7 @@ _TIME_ENTRY = Packer(">qi")
 _VERSION = Packer(">h")
 _ABORTED_BYTES = _VERSION.size + len(AbortedTxn().encode())
 _CHECKSUM_END = _VERSION.size + 4
-"""Of a producer snapshot: its version and its checksum come before what the checksum covers."""
+"""Position in a producer snapshot from which the checksum counts: version and checksum come before it."""
 _ENTRIES_AT_ONCE = 4096
 _CHECKPOINT_VERSION = 0
 _LONGEST = 20
@@ -39,7 +39,7 @@ class OffsetIndexEntry(NamedTuple):
     offset: int
     """The last offset of the batch."""
     position: int
-    """Of its first byte."""
+    """Position of its first byte."""
 
 
 class TimeIndexEntry(NamedTuple):
@@ -106,10 +106,10 @@ def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
 
 
 def _offset(name: str, number: int, packer: Packer, base_offset: int, relative: int) -> int:
-    """The offset of an index entry, which has it relative to that of the segment.
+    """Make the offset of an index entry absolute; the entry has it relative to the segment's.
 
     Raises:
-        DecodeError: it has more than 64 bits.
+        DecodeError: the offset has more than 64 bits.
     """
     if base_offset + relative > HIGHEST_OFFSET:
         reason = f"offset {base_offset} + {relative} has more than 64 bits"
@@ -133,13 +133,13 @@ def _entries(file: BinaryIO, packer: Packer, name: str) -> Iterator[tuple[int, i
 
 
 def aborted_transactions(file: BinaryIO) -> Iterator[AbortedTxn]:
-    """The transactions of a segment that were aborted (KIP-98).
+    """Read the aborted transactions of a segment (KIP-98).
 
     Args:
         file: a `.txnindex`, open for reading at its start.
 
     Raises:
-        DecodeError: the file ends within an entry, or one is of a version that Kafka 4.4 does not know.
+        DecodeError: the file ends within an entry, or the version of one is later than Kafka 4.4.
     """
     at = 0
     while data := file.read(_ABORTED_BYTES):
@@ -156,13 +156,13 @@ def aborted_transactions(file: BinaryIO) -> Iterator[AbortedTxn]:
 
 
 def producer_snapshot(data: bytes) -> ProducerSnapshot:
-    """The producers of a partition, and what each of them wrote last before the offset in the file's name (KIP-98).
+    """Read the producers of a partition, and their last writes before the offset in the file's name (KIP-98).
 
     Args:
         data: the content of a `.snapshot`.
 
     Raises:
-        DecodeError: it is damaged, or of a version that Kafka 4.4 does not know.
+        DecodeError: the file is damaged, or its version is later than Kafka 4.4.
     """
     name = ProducerSnapshot.NAME
     if len(data) < _CHECKSUM_END:
@@ -178,26 +178,26 @@ def producer_snapshot(data: bytes) -> ProducerSnapshot:
 
 
 def leader_epochs(text: str) -> list[LeaderEpoch]:
-    """The leaders of a partition, the first one first.
+    """Read the leaders of a partition, the first one first.
 
     Args:
         text: the content of `leader-epoch-checkpoint`.
 
     Raises:
-        ValueError: it is not such a file; the error says the line.
+        ValueError: the text is not such a file; the error names the line.
     """
     return [LeaderEpoch(*numbers) for _, numbers in _checkpoint(text, "epoch and start offset", 0)]
 
 
 def partition_offsets(text: str) -> list[PartitionOffset]:
-    """The offsets of all partitions of a broker.
+    """Read the offsets of all partitions of a broker.
 
     Args:
         text: the content of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks),
             `log-start-offset-checkpoint` or `cleaner-offset-checkpoint`.
 
     Raises:
-        ValueError: it is not such a file; the error says the line.
+        ValueError: the text is not such a file; the error names the line.
     """
     lines = _checkpoint(text, "topic, partition and offset", 1)
     return [PartitionOffset(topic, *numbers) for (topic,), numbers in lines]

@@ -1,4 +1,4 @@
-"""How the numbers of an idempotent producer go on, in the draft of KIP-98 and in released Kafka.
+"""Successors of the numbers of an idempotent producer, in the draft of KIP-98 and in released Kafka.
 
 Both let sequence numbers start again: 0 follows the highest. Epochs do so in the draft alone; released Kafka gives
 the producer a new producer id instead, with epoch 0.

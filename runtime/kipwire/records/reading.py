@@ -35,7 +35,7 @@ _SMALLEST = min(one.smallest for one in FORMATS)
 
 
 class Rules(NamedTuple):
-    """How to read the batches of a buffer or a file."""
+    """Rules for reading the batches of a buffer or a file."""
 
     formats: tuple[Format, ...]
     """By magic."""
@@ -53,7 +53,7 @@ def read_batches(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> Iterator[RecordBatch]:
-    """The batches of a buffer, one by one, as in the `records` of a Fetch response or in a log segment.
+    """Read the batches of a buffer, one by one, such as the `records` of a Fetch response or a log segment.
 
     Batches of magic 0, 1 and 2 may be mixed; each entry of a message set is a batch. Reading ends before a last batch
     that is cut short, as brokers send it and as a segment ends that is being written. Records are decompressed and
@@ -61,9 +61,10 @@ def read_batches(
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
-        magic_2: the format of batches with magic 2: "kafka" for what was released, "kip-82" for the messages with
-            headers of KIP-82's version 43, "kip-98 draft" for the message sets of that draft. The bytes do not say.
-        check_crcs: whether a wrong checksum is an error.
+        magic_2: the format of batches with magic 2: "kafka" for the released one, "kip-82" for the messages with
+            headers of KIP-82's version 43, "kip-98 draft" for the message sets of that draft. The bytes themselves do
+            not distinguish them.
+        check_crcs: True if a wrong checksum is an error.
         max_decompressed_size: bytes that the records of one batch may decompress to.
         max_items: records and headers, counted together, that one batch may have.
 
@@ -162,7 +163,7 @@ def batches_in(
 
 @lru_cache
 def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> Rules:
-    """How to read; kept, since nearly all readers have the same rules, and most buffers one batch or few.
+    """Make the rules for reading; cached, since nearly all readers have the same, and most buffers have few batches.
 
     Raises:
         ValueError: `magic_2` is another text.

@@ -102,7 +102,8 @@ def _entry(head: BatchHead, records: list[Record]) -> bytes:
     if not records:
         raise EncodeError("RecordBatch", magic, "records", "a compressed entry needs at least one record")
     first, last = records[0].offset, records[-1].offset
-    # As in `message_sets`: offsets inside are relative since magic 1, unless the entry does not have that of the last.
+    # As in `message_sets`: offsets inside are relative since magic 1, unless the entry does not have the offset of the
+    # last one.
     is_relative = magic > 0 and first >= 0 and head.last_offset >= last
     inner = [entry_bytes(magic, record, is_append_time, first if is_relative else 0) for record in records]
     compression = COMPRESSIONS[head.codec]

@@ -51,7 +51,7 @@ _BEFORE = _ATTRIBUTES - SIZE_END
 """Bytes of the head that the size counts, and the checksum does not cover."""
 
 Source = tuple[bytes, Location, Limits]
-"""What the records of a batch are read from."""
+"""Source of the records of a batch."""
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:

@@ -55,9 +55,9 @@ LEAST_ITEM = 2
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Whether the bytes have more records and headers than that; the count ends where they are not records.
+    """True if the bytes have more than `most` records and headers; counting stops at bytes that are no record.
 
-    Only data with more than `LEAST_ITEM` bytes for each can, so there is no need to ask of less.
+    Only data with more than `LEAST_ITEM` bytes for each can, so shorter data needs no call.
     """
     if native.kernel is not None:
         more: bool = native.kernel.has_more_items(data, most)

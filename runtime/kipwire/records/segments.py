@@ -82,19 +82,19 @@ def read_segment(
     Args:
         path: the file.
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
-        grows: true if the file may have a tail; by default, as `may_grow` says.
+        grows: True if the file may have a tail; by default the result of `may_grow`.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
         max_batch_size: bytes that one batch may have in the file; that many are read at once.
         max_items: as for `read_batches`.
         bounds: batches that cannot have records within them are passed over by their heads: nothing else of them is
-            read or checked. All records of the other batches are there; `bounds.has` says which are wanted.
+            read or checked. All records of the other batches are there; `bounds.has` filters them.
 
     Returns:
         An iterator over the batches. Its `tail` has the position, the number and the kind of the bytes that are left.
 
     Raises:
-        DecodeError: bytes are not a batch; the path says which one, the offset is that in the file,
+        DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the file,
             and the reason names the file. It is raised while the batches are read, like the others.
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file.

@@ -68,7 +68,7 @@ def rename_new(made: Path, path: Path) -> None:
 
 @contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Report errors with the path that the user knows, not with that of a temporary file."""
+    """Report errors with the user's path, not with the path of a temporary file."""
     try:
         yield
     except OSError as error:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""What a server says of this format."""
+"""Content type of this format, for HTTP servers."""
 
 
 def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:

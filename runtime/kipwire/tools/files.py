@@ -11,16 +11,16 @@ from kipwire.tools.atomic import write_atomically
 
 _SPECIAL = "is a pipe, a socket or a device, not a file"
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Where pipes are that whoever started this process has opened for it: those of `|` and of `<(...)`."""
+"""Folders of pipes that the caller of this process has opened for it, by `|` or `<(...)`."""
 
 
 def need_file(path: Path) -> None:
-    """Check that a path names no pipe, socket or device, which might be waited for without end.
+    """Check that a path names no pipe, socket or device, which might block without end.
 
-    A folder passes, and what does not exist: those who open it say so.
+    A folder and a missing file pass; opening them gives the error.
 
     Raises:
-        OSError: it does.
+        OSError: the path names a pipe, a socket or a device.
     """
     try:
         mode = path.stat().st_mode
@@ -31,10 +31,10 @@ def need_file(path: Path) -> None:
 
 
 def need_input(path: Path) -> None:
-    """As `need_file`, for what is read once from its start: a pipe passes if it was opened for this process.
+    """Check like `need_file`, but pass a pipe that was opened for this process: for input that is read once.
 
     Raises:
-        OSError: it is another pipe, a socket or a device.
+        OSError: the path names another pipe, a socket or a device.
     """
     if not str(path).startswith(_HANDED_OVER):
         need_file(path)
@@ -58,10 +58,10 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def write_whole(file: Path, text: str, encoding: str = "utf-8") -> None:
-    """Replace a file in one go, so that nobody ever sees half of it; folders that are missing are made.
+    """Replace a file atomically, so that it is never half-written; missing folders are made.
 
     Raises:
-        OSError: it cannot be written; the error names the file.
+        OSError: the file cannot be written; the error names the file.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, text.encode(encoding))

@@ -24,15 +24,15 @@ class ReadableFile(Protocol):
         ...
 
     def __truediv__(self, name: str, /) -> Self:
-        """What has that name in this folder."""
+        """Return the path with that name in this folder."""
         ...
 
     def exists(self) -> bool:
-        """Whether it exists."""
+        """True if it exists."""
         ...
 
     def is_file(self) -> bool:
-        """Whether it exists and is a regular file."""
+        """True if it exists and is a regular file."""
         ...
 
     def open(self, mode: Literal["rb"], /) -> BufferedReader:
@@ -49,10 +49,10 @@ _OF_FILE_SYSTEM = "lost+found"
 
 
 def files_below(folder: str) -> Iterator[str]:
-    """The paths of what is in a folder and in those below it and is not a folder; links to folders are not followed.
+    """Yield the paths of all files below a folder, also special ones; links to folders are not followed.
 
     Raises:
-        OSError: one of the folders cannot be listed, so that nobody knows what is in it.
+        OSError: one of the folders cannot be listed, so that its files are unknown.
     """
     for found, _, names in os.walk(folder, onerror=_check_listed):
         for name in names:

@@ -129,12 +129,12 @@ def _styled(part: Part, one_line: bool) -> str:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether people read a stream as it is written."""
+    """True if a stream is a terminal."""
     return stream.isatty()
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Whether a stream takes colours: a terminal does; NO_COLOR and FORCE_COLOR in the environment decide before it."""
+    """True if a stream takes colours: a terminal does; NO_COLOR and FORCE_COLOR in the environment override it."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

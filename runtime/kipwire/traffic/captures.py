@@ -56,25 +56,25 @@ class CaptureError(KipwireError):
 
 
 class Entry(NamedTuple):
-    """What the index says of one frame."""
+    """The index entry of one frame."""
 
     file: ReadableFile
     """The index."""
     at: int
-    """The byte of the index at which it says so."""
+    """Position of the entry in the index, in bytes."""
     line: int | None
     """The line; None if the lines before it were not read."""
     offset: int
     """The position of the frame's size in the file of frames."""
     size: int
-    """Bytes of the frame, without those of its size."""
+    """Bytes of the frame, without its size."""
     timestamp_ns: int
-    """When it was captured, in nanoseconds since 1970-01-01 UTC."""
+    """Time of capture, in nanoseconds since 1970-01-01 UTC."""
     connection: int
     is_request: bool
     api_key: int
     api_version: int
-    """For a response, that of its request."""
+    """API version; for a response, its request's."""
     correlation_id: int
     number: int | None
     listener: str | None
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the index says so, as in `frames.jsonl:3`."""
+        """Place of the entry in the index, such as `frames.jsonl:3`."""
         return _place(self.file, self.at, self.line)
 
 
@@ -176,10 +176,10 @@ def files_in(folder: AnyFile) -> tuple[AnyFile, AnyFile]:
 
 
 def is_packed(path: ReadableFile) -> bool:
-    """Whether a file is packed with gzip, by its first bytes.
+    """True if a file is packed with gzip, by its first bytes.
 
     Raises:
-        CaptureError: it cannot be opened.
+        CaptureError: the file cannot be opened.
     """
     with _open(path) as file:
         return isinstance(file.raw, gzip.GzipFile)

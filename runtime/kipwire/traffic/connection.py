@@ -41,17 +41,17 @@ class _Side:
     lost: int = 0
     """Those that it does not have."""
     is_from_start: bool = False
-    """Whether the first of these bytes is the first one of the connection."""
+    """True if the first of these bytes is the first one of the connection."""
     first: bytes = b""
     end: int | None = None
-    """The sequence number after its last byte; None until it says that it sends no more."""
+    """Sequence number after its last byte; None until it announces its end."""
     first_acknowledged: int | None = None
     acknowledged: int | None = None
     """The sequence number before which the peer has all bytes: the first one seen, and the latest."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether no byte is known to be missing."""
+        """True if no byte is known to be missing."""
         is_at_end = self.end is None or self.stream.has_reached(self.end)
         return is_at_end and not self.stream.has_hole and not self.framer.held
 
@@ -76,19 +76,19 @@ class Connection:
         self.opening: int | None = None
         """The sequence number of the packet that opened it; None if that was not captured."""
         self.is_over = False
-        """Whether the connection has ended, with nothing missing."""
+        """True if the connection has ended, with nothing missing."""
         self.counted = 0
-        """What `held` was when it was last counted among all connections."""
+        """Value of `held` when it was last counted among all connections."""
         self._sides = {one: _Side(one), other: _Side(other)}
         self._both = self._sides[one], self._sides[other]
         """The same twice, if a host sends packets to itself."""
         self._client: _Side | None = None
         self._conversation: Conversation | None = None
         self._is_foreign = False
-        """Whether it is known not to be Kafka's plaintext."""
+        """True if it is certain that it is not Kafka's plaintext."""
         self._is_reset = False
         self._has_tokens = False
-        """Whether frames may be tokens, which can be empty."""
+        """True if frames may be tokens, which can be empty."""
         brokers = [endpoint for endpoint in (one, other) if port(endpoint) in ports]
         if len(brokers) == 1:
             self._decide(self._sides[other if brokers == [one] else one])
@@ -101,7 +101,7 @@ class Connection:
         return held + self._conversation.held if self._conversation else held
 
     def goes_on_with(self, segment: Segment) -> bool:
-        """Whether a segment belongs to this connection, and not to a later one between the same endpoints."""
+        """True if a segment belongs to this connection, and not to a later one between the same endpoints."""
         if segment.flags & SYN and not segment.flags & ACK:
             return self.opening == segment.sequence or (self.opening is None and not self._has_data())
         side = self._sides[segment.source]
@@ -158,7 +158,7 @@ class Connection:
         return any(side.stream.is_started for side in self._sides.values())
 
     def _open(self, side: _Side, other: _Side, segment: Segment, first: int) -> None:
-        """Process a segment that says at which number a side starts."""
+        """Process a segment with the first sequence number of a side."""
         answers = bool(segment.flags & ACK)
         if not answers:
             self.opening = segment.sequence
@@ -213,7 +213,7 @@ class Connection:
                 self._is_foreign = self._is_foreign_at(side)
 
     def _is_foreign_at(self, side: _Side) -> bool:
-        """Whether a client that was seen to open the connection did not begin with a request."""
+        """True if the client's opening was captured and its first bytes are not a request."""
         return (
             side is self._client
             and self.opening is not None

@@ -47,7 +47,7 @@ class Found(NamedTuple):
     frame: bytes | None
     """Without its size; None if it is incomplete."""
     error: str | None
-    """Why there is no frame."""
+    """Reason why there is no frame."""
 
 
 class _Token(NamedTuple):
@@ -64,24 +64,24 @@ class Conversation:
         self._of_all = connection, listener, client
         self._unanswered: deque[Request | _Token] = deque()
         self._open: Counter[int] = Counter()
-        """How often each correlation id is among them."""
+        """Number of unanswered requests, by correlation id."""
         self._early: deque[Frame] = deque()
         """Responses whose requests have not been seen yet."""
         self._tokens_may_follow = False
         """True from a handshake to the next request."""
         self._open_tokens = 0
-        """How many tokens are among the unanswered."""
+        """Number of unanswered tokens."""
         self._has_unreported = False
         self._tokens = {REQUEST: Counter[str](), RESPONSE: Counter[str]()}
         """The number and bytes of the tokens of each direction that have not been reported."""
 
     @property
     def has_tokens(self) -> bool:
-        """Whether frames may be tokens, which can be empty."""
+        """True if frames may be tokens, which can be empty."""
         return self._tokens_may_follow or self._open_tokens > 0
 
     def is_open(self, correlation_id: int) -> bool:
-        """Whether a request of that id waits for its response."""
+        """True if a request of that id waits for its response."""
         return self._open[correlation_id] > 0
 
     # Lists, which take a third of the time of generators: nearly every packet is one frame.

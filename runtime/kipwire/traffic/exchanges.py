@@ -40,7 +40,7 @@ class Row(NamedTuple):
     """A frame with what was found in it."""
 
     number: int | None
-    """As in `Numbered`."""
+    """See `Numbered.number`."""
     found: Found
     """The frame as it was captured, or an error instead of one."""
     size: int | None
@@ -50,7 +50,7 @@ class Row(NamedTuple):
     errors: tuple[Errors, ...]
     look: Look
     error: str | None
-    """Why it cannot be decoded, or why there is no frame."""
+    """Reason why it cannot be decoded, or why there is no frame."""
 
 
 class Exchange(NamedTuple):
@@ -63,21 +63,24 @@ class Exchange(NamedTuple):
 
     @property
     def first(self) -> Row:
-        """What was captured first of it."""
+        """The part of it that was captured first."""
         row = self.response if self.request is None else self.request
         assert row is not None
         return row
 
     @property
     def latency(self) -> int | None:
-        """Nanoseconds from the last byte of the request to that of the response; None if one of them is missing."""
+        """Nanoseconds from the last byte of the request to the last byte of the response.
+
+        None if one of them is missing.
+        """
         if self.request is None or self.response is None:
             return None
         return self.response.found.time - self.request.found.time
 
     @property
     def problems(self) -> list[str]:
-        """Why the request or the response cannot be decoded, or is not there."""
+        """Reasons why the request or the response cannot be decoded, or is missing."""
         return [row.error for row in self if row is not None and row.error is not None]
 
     @property

@@ -24,22 +24,22 @@ class UnknownTag(NamedTuple):
     """An unknown tagged field."""
 
     path: str
-    """Of the struct that has it."""
+    """Path of the struct that has it."""
     tag: int
     bytes: int
-    """How many it has."""
+    """Number of its bytes."""
 
 
 class Facts(NamedTuple):
-    """What was found in a body."""
+    """Facts found in a body."""
 
     error_codes: Counter[tuple[str, int]]
-    """How often each code other than 0 is at each path, without the indexes of arrays."""
+    """Counts of the codes other than 0, by path, without the indexes of arrays, and code."""
     unknown_tags: list[UnknownTag]
 
 
 class Look(NamedTuple):
-    """What `look_at` found in a frame."""
+    """Result of `look_at` for a frame."""
 
     error_codes: tuple[tuple[str, int, int], ...] = ()
     """Path without indexes, code other than 0, and how often it is there."""
@@ -51,7 +51,7 @@ class Look(NamedTuple):
     names_of_ids: tuple[tuple[UUID, str], ...] = ()
     """Topics of which it has both."""
     is_answered: bool = True
-    """Whether a request wants a response; Produce with `acks` of 0 does not."""
+    """True if a request has a response; Produce with `acks` of 0 has none."""
 
     @property
     def cost(self) -> int:
@@ -62,7 +62,7 @@ class Look(NamedTuple):
 
 
 NOTHING = Look()
-"""What was found in a frame that cannot be decoded."""
+"""Result for a frame that cannot be decoded."""
 _COST = 128
 """About how many bytes each thing that was found takes in addition to its text."""
 
@@ -156,7 +156,7 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
 def _read(
     direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
 ) -> tuple[_Chosen, tuple[Any, ...]] | None:
-    """What is chosen of a body, and its values; None if the frame is broken, or there is no class for it."""
+    """Read the chosen values of a body; None if the frame is broken, or there is no class for it."""
     if direction == "request" and len(frame) >= HEAD.size:
         api_key, version, _ = HEAD.unpack_from(frame)
     try:
@@ -173,10 +173,10 @@ def _read(
 
 @lru_cache(maxsize=4096)
 def _way(direction: str, api_key: int, version: int) -> tuple[Projection, type[Message], bool]:
-    """What is needed to find the body of a frame: header, class, and whether a response may be of version 0 instead.
+    """Find what locates the body of a frame: header, class, and True if a response may be of version 0 instead.
 
     Raises:
-        UnsupportedVersionError: there is no class for it.
+        UnsupportedVersionError: there is no class for the API key and version.
     """
     messages = registry_of(KAFKA_PACKAGE)
     cls = (messages.request if direction == "request" else messages.response)(api_key, version)
@@ -191,11 +191,11 @@ class _Chosen(NamedTuple):
     codes: tuple[str, ...]
     """The paths of error codes, which come first."""
     has_software: bool
-    """Whether the name and the version of the client's library are next."""
+    """True if the name and the version of the client's library are next."""
     names: tuple[str, ...]
     """The paths of names of topics, which are next."""
     ids: dict[str, str]
-    """The paths of ids of topics, which are last, and for each that of the name in the same struct, or ""."""
+    """Paths of ids of topics, which are last; for each, the path of the name in the same struct, or ""."""
 
 
 @lru_cache(maxsize=4096)
@@ -229,7 +229,7 @@ def _fields(cls: type[Struct], path: str) -> Iterator[tuple[str, Field]]:
 
 
 def _counts(value: Any) -> Counter[int]:
-    """How often each code other than 0 is among those that a path leads to."""
+    """Count the codes other than 0 in the values at a path."""
     if isinstance(value, int):
         return Counter({value: 1})
     if value and isinstance(value[0], int):

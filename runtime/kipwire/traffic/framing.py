@@ -25,12 +25,12 @@ class Frame(NamedTuple):
     """One frame, without its size."""
 
     time: int
-    """When the last of its bytes was captured, in nanoseconds."""
+    """Time at which the last of its bytes was captured, in nanoseconds."""
     data: bytes
     """All of it; or its beginning, if bytes are missing."""
     size: int
     lost: int
-    """How many of its bytes are missing."""
+    """Number of its missing bytes."""
 
 
 class Skipped(NamedTuple):
@@ -49,15 +49,15 @@ class Framer:
     smallest: int
     """The fewest bytes of a frame."""
     _begins: Callable[[bytes], bool | None]
-    """Whether bytes can be the start of a frame, its size first; None: there are too few to know."""
+    """Returns True if bytes can be the start of a frame, its size first; None if there are too few to decide."""
     in_step: bool = False
-    """Whether it is known where frames start."""
+    """True if the positions of frames are certain."""
     held: int = 0
     """About how many bytes of memory the incomplete frame takes."""
     _skipped: int = 0
     _skipped_lost: int = 0
     _head: bytes = b""
-    """The bytes of an incomplete size; if not in step, bytes that are too few to know."""
+    """The bytes of an incomplete size; if not in step, bytes that are too few to decide."""
     _size: int = -1
     """The size of the frame that has begun; below 0 if none has."""
     _have: int = 0
@@ -66,11 +66,11 @@ class Framer:
     """Those that are missing."""
     _parts: list[bytes] = field(default_factory=list)
     _time: int = 0
-    """When the last of its bytes was captured."""
+    """Time at which the last of its bytes was captured."""
 
     @property
     def has_skipped(self) -> bool:
-        """Whether bytes were skipped that have not been reported."""
+        """True if bytes were skipped that have not been reported."""
         return self._skipped > 0
 
     def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:

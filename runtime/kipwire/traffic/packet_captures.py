@@ -28,10 +28,10 @@ class Share(NamedTuple):
     number: int
     """From 0 on. The first share also has the errors that are about no connection."""
     of: int
-    """How many shares there are."""
+    """Number of shares."""
 
     def has(self, key: bytes) -> bool:
-        """Whether it has the connections between two endpoints."""
+        """True if it has the connections between two endpoints."""
         return crc32(key) % self.of == self.number
 
 
@@ -40,7 +40,7 @@ WHOLE = Share(0, 1)
 
 
 class Placed(NamedTuple):
-    """What was found, and where."""
+    """A find, and its place."""
 
     place: int
     """The number of the packet with which it was found, from 0 on. What is found after the last packet has higher
@@ -76,14 +76,14 @@ def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collect
 
 
 def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
-    """The same for some of the connections; all shares together have the same content as the whole.
+    """Find the frames of some connections; all shares together have the same content as `find_frames`.
 
-    The number of a connection is that of its first packet, since a share does not know how many others have.
+    The number of a connection is the number of its first packet, since a share cannot count the connections of others.
 
     Args:
-        files: as for `find_frames`.
-        ports: as for `find_frames`.
-        share: which connections.
+        files: see `find_frames`.
+        ports: see `find_frames`.
+        share: the connections to find.
 
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
@@ -98,7 +98,7 @@ class _Capture:
 
     def __init__(self, ports: Collection[int], share: Share) -> None:
         self.place = -1
-        """As in `Placed`, of what was found last."""
+        """Place of the last find; see `Placed`."""
         self._share = share
         self._is_whole = share == WHOLE
         self._ports = frozenset(ports)

@@ -1,6 +1,7 @@
-"""The packets in a file of tcpdump or Wireshark: pcap and pcapng, plain or compressed with gzip.
+"""Packets in a file of tcpdump or Wireshark: pcap and pcapng, plain or compressed with gzip.
 
-The formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only one packet is in memory at a time.
+The formats are described by draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only one packet is in memory at a
+time.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _RESOLUTION, _OFFSET = 9, 14
 
 
 class Packet(NamedTuple):
-    """What was captured of one packet."""
+    """The captured part of one packet."""
 
     time: int
     """In nanoseconds since 1970-01-01 UTC."""
@@ -90,7 +91,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Unpacked(io.RawIOBase):
-    """What a file of gzip decompresses to, as long as that is not far too much for so many bytes.
+    """The decompressed content of a file of gzip, up to a limit relative to its size.
 
     A few bytes of gzip can be millions of empty packets.
     """
@@ -130,7 +131,7 @@ class _Interface(NamedTuple):
 
 
 def is_packets(start: bytes) -> bool:
-    """Whether a file that starts with these bytes, at least four, can be one of packets; all that is gzip can be."""
+    """True if a file that starts with these bytes, at least four, can be a packet file; any gzip file can be one."""
     return start[:4] in _PCAP or start[:4] == _SECTION or start[:2] == _GZIP
 
 

@@ -44,13 +44,13 @@ class Segment(NamedTuple):
     acknowledged: int
     flags: int
     data: bytes
-    """What was captured of its content."""
+    """The captured part of its content."""
     size: int
     """Bytes of its content; more than `data` has if the capture cut the packet."""
 
 
 class Unreadable(Exception):
-    """A packet whose segment, if it has one, cannot be read; the text says why."""
+    """A packet whose segment, if it has one, cannot be read; the text is the reason."""
 
 
 def segment_of(link: int, data: bytes) -> Segment | None:

@@ -20,7 +20,7 @@ _SIZE_BYTES = 4
 _CLIENT_ID_SIZE = Struct(">h")
 _SIZED_HEADER = Struct(">ihhih")
 _NEARLY = 8
-"""How many versions beyond the known ones are accepted, for newer and older peers."""
+"""Number of versions beyond the known ones that are accepted, for newer and older peers."""
 
 
 class Request(NamedTuple):
@@ -43,10 +43,10 @@ def request_of(frame: bytes) -> Request | None:
 
 
 def begins_request(data: bytes) -> bool | None:
-    """Whether bytes from anywhere in a connection begin with a request; None: there are too few to know.
+    """True if bytes from anywhere in a connection begin with a request; None if there are too few to decide.
 
-    A client id of printable text is taken for one. Of another one, which other bytes have more often than requests, the
-    request must be whole, and be one to its last byte.
+    A client id of printable text is enough. With any other, which is more frequent in other bytes than in requests, the
+    request must be complete and valid to its last byte.
     """
     if len(data) < _SIZED_HEADER.size:
         return None
@@ -54,9 +54,9 @@ def begins_request(data: bytes) -> bool | None:
 
 
 def opens_with_request(data: bytes) -> bool | None:
-    """Whether the first bytes that a client sends begin with a request; None: there are too few to know.
+    """True if the first bytes that a client sends begin with a request; None if there are too few to decide.
 
-    Its client id may be any, unless the request is whole and is none.
+    Any client id is accepted, unless the request is complete and not valid.
     """
     if len(data) < _SIZED_HEADER.size:
         return None
@@ -64,7 +64,7 @@ def opens_with_request(data: bytes) -> bool | None:
 
 
 def why_no_request(data: bytes) -> str | None:
-    """Why bytes cannot be the size of a request frame and its header; None if they can, or are too few to know.
+    """Explain why bytes cannot be the size of a request frame and its header; None if they can, or are too few.
 
     A client id may have any bytes, as for brokers, also such as are no text; but not a zero byte. No client written in
     C can send one, and other protocols that begin with a size have them where the client id would be.
@@ -87,7 +87,7 @@ def why_no_request(data: bytes) -> str | None:
 
 
 def _has_plain_client(data: bytes) -> bool:
-    """Whether the client id, as far as it is there, is printable text, or there is none."""
+    """True if the client id, as far as it is there, is printable text, or there is none."""
     _, api_key, version, _, size = _SIZED_HEADER.unpack_from(data)
     if not _names_client(api_key, version):
         return True
@@ -95,7 +95,7 @@ def _has_plain_client(data: bytes) -> bool:
 
 
 def _is_decoded(data: bytes) -> bool | None:
-    """Whether bytes begin with a request to its last byte; None if it is not whole, or of an unknown version."""
+    """True if bytes begin with a request valid to its last byte; None if it is incomplete, or of an unknown version."""
     size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
     end = size + _SIZE_BYTES
     if len(data) < end or not _exists(api_key, version):
@@ -109,19 +109,19 @@ def _is_decoded(data: bytes) -> bool | None:
 
 
 def is_request(frame: bytes) -> bool:
-    """Whether a frame can be a request, and nothing else that follows a size."""
+    """True if a frame can be a request, and nothing else that follows a size."""
     return begins_request(len(frame).to_bytes(4) + frame) is True
 
 
 @lru_cache(maxsize=4096)
 def _is_known(api_key: int, version: int) -> bool:
-    """Whether there is a request of that key in about that version."""
+    """True if there is a request of that key in about that version."""
     return version >= 0 and any(_exists(api_key, one) for one in range(version - _NEARLY, version + _NEARLY + 1))
 
 
 @lru_cache(maxsize=4096)
 def _names_client(api_key: int, version: int) -> bool:
-    """Whether the header of a request has a client id, as all but the oldest have."""
+    """True if the header of a request has a client id, which only the oldest lack."""
     return not _exists(api_key, version) or registry_of(KAFKA_PACKAGE).request_header_version(api_key, version) > 0
 
 

@@ -17,12 +17,12 @@ _NEVER = 2**64
 
 
 def is_packet_file(path: ReadableFile) -> bool:
-    """Whether a file is named like a packet file, and is a file."""
+    """True if a path is a file with the name of a packet file."""
     return is_packet_name(path.name) and path.is_file()
 
 
 def is_packet_name(name: str) -> bool:
-    """Whether packet files have such a name: `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
+    """True for a name of a packet file: `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
     return _NAME.fullmatch(name) is not None
 
 

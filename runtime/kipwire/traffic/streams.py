@@ -25,10 +25,10 @@ _LATE = 10**9
 
 
 class Piece(NamedTuple):
-    """What comes next in a stream: some bytes, or how many are missing."""
+    """The next part of a stream: some bytes, or the number of missing ones."""
 
     time: int
-    """When it was captured, in nanoseconds; of missing bytes, when those after them were."""
+    """Time of capture, in nanoseconds; for missing bytes, the time of the bytes after them."""
     data: bytes
     lost: int
 
@@ -55,22 +55,22 @@ class Stream:
         self._position: int | None = None
         """The sequence number of the next byte; None until it is known."""
         self._start = 0
-        """Where the stream starts."""
+        """Position at which the stream starts."""
         self._waiting: dict[int, _Waiting] = {}
         """By position."""
         self._starts: list[int] = []
         """Their positions, as a heap."""
         self._acknowledged_at: int | None = None
-        """When the peer was first seen to have the missing bytes."""
+        """Time at which the peer was first seen to have the missing bytes."""
 
     @property
     def is_started(self) -> bool:
-        """Whether the position of the next byte is known."""
+        """True if the position of the next byte is known."""
         return self._position is not None
 
     @property
     def has_hole(self) -> bool:
-        """Whether bytes are missing before others that are there."""
+        """True if bytes are missing before others that are there."""
         return bool(self._starts)
 
     def start(self, sequence: int) -> None:
@@ -78,7 +78,7 @@ class Stream:
         self._position = self._start = sequence
 
     def has_reached(self, sequence: int) -> bool:
-        """Whether all bytes before a sequence number have been returned, or given up."""
+        """True if all bytes before a sequence number have been returned, or given up."""
         return self._position is not None and self._ahead(sequence) <= 0
 
     def add(self, sequence: int, data: bytes, size: int, time: int) -> list[Piece]:
@@ -146,7 +146,7 @@ class Stream:
         return [Piece(time, b"", self._skip(self._ahead(sequence)))]
 
     def _ahead(self, sequence: int) -> int:
-        """How far a number is ahead of the next byte; below 0 if it is before it."""
+        """Distance of a number from the next byte; below 0 if it is before it."""
         return (sequence - self._at(0) + _HALF) % _MODULUS - _HALF
 
     def _at(self, ahead: int) -> int:

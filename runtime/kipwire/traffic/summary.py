@@ -1,7 +1,7 @@
-"""Exchanges counted: who uses which versions of which APIs, how much and how fast, and what fails.
+"""Counts of exchanges: clients, APIs and versions, amounts, latencies and failures.
 
-Memory is bounded for any input: there is a most of each table's rows, and what has no row of its own is counted in
-one for the rest. Latencies are counted by steps, not kept.
+Memory is bounded for any input: each table has a limit of rows, and one row for the rest. Latencies are counted by
+steps, not kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_HOSTS = 4
 _LONGEST = 200
 """The characters that are kept of a client id, and of the name and the version of a library."""
 STEP = 1.05
-"""How many times a latency is the one a step below it: so a quantile is right to 2.5 percent."""
+"""Ratio of a latency step to the step below it: quantiles are exact to 2.5 percent."""
 _LOG_OF_STEP = log(STEP)
 REST = "(others)"
 """The client id of the row for the clients that have no row of their own."""
@@ -46,7 +46,7 @@ class Latencies:
         self._by_step[int(log(max(nanoseconds, 1)) / _LOG_OF_STEP)] += 1
 
     def merge(self, other: Latencies) -> None:
-        """Add those of another."""
+        """Add the latencies of another."""
         self.count += other.count
         self.highest = max(self.highest, other.highest)
         self._by_step.update(other._by_step)
@@ -64,7 +64,7 @@ class Latencies:
 
 @dataclass(eq=False, slots=True)
 class Counts:
-    """What was counted of some exchanges."""
+    """Counts of some exchanges."""
 
     requests: int = 0
     responses: int = 0
@@ -141,12 +141,12 @@ class Failure(NamedTuple):
 
 
 class TrafficSummary:
-    """What is counted of all exchanges."""
+    """Counts of all exchanges."""
 
     def __init__(self) -> None:
         self.uses: dict[Use, Counts] = {}
         self.failures: Counter[Failure] = Counter()
-        """How many fields have each."""
+        """Number of fields with each failure."""
         self.problems: Counter[str] = Counter()
         """Errors about bytes that are no frame."""
         self.first: int | None = None
@@ -156,7 +156,7 @@ class TrafficSummary:
         """By connection, as long as it is among the latest."""
 
     def begin_capture(self) -> None:
-        """Note that the numbers of connections are those of another capture from now on."""
+        """Start another capture, whose connections are numbered anew."""
         self._software.clear()
 
     def add(self, exchange: Exchange) -> None:
@@ -186,11 +186,11 @@ class TrafficSummary:
             _count(self.failures, Failure(first.api or "", path, code, name), Failure(REST, "", 0, None), times)
 
     def by_api(self) -> dict[tuple[int, str, int], Counts]:
-        """What was counted of each API and version, by key, name and version, most requests first."""
+        """Counts of each API and version, by key, name and version, most requests first."""
         return _merged((use[2:], counts) for use, counts in self.uses.items())
 
     def by_client(self) -> dict[tuple[str | None, tuple[str, str] | None], Counts]:
-        """What was counted of each client, by its id and its library."""
+        """Counts of each client, by its id and its library."""
         return _merged((use[:2], counts) for use, counts in self.uses.items())
 
     def _software_of(self, connection: int | None, said: tuple[str, str] | None) -> tuple[str, str] | None:

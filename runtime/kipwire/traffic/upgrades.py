@@ -1,8 +1,8 @@
-"""Which requests a release of Kafka does not serve, and which release of a client's library has newer ones.
+"""Requests that a release of Kafka does not serve, and releases of client libraries that have newer ones.
 
 `kafka_versions.json` has the versions of every message in every line of releases, as the specs in Kafka's jars have
-them, from the line on that is named. Kafka 4.0 was the first to drop versions: KIP-896 says which, and which releases
-of client libraries it found to do without them. See
+them, from the line on that is named. Kafka 4.0 was the first to drop versions: KIP-896 lists them, and the first
+releases of client libraries that do without them. See
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
 """
 
@@ -36,7 +36,7 @@ class Library(NamedTuple):
     software: re.Pattern[str]
     """The name that it gives itself in ApiVersions, from version 3 on."""
     client_id: re.Pattern[str] | None
-    """The client id that it has if its user chooses none; None if that says nothing."""
+    """Pattern of the default client id; None if the default does not identify the library."""
 
     @property
     def fixed(self) -> str:
@@ -60,7 +60,7 @@ LIBRARIES = (
     _library("Sarama", "1.30.1", r"sarama", r"sarama"),
     _library("kafka-python", "2.0.2", r"kafka-python", r"kafka-python(-producer)?(-[\d.]+)?"),
 )
-"""Those of KIP-896. It says that more clients are built on librdkafka, such as Confluent's."""
+"""The libraries of KIP-896. It says that more clients are built on librdkafka, such as Confluent's."""
 
 _OF_CLIENT_ID = re.compile(r"\d+\.[\d.]+")
 """A release in a client id, as kafka-python has it."""
@@ -69,14 +69,14 @@ _LIBRDKAFKA = re.compile(r"rdkafka-v?(\d[\d.]*)")
 
 
 class Client(NamedTuple):
-    """What is known of the library of a client."""
+    """The library of a client, as far as it is known."""
 
     library: Library | None
-    """None if it is none of `LIBRARIES`."""
+    """None if it is not one of `LIBRARIES`."""
     release: tuple[int, ...] | None
     """None if it is not known."""
     is_sure: bool
-    """Whether the library gave its name; else it is guessed by the client id that it has by default."""
+    """True if the library gave its name; else it is guessed from the default client id."""
 
 
 class Unserved(NamedTuple):
@@ -85,9 +85,8 @@ class Unserved(NamedTuple):
     served: str
     """The versions of the API that it serves, such as `3-13`; `none` if it has dropped the API."""
     fix: str
-    """The library and the release of it that KIP-896 says do without, with a `?` if the library is a guess.
-
-    Of a newer release, that it has newer versions: then its settings or the present brokers make it take the old one.
+    """The library and its first release without the old version, by KIP-896, with a `?` if the library is a guess. For
+    a newer release, a note that it has newer versions: its settings or the present brokers make it use the old one.
     Empty where KIP-896 says nothing.
     """
 
@@ -134,18 +133,18 @@ def served_by(line: str) -> Mapping[int, range]:
 
 
 def unserved(line: str, api_key: int, version: int, client: Client) -> Unserved | None:
-    """What a release has instead of a request; None if it serves the request, or nothing is known of such an API.
+    """Find what a release serves instead of a request; None if it serves the request, or if the API is unknown.
 
     ApiVersions is always served: a broker answers a newer version in version 0 (KIP-511).
 
     Args:
-        line: of releases.
+        line: the line of releases.
         api_key: of the request.
         version: of the request.
-        client: who sends it.
+        client: the sender.
 
     Raises:
-        ValueError: the line is not known.
+        ValueError: the line is unknown.
     """
     versions = served_by(line).get(api_key)
     if versions is None or version in versions or api_key == API_VERSIONS_KEY:
@@ -161,11 +160,11 @@ def unserved(line: str, api_key: int, version: int, client: Client) -> Unserved 
 
 
 def client_of(software: tuple[str, str] | None, client_id: str | None) -> Client:
-    """The library of a client, by what it says of itself, or else by its client id.
+    """Identify the library of a client, by its own statement, or else by its client id.
 
     Args:
         software: name and version of ApiVersions; None if they are not known.
-        client_id: that of its requests.
+        client_id: the client id of its requests.
     """
     if software is not None and software[0]:
         name, version = software

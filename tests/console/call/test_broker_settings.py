@@ -330,7 +330,7 @@ def test_a_key_that_does_not_fit_says_why(tmp_path: Path) -> None:
     cases = [
         (Certificates(cert=TLS / "ca.pem"), "there are no private keys in PEM; give one, as --key"),
         (Certificates(key=TLS / "client.pem"), "--key is of no use without its certificate"),
-        (Certificates(cert=TLS / "client.pem", key=TLS / "other-client.pem"), "is not that of the certificate"),
+        (Certificates(cert=TLS / "client.pem", key=TLS / "other-client.pem"), "does not belong to the certificate"),
     ]
     for certificates, reason in cases:
         with pytest.raises(SettingsError, match=reason):

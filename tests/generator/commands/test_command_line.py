@@ -177,7 +177,7 @@ def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
         (["new", "FooRequest", "--out", "my_protocol"], "my_protocol/FooRequest.json already exists"),
         (
             ["new", "Bar", "--out", "my_protocol", "--api-key", "1000"],
-            "--api-key 1000 is that of FooRequest; 1001 is free",
+            "--api-key 1000 belongs to FooRequest; 1001 is free",
         ),
         (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file; a folder is needed"),
         (["explode"], "No such command"),

@@ -84,7 +84,7 @@ def twice(folder: Path) -> Path:
         (lambda folder: broken_jar(folder, b"PK\5\6" + b"\xff" * 18), "broken.jar: cannot be read as a jar"),
         (truncated, "broken.jar: cannot be read as a jar"),
         (with_bad_checksum, "broken.jar: cannot be read as a jar: Bad CRC-32"),
-        (bomb, "0.json: the specs are larger than those of any Kafka release"),
+        (bomb, "0.json: the specs are larger than in any Kafka release"),
         (twice, "0.json; give the jars of one release, each once"),
         (lambda folder: jar(folder), "no message specs inside; give a jar of Kafka, such as "),
         (lambda folder: jar(folder, "{"), "0.json:1:2: syntax: "),

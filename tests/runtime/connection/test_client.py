@@ -100,11 +100,11 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
     [
         (
             b"\0\0\0\x09",
-            "a response with correlation id 9, which no request in flight has; expected is that to correlation",
+            "response without a request: got correlation id 9, expected correlation",
         ),
         (
             b"\0\0\0\1",
-            "a response with correlation id 1, whose turn has not come; expected is that to correlation id 0",
+            "response out of order: got correlation id 1, expected correlation id 0",
         ),
         (b"\0\0\0", "3 bytes cannot be a response"),
     ],

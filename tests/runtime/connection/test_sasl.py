@@ -203,7 +203,7 @@ def test_errors_can_be_copied_and_sent_to_other_processes() -> None:
         (lambda: Scram("me", "secret\udfff", "SCRAM-SHA-256"), "the password has a character that UTF-8"),
         (lambda: Scram("me\0", "secret", "SCRAM-SHA-256"), "the user name has the character of number 0"),
         (lambda: Scram("me", "secret", "SCRAM-SHA-1"), "'SCRAM-SHA-1' is no mechanism of SCRAM; it is"),  # type: ignore[arg-type]
-        (lambda: OAuthBearer(str, {"auth": "secret"}), "and not that of the token, unlike 'auth'"),
+        (lambda: OAuthBearer(str, {"auth": "secret"}), "other than the token's, unlike 'auth'"),
         (lambda: OAuthBearer(str, {"a1": "secret"}), "an extension has a name of letters"),
         (lambda: OAuthBearer(str, {"a": "secret\1"}), "the value of the extension a is empty, or has"),
         (lambda: OAuthBearer(str, {"a": ""}), "the value of the extension a is empty, or has"),

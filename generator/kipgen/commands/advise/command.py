@@ -108,7 +108,7 @@ _ROW_INCHES = 0.5
 
 
 def draw(advice: Advice, samples: Samples, file: Path) -> None:
-    """Draw the fields that have values; the file's suffix says as what kind of picture.
+    """Draw the fields that have values; the file's suffix decides the format.
 
     Raises:
         ImportError: matplotlib is not installed.

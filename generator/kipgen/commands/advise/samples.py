@@ -52,7 +52,7 @@ class SamplesError(ValueError):
 
 @dataclass(slots=True)
 class Samples:
-    """What was read."""
+    """Counts of the samples read."""
 
     counts: Counts
     bytes: int = 0
@@ -106,13 +106,13 @@ def read_samples(
 
     Args:
         paths: captures (folders), and files of JSON lines or of request frames, each of them plain or gzip.
-        registry: what to decode with.
+        registry: for decoding.
         spec: the message.
-        version: that of messages in JSON lines which do not contain it.
+        version: of messages in JSON lines that do not contain it.
         progress: called from time to time with the number of messages counted.
 
     Raises:
-        SamplesError: something cannot be read, or the version is given without any JSON lines.
+        SamplesError: a sample cannot be read, or the version is given without any JSON lines.
     """
     reader = _Reader(registry, spec, version, progress)
     for path in paths:
@@ -199,7 +199,7 @@ class _Reader:
                 self._frame(place, frame, None)
 
     def _frame(self, place: str, frame: bytes, version: int | None) -> None:
-        """One frame of the message; a request contains its version, that of a response must be known."""
+        """Count one frame of the message; a request contains its version, a response's version must be known."""
         header: Message
         try:
             if self.spec.type == "request":

@@ -1,4 +1,4 @@
-"""Which encoding of KIP-625 the integers of a message should have: counted values and the spec in, advice out."""
+"""Advice on the encodings of KIP-625 for the integers of a message, from counted values and the spec."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ EncodingMap = tuple[tuple[Versions, Encoding], ...]
 
 
 class AdviceError(ValueError):
-    """No advice can be given; the message says why."""
+    """No advice can be given; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldAdvice:
-    """What is advised for one integer field of the spec."""
+    """Advice for one integer field of the spec."""
 
     paths: tuple[str, ...]
-    """Where the field is, such as `Topics.Partitions.LeaderId`; a field of a common struct may have several paths."""
+    """Paths of the field, such as `Topics.Partitions.LeaderId`; a field of a common struct may have several."""
     field: FieldSpec
     counts: IntegerCounts
     sizes: Mapping[str, int]
@@ -41,7 +41,7 @@ class FieldAdvice:
     encodings: EncodingMap
     """The versions' encodings with the best one in the next version and later; empty where nothing should change."""
     note: str
-    """Why nothing can be advised, or what is wrong with the current encoding; mostly empty."""
+    """Reason why there is no advice, or fault of the current encoding; mostly empty."""
 
     @property
     def path(self) -> str:
@@ -50,7 +50,7 @@ class FieldAdvice:
 
     @property
     def is_element(self) -> bool:
-        """Whether it is about an array's elements, which only our extension of KIP-625 can encode."""
+        """True if it is about an array's elements, which only our extension of KIP-625 can encode."""
         return self.field.type.is_array
 
     @property
@@ -72,13 +72,13 @@ class FieldAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is advised for a message."""
+    """Advice for a message."""
 
     spec: MessageSpec
     messages: int
-    """How many messages it is based on."""
+    """Number of messages that it is based on."""
     versions: Mapping[int, int]
-    """How many messages of each version."""
+    """Number of messages of each version."""
     fields: tuple[FieldAdvice, ...]
     """Every integer field, the one that saves most first, then in the order of the spec."""
 
@@ -99,8 +99,8 @@ MOST_PATHS = 65_536
 def advise(spec: MessageSpec, counts: Counts) -> Advice:
     """Choose an encoding for every integer field of a message.
 
-    Released versions stay as they are: the advice starts in the version after the highest of `validVersions`. So does
-    what is tagged in one of them, in all versions: the form of a tagged field never changes (KIP-482).
+    Released versions stay as they are: the advice starts in the version after the highest of `validVersions`. A field
+    that is tagged in one of them stays as it is in all versions: the form of a tagged field never changes (KIP-482).
     The lengths of tagged structs around a field, which may also shrink by a byte, are not counted.
 
     Args:
@@ -138,7 +138,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
 
 
 def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
-    """Why fields keep their encodings; others are not in it."""
+    """Reasons why fields keep their encodings; other fields are left out."""
     next_version = spec.valid_versions.highest + 1
     reasons = {}
     for field, tagged in kept_forms(spec.struct_fields, spec.valid_versions).items():
@@ -150,7 +150,7 @@ def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
 
 
 def _ways(spec: MessageSpec) -> int:
-    """How many paths its fields have."""
+    """Count the paths of its fields."""
     ways: dict[str, int] = {}
     for name, fields in (*((one.name, one.fields) for one in spec.structs), (spec.name, spec.fields)):
         ways[name] = len(fields) + sum(ways[field.type.element] for field in fields if field.type.has_struct)
@@ -184,7 +184,7 @@ def _fields(
 def _advise_field(
     spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts, reason: str
 ) -> FieldAdvice:
-    """The advice for one field; `reason` says why it keeps its encodings, and is empty if it need not."""
+    """Advise on one field; `reason` explains why it keeps its encodings, and is empty if it need not."""
     next_version = spec.valid_versions.highest + 1
     fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)

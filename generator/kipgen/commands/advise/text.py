@@ -171,7 +171,7 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
 
 
 def _notes(advice: Advice) -> Iterator[Text]:
-    """What is not in the tables, or needs an explanation; fields with the same note together."""
+    """Explain what is not in the tables; fields with the same note together."""
     notes: dict[str, list[str]] = {}
     for field in advice.fields:
         if field.note:

@@ -1,1 +1,1 @@
-"""What changes between two revisions of specs, and whom each change breaks (`kipgen compat`)."""
+"""Changes between two revisions of specs, and the parties that each change breaks (`kipgen compat`)."""

@@ -14,7 +14,7 @@ from kipwire.tools.files import read_regular
 from kipwire.tools.text import did_you_mean
 
 MAX_BYTES = 2**20
-"""How long a file of allowances may be."""
+"""Limit for a file of allowances."""
 
 _KEYS = ("rule", "path", "reason")
 
@@ -36,7 +36,7 @@ def parse_allowance(text: str) -> Allowance:
     """Read an allowance of the command line: `rule:Message.Field=reason`.
 
     Raises:
-        ValueError: it is not an allowance; the message says what would be.
+        ValueError: it is not an allowance; the message names the right form.
     """
     target, _, reason = text.partition("=")
     rule, _, path = target.partition(":")
@@ -47,8 +47,8 @@ def read_allowances(file: Path) -> list[Allowance]:
     """Read a file of allowances: tables `[[allow]]` with `rule`, `path` and `reason`.
 
     Raises:
-        ValueError: it is not such a file; the message says where, and what would be right.
-        OSError: it cannot be read.
+        ValueError: the file is not valid; the message names the place, and what would be right. OSError: the file
+        cannot be read.
     """
     try:
         data = read_regular(file, MAX_BYTES)
@@ -86,7 +86,7 @@ def _allowance(rule: str, path: str, reason: str, where: str) -> Allowance:
 def with_allowances(
     findings: Iterable[Finding], allowances: Sequence[Allowance]
 ) -> tuple[list[Finding], list[Allowance]]:
-    """The findings, each with the reason why it is allowed if it is, and the allowances that cover none of them."""
+    """Mark findings with the reasons of their allowances; also return the allowances that cover no finding."""
     marked: list[Finding] = []
     used: set[Allowance] = set()
     for finding in findings:

@@ -36,7 +36,7 @@ class StoredColumns:
 
     location: Location
     common_name: str
-    """Of a common struct, whose fields are the same wherever it is used; else empty."""
+    """Name of a common struct, whose fields are the same wherever it is used; else empty."""
     columns: tuple[StoredColumn, ...]
     """In the order of `kipwire.description.column_order`."""
 
@@ -103,7 +103,7 @@ class _Columns:
         return StoredColumn(
             name=field.attribute,
             spec_name=field.spec_name,
-            location=locations[field.spec_name],  # of a named bit that of its integer
+            location=locations[field.spec_name],  # for a named bit, its integer's
             type=f"list of {element}" if field.type.is_array else element,
             versions=frozenset(message.version for message, _ in versions),
             inner=inner,
@@ -115,7 +115,7 @@ def _unknown(location: Location) -> StoredColumn:
 
 
 def compare_columns(old: MessageSpec, new: MessageSpec, renamed: Renamed) -> Iterator[Change]:
-    """What tables with the columns of the old spec do not find in the new one; nothing if one has no versions."""
+    """Find what tables with the columns of the old spec lack in the new one; nothing if one has no versions."""
     if not old.valid_versions.is_empty and not new.valid_versions.is_empty:
         yield from _compare(new.name, new.name, stored_columns(old), stored_columns(new), renamed, set())
 
@@ -181,7 +181,7 @@ def _compare_order(
 
 
 def _predecessors(columns: StoredColumns) -> dict[str, str]:
-    """Where each column is, in words, by its name."""
+    """Describe the place of each column, by its name."""
     names = [column.name for column in columns.columns]
     return dict(zip(names, ["first", *(f"after {name}" for name in names)], strict=False))
 

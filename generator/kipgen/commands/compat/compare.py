@@ -1,4 +1,12 @@
-"""Two revisions of one message: what changed, in each version that both have and in all versions at once."""
+"""Two revisions of one message: what changed, in each version that both have and in all versions at once.
+
+Each version that both revisions have is compared by its resolved wire items, not by the text of the specs: so two ways
+to write the same bytes are no change. A change that touches several versions is one `Change` with all of them; `_Seen`
+keeps a struct that many fields share from being compared, and reported, more than once.
+
+Items that only one side has are grouped by the gaps between the items that kept their order. Only within such a gap can
+a field be a renamed one: the same bytes at the same position.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +41,7 @@ def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
 
 
 def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """What the messages say about themselves."""
+    """Compare the properties of the messages themselves."""
 
     def change(rule: str, property_: str, text: str, versions: Versions = Versions.NONE) -> Change:
         spots = Spot(new.location, property_), Spot(old.location, property_)
@@ -90,11 +98,11 @@ def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
 
 @dataclass(frozen=True)
 class Owner:
-    """What a list of fields belongs to: a message, a struct, or an integer with named bits."""
+    """The owner of a list of fields: a message, a struct, or an integer with named bits."""
 
     location: Location
     fields: tuple[FieldSpec, ...]
-    """Those of all versions; an integer with named bits has none."""
+    """The fields of all versions; an integer with named bits has none."""
 
     def field(self, name: str) -> FieldSpec | None:
         """The field of that name, in any versions."""
@@ -115,7 +123,7 @@ class Pair:
     new: Owner
     version: int
     is_left_out: bool = False
-    """Whether all of it is left out of the bytes where every field has its default, as of a tagged struct."""
+    """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
 
     def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
         """A change of one of the fields."""
@@ -185,7 +193,7 @@ def _moved(before: list[str], after: list[str]) -> set[str]:
 
 
 def _predecessors(items: Sequence[WireItem]) -> dict[str, str]:
-    """Where each item is, in words, by its name."""
+    """Describe the place of each item, by its name."""
     names = [item.name for item in items]
     return dict(zip(names, ["first", *(f"after {name}" for name in names)], strict=False))
 
@@ -215,7 +223,7 @@ def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem,
 def _replaced(
     pair: Pair, gone: list[WireItem], come: list[WireItem], renamed: list[tuple[WireItem, WireItem]]
 ) -> Iterator[Change]:
-    """What became of a group of fields that only one revision has."""
+    """Explain the changes in a group of fields that only one revision has."""
     for item, now in renamed:
         text = f"was {item.name}; the bytes are the same"
         yield pair.change("field-renamed", now.name, text, *_spots(item, now))
@@ -235,7 +243,7 @@ def _replaced(
 
 
 def _spot_in(owner: Owner, name: str) -> Spot:
-    """Where a field would be that a version lacks: at its versions, or anywhere in its owner."""
+    """Find the place for a field that a version lacks: its versions, or anywhere in its owner."""
     field = owner.field(name)
     return Spot(field.location, "versions") if field else Spot(owner.location)
 
@@ -276,7 +284,7 @@ def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iter
 
 
 def _kind(item: WireItem) -> object:
-    """What two items must have in common to be compared further; structs may have other names."""
+    """Key that two items must share to be compared further; structs may have other names."""
     return (item.type.is_array, item.inner is not None or item.type.element) if item.type else item.inner is not None
 
 
@@ -309,7 +317,7 @@ def _length(item: WireItem) -> str:
 
 
 def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
-    """What Python code sees of a field."""
+    """Compare the attributes of a field in Python code."""
     was, now = old.attribute, new.attribute
     if was is None or now is None:
         return

@@ -1,4 +1,4 @@
-"""What kipgen needs from git: the spec files of a revision, and all their earlier contents."""
+"""Data from git: the spec files of a revision, and all their earlier contents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kipgen.reading.source import MAX_BYTES
 from kipgen.reading.spec_files import is_spec_file
 
 MOST_COMMITS = 5_000
-"""How many commits to spec files the history is followed back, the newest first."""
+"""Limit for commits to spec files in the history, the newest first."""
 
 MOST_BYTES = 2**28
-"""How many bytes of specs, of all revisions together, are looked at."""
+"""Limit for the bytes of specs that are read, of all revisions together."""
 
 _SECONDS = 120
 _SHORT = 10
@@ -25,7 +25,7 @@ _FILE_MODES = ("100644", "100755")
 
 
 class GitError(Exception):
-    """Git cannot give an answer; the message says why."""
+    """Git cannot give an answer; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Commit:
     """The working tree."""
     id: str
     name: str
-    """As the user wrote it."""
+    """The revision as the user wrote it."""
     is_shallow: bool
-    """Whether the repository lacks what came before some commit."""
+    """True if the repository lacks the ancestors of some commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastContent:
-    """What a file was in an earlier commit."""
+    """Content of a file in an earlier commit."""
 
     commit: str
     """The short id."""
@@ -51,7 +51,7 @@ class PastContent:
 
 
 def has_no_commit(path: Path) -> bool:
-    """Whether the repository of a file or folder has no commit yet, so that nothing in it was ever released.
+    """True if the repository of a file or folder has no commit yet, so that nothing in it was ever released.
 
     Raises:
         GitError: the path is not in a repository.
@@ -128,7 +128,7 @@ def _sizes(commit: Commit, blobs: list[str]) -> dict[str, int]:
 
 
 def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastContent]]:
-    """What files were in a commit and before it, the newest first; renamed files are followed.
+    """List the contents of files in a commit and before it, the newest first; renamed files are followed.
 
     Raises:
         GitError: git fails.

@@ -25,13 +25,13 @@ class Change:
     rule: str
     """The id of the rule that judges it."""
     path: str
-    """What it is about, by the names in the new spec, as in `MetadataResponse.Topics.Name`."""
+    """Subject of the change, by the names in the new spec, such as `MetadataResponse.Topics.Name`."""
     text: str
-    """What changed, without the versions."""
+    """The change, without the versions."""
     new: Spot
-    """Where it is, or where it is missing, in the new spec."""
+    """Place in the new spec, or the place where it is missing."""
     old: Spot
-    """Where it was, or where nothing was, in the old spec."""
+    """Place in the old spec, or the place where it was missing."""
     versions: frozenset[int] = frozenset()
     """The released versions that it touches; none if it is not about certain versions."""
 
@@ -59,14 +59,15 @@ def versions_text(versions: frozenset[int]) -> str:
 
 
 Severity = Literal["wire", "source", "column", "notice"]
-"""Who is affected: peers that use a released version; code that uses the generated classes; tables with columns of all
-versions of a message; nobody directly."""
+"""The affected party: peers that use a released version; code that uses the generated classes; tables with columns of
+all versions of a message; none directly.
+"""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the worst to the mildest."""
 
 WITHOUT_COLUMNS: tuple[Severity, ...] = ("wire", "source", "notice")
-"""Those that are looked for where nobody asks for stored tables."""
+"""Severities checked without `--columns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,11 @@ class CompatRule:
     id: str
     severity: Severity
     summary: str
-    """What is required, or worth knowing."""
+    """The requirement, or a fact worth knowing."""
     breaks: str
     """Whom the change breaks, and why."""
     instead: str
-    """What to do instead."""
+    """Advice for a better way."""
     good: Revisions
     bad: Revisions
     """A change that is this one, and no other of its severity or worse."""
@@ -101,15 +102,15 @@ def change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What `kipgen compat` says about one change."""
+    """Report of `kipgen compat` on one change."""
 
     rule: CompatRule
     severity: Severity
     """The rule's, or `notice` where only an unstable version changes."""
     path: str
-    """What it is about, by the names in the new spec, as in `MetadataResponse.Topics.Name`."""
+    """Subject of the change, by the names in the new spec, such as `MetadataResponse.Topics.Name`."""
     change: str
-    """What changed, without the versions."""
+    """The change, without the versions."""
     versions: frozenset[int]
     """The released versions that it touches; none if it is not about certain versions."""
     location: Location
@@ -117,11 +118,11 @@ class Finding:
     was: Location
     """In the old file; if it is new, where it would have been."""
     allowed: str | None = None
-    """Why it is allowed, if it is."""
+    """Reason why it is allowed, if it is."""
 
     @property
     def text(self) -> str:
-        """What changed, and in which versions."""
+        """The change, with its versions."""
         return f"{self.change} ({versions_text(self.versions)})" if self.versions else self.change
 
 

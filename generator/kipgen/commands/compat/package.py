@@ -19,14 +19,14 @@ class Revision:
     """One spec without errors, old or new."""
 
     file: str
-    """As findings name it."""
+    """Name of the file in findings."""
     relative: str
     """The file below the folder of specs; its own name if it was given as a file."""
     spec: MessageSpec
     draft: Draft
 
     def location(self, spot: Spot) -> Location:
-        """Where a spot is in the file."""
+        """Location of a spot in the file."""
         part = self._parts.get(spot.name)
         return part.location(spot.property) if part is not None else spot.name
 
@@ -96,7 +96,7 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
 
 
 def column_findings(matched: Sequence[Matched]) -> list[Finding]:
-    """What breaks tables that were stored with the columns of all versions of the messages."""
+    """Find changes that break tables stored with the columns of all versions of the messages."""
     unstable = _unstable_versions([pair.old for pair in matched])
     return [
         judged(change, pair, unstable) for pair in matched for change in compare_stored(pair.old.spec, pair.new.spec)
@@ -119,7 +119,7 @@ def judged(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
 
 
 def _unstable_versions(old: Sequence[Revision]) -> dict[str, int]:
-    """The unstable version of each message that has one; a response has that of its request."""
+    """Find the unstable version of each message that has one; a response shares its request's."""
     by_key = {
         revision.spec.api_key: revision.spec.valid_versions.highest
         for revision in old

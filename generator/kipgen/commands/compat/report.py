@@ -53,7 +53,7 @@ def annotation_lines(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def counts(findings: Sequence[Finding], severities: Sequence[Severity]) -> dict[Severity, int]:
-    """How many findings of each of these severities are not allowed."""
+    """Count the findings of each severity that are not allowed."""
     return {
         severity: sum(finding.severity == severity and finding.allowed is None for finding in findings)
         for severity in severities

@@ -42,18 +42,18 @@ class Compared:
     matched: tuple[Matched, ...]
     """The messages that both revisions have."""
     is_history_cut: bool = False
-    """Whether the repository lacks a part of its history."""
+    """True if the repository lacks a part of its history."""
     is_first_commit: bool = False
-    """Whether the repository has no commit yet: nothing was released that a change could break."""
+    """True if the repository has no commit yet: nothing was released that a change could break."""
 
     @property
     def messages(self) -> int:
-        """How many messages both revisions have."""
+        """Number of messages that both revisions have."""
         return len(self.matched)
 
     @property
     def column_findings(self) -> tuple[Finding, ...]:
-        """What breaks stored tables and neither bytes nor code, by file and location."""
+        """Changes that break stored tables but neither bytes nor code, by file and location."""
         return ordered(column_findings(self.matched))
 
 

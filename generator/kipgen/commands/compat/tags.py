@@ -16,10 +16,10 @@ from kipwire.tools.text import counted
 
 @dataclass(frozen=True)
 class TagSpace:
-    """The fields among which a tag is unique: those of a message or of a struct."""
+    """The fields among which a tag is unique: the fields of a message or of a struct."""
 
     path: str
-    """By names, as in problems: of an inline struct that of its field, of a common one the message's and its own."""
+    """Path in messages: `Message.Field` for an inline struct, `Message.Struct` for a common one."""
     location: Location
     fields: tuple[FieldSpec, ...]
     reserved: tuple[int, ...]
@@ -38,13 +38,13 @@ class TagSpace:
 
 
 def compare_tags(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """What became of every tag that the released versions of the old spec have."""
+    """Compare every tag that the released versions of the old spec have."""
     for before, after in tag_space_pairs(old, new):
         yield from _compare_spaces(old, before, after)
 
 
 def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
-    """The message's own tags and those of every struct that it uses."""
+    """Yield the message's own tags and the tags of every struct that it uses."""
     for space, _ in tag_space_pairs(message, message):
         yield space
 
@@ -88,7 +88,7 @@ def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Itera
 
 
 def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
-    """What became of one tag of a field that is tagged in some released versions."""
+    """Compare one tag of a field that is tagged in some released versions."""
     spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
     same = new.by_name.get(field.name)
     if taken is not None and taken.name != field.name:
@@ -105,7 +105,7 @@ def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[
 
 
 def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
-    """Whether one of these versions has the field without a tag, which is a finding about the version."""
+    """True if one of these versions has the field without a tag, which is a finding about the version."""
     return field is not None and any(version in field.versions for version in versions)
 
 
@@ -122,7 +122,7 @@ def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
 
 
 def compare_tagged_data(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """What became of the form of each tagged field in the versions that only the new spec has."""
+    """Compare the form of each tagged field in the versions that only the new spec has."""
     same: set[_Compared] = set()
     for before, after in tag_space_pairs(old, new):
         for tag, was in before.by_tag.items():

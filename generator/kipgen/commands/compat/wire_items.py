@@ -38,20 +38,20 @@ class WireItem:
     """A named item: a field, or bits."""
 
     name: str
-    """As in the spec: of a field, or of bits."""
+    """Name of a field or of bits, as in the spec."""
     spec: FieldSpec
     """The field; of bits, the integer that they are part of."""
     type: FieldType | None
     """None for bits, and for what is computed."""
     tag: int | None
-    """Where it is tagged in this version."""
+    """Its tag if it is tagged in this version."""
     nullable: bool
     compact: bool | None
-    """Whether its length is a varint (KIP-482); None where it has none."""
+    """True if its length is a varint (KIP-482); None if it has none."""
     encoding: Encoding | None
-    """Of an integer that KIP-625 has encodings for, or of such elements, in every case."""
+    """Encoding of an integer that KIP-625 has encodings for, or of such elements, in every case."""
     rest: Properties
-    """What only layouts have: sizes, bits, checksums."""
+    """Properties that only layouts have: sizes, bits, checksums."""
     attribute: WireField | None
     """The value's attribute in Python; None if it has none."""
     inner: WireItems | None
@@ -65,7 +65,7 @@ class WireItems:
     struct: StructSpec | None
     """None for the message itself and for bits."""
     flexible: bool
-    """Whether a tag section ends it."""
+    """True if a tag section ends it."""
     plain: tuple[WireItem, ...]
     """In the order of the wire."""
     tagged: tuple[WireItem, ...]
@@ -89,7 +89,10 @@ def wire_items(message: WireMessage) -> WireItems:
 
 
 def wire_form(items: Iterable[WireItem]) -> WireForm:
-    """The form of consecutive items; that of a struct is its items and its tag section."""
+    """Describe consecutive items as hashable data; equal if and only if the bytes are.
+
+    A struct is its items and its tag section.
+    """
     return _joined(_item_form(item) for item in items)
 
 
@@ -133,7 +136,7 @@ def _joined(forms: Iterable[WireForm]) -> WireForm:
 
 
 def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None, known: dict[str, WireItems]) -> WireItems:
-    """The items of a struct, or of the message itself; `known` has those of the structs that it uses."""
+    """Collect the items of a struct, or of the message itself; `known` has the items of the structs that it uses."""
     fields = {field.name: field for field in (spec or message.spec).fields}
     items = [_item(message, struct, item, fields[item.spec_name], known) for item in struct.items]
     return WireItems(
@@ -186,7 +189,10 @@ as written in the spec."""
 
 
 def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireStruct | None) -> Properties:
-    """What types and versions do not say. Items name each other; here they point at each other by position."""
+    """Collect the properties beyond types and versions.
+
+    Items name each other; here they point at each other by position.
+    """
     positions = around.positions
     presence = item.presence
     is_size = item.sized or item.prefix == REST or not item.type.is_array

@@ -1,4 +1,10 @@
-"""Compares specs with those of Kafka's jars: the facts of each, as plain values, and the differences between them."""
+"""Comparison of specs with Kafka's jars: the facts of each, as plain values, and the differences.
+
+A spec becomes `Node`s by path, each a flat dictionary of facts, so comparing two specs is comparing dictionaries.
+Kafka's specs start at the oldest version that its release serves, and ours keep the older ones. So every fact that is a
+range of versions is first restricted to the versions that Kafka has (`since`); else each dropped version would be a
+difference.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +75,7 @@ def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
 
 
 def _exists(spec: FieldSpec | StructSpec, oldest: int) -> bool:
-    """Whether some version from the oldest on has it, or none at all."""
+    """True if some version from the oldest on has it, or none at all."""
     return spec.versions.is_empty or spec.versions.highest >= oldest
 
 
@@ -80,7 +86,7 @@ def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> Struct
 
 
 def _message_facts(spec: MessageSpec) -> dict[str, Value]:
-    """What a message says of itself. Kafka's valid versions are those that are served; earlier ones it leaves out."""
+    """Collect the facts of a message itself. Kafka's valid versions are the served ones; it leaves out earlier ones."""
     return {
         "name": spec.name,
         "type": spec.type,
@@ -143,7 +149,7 @@ def oldest_version(kafka: Draft | None) -> int:
 
 
 def since(name: str, value: Value | None, oldest: int) -> Value | None:
-    """What a fact says of a version and all later ones; None if it says nothing of them."""
+    """Restrict a fact to a version and all later ones; None if nothing is left."""
     if name in OF_SERVED and oldest > MAX_VERSION:
         return None
     if name not in RANGES or value is None:
@@ -154,12 +160,12 @@ def since(name: str, value: Value | None, oldest: int) -> Value | None:
 
 
 def with_older(name: str, ours: Value | None, kafka: Value | None, oldest: int) -> Value | None:
-    """What to write: what Kafka says from its oldest version on, and what our spec says of older versions.
+    """Merge a property: Kafka's value from its oldest version on, and our spec's value for older versions.
 
     Args:
         name: the property.
-        ours: what our spec says.
-        kafka: what Kafka says.
+        ours: our spec's value.
+        kafka: Kafka's value.
         oldest: the lowest version that Kafka has.
     """
     if name not in RANGES or ours is None:
@@ -174,11 +180,11 @@ def with_older(name: str, ours: Value | None, kafka: Value | None, oldest: int) 
 
 
 def served_and_valid(ours: Versions, kafka: Versions) -> tuple[str | None, Versions]:
-    """What a spec says once a release serves other versions: servedVersions, None if all are served; validVersions.
+    """Make servedVersions (None if all are served) and validVersions for a release that serves other versions.
 
     Args:
         ours: the valid versions of our spec.
-        kafka: those of Kafka's.
+        kafka: the valid versions of Kafka's.
     """
     if kafka.is_empty:
         return (None if ours.is_empty else "none"), ours
@@ -188,9 +194,9 @@ def served_and_valid(ours: Versions, kafka: Versions) -> tuple[str | None, Versi
 
 
 WHOLE = ("message", "struct", "field")
-"""What may be missing as a whole."""
+"""Elements that may be missing as a whole."""
 ORDER = "order"
-"""The fact that says which of the fields that both sides have come first."""
+"""The fact for the order of the fields that both sides have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +205,13 @@ class Difference:
 
     message: str
     path: str
-    """What it is about, as in `Topics.Name` or `struct Cursor`; "" for the message itself."""
+    """Subject, such as `Topics.Name` or `struct Cursor`; "" for the message itself."""
     fact: str
     """A property such as `nullableVersions`, `ORDER`, or one of `WHOLE`."""
     ours: Value | None
-    """What our spec says; None if it says nothing, so that the language's default holds. Of a whole, its facts."""
+    """Value in our spec; None if it has none, so that the language's default holds. For a whole element, its facts."""
     kafka: Value | None
-    """Likewise what Kafka says."""
+    """Value in Kafka's spec, likewise."""
     location: Location
     """The location in our spec; if our specs lack it, the location in the jar."""
 
@@ -217,7 +223,7 @@ class Drift:
     differences: tuple[Difference, ...]
     """By message, and within one in the order of its fields."""
     messages: int
-    """How many messages were compared: those of either side."""
+    """Number of messages compared, of either side."""
 
 
 def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Drift:
@@ -246,7 +252,7 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
 
 
 def _is_due(message: MessageSpec) -> bool:
-    """Whether a release is expected to have it."""
+    """True if a release is expected to have it."""
     return not message.is_layout and not message.served_versions.is_empty
 
 
@@ -260,7 +266,7 @@ def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]
 
 
 def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]:
-    """What two specs of one message do not share in the versions that Kafka has; None is a spec that is not there."""
+    """Compare two specs of one message in the versions that Kafka has; None is a missing spec."""
     there = ours or kafka
     assert there is not None
     message = there.message.name
@@ -291,7 +297,7 @@ def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[s
 
 
 def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> bool:
-    """Whether its container is missing too, so that reporting it adds nothing."""
+    """True if its container is missing too, so that reporting it adds nothing."""
     if not path:
         return False
     outer = path.rpartition(".")[0]

@@ -15,18 +15,18 @@ from kipgen.reading.draft import Draft
 from kipgen.reading.source import MAX_BYTES, load_text
 
 MAX_TOTAL = 4 * MAX_BYTES
-"""Bytes: the most that the specs of a release may take, unpacked. Those of Kafka 4.4 take less than 1 MB."""
+"""Limit in bytes for the unpacked specs of a release. Kafka 4.4 has less than 1 MB."""
 
 _SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
 _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OSError)
-"""What Python raises for a jar that is damaged, encrypted or packed in a way that it does not know."""
+"""Python's exceptions for a jar that is damaged, encrypted or packed in an unsupported way."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*", re.ASCII)
 _GIVE = "give a jar of Kafka, such as kafka-clients-4.4.0.jar"
 _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
 class JarError(ValueError):
-    """The jars are not a release of Kafka; each argument is a line that says why and what would be right."""
+    """The jars are not a release of Kafka; each argument is a line with the reason and the right thing to do."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
@@ -81,7 +81,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
                 with archive.open(entry) as stream:
                     data = stream.read(min(MAX_BYTES, limit) + 1)
                 if len(data) > min(MAX_BYTES, limit):
-                    text = "the specs are larger than those of any Kafka release; give a jar of Kafka"
+                    text = "the specs are larger than in any Kafka release; give a jar of Kafka"
                     raise JarError(f"{display}: {text}")
                 limit -= len(data)
                 yield display, _text(data, display)

@@ -1,4 +1,10 @@
-"""Writes the facts that our specs lack into them, property by property, and keeps everything else."""
+"""Writes the facts that our specs lack into them, property by property, and keeps everything else.
+
+Specs are edited as text, not written anew from data, so comments, order and line breaks of a file stay as its authors
+made them. Differences are applied one after the other: each becomes `Edit`s by the locations of the parsed text, and
+the text is parsed again before the next, since an edit moves all later locations. A result that has errors is not
+written.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +43,13 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one spec."""
+    """Outcome for one spec."""
 
     file: Path
     unexplained: tuple[str, ...] = ()
-    """What was added and needs an `about`, each with its location."""
+    """Added elements that need an `about`, each with its location."""
     problems: tuple[Problem, ...] = ()
-    """Why it was not written: the errors that it would have."""
+    """Reasons why it was not written: the errors that it would have."""
 
 
 def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Iterator[Outcome]:
@@ -100,7 +106,7 @@ def _can_be_written(difference: Difference) -> bool:
 
 
 def _edits(text: str, step: Difference, ours: Draft, kafka: Draft) -> list[Edit]:
-    """What to change for one difference; nothing if it cannot be done without changing something else."""
+    """Make the edits for one difference; none if it cannot be done without changing something else."""
     if step.fact in WHOLE:
         edits = _new_element(text, step.path, nodes(ours), nodes(kafka))
     elif step.fact == "validVersions":
@@ -210,7 +216,7 @@ def _write(file: Path, text: str, has_bom: bool, before: Draft | None) -> Outcom
 
 
 def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
-    """What is new in a spec and has no `about`: its location and its path."""
+    """List new elements of a spec without an `about`, each with its location and its path."""
     old = nodes(before) if before is not None else {}
     return tuple(
         f"{node.part.location()}: {'.'.join(filter(None, (draft.message.name, path)))}"
@@ -244,7 +250,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def value_end(text: str, start: int) -> int:
-    """The offset after the JSON value that starts at an offset; the text must be that of a spec that was read."""
+    """Find the offset after the JSON value that starts at an offset; the text must be a spec that was read."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         if token[0] in "{[":

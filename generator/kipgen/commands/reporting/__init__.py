@@ -1,1 +1,1 @@
-"""How commands report problems: as text with source lines, as JSON, as SARIF, or as annotations of GitHub."""
+"""Reports of problems: as text with source lines, as JSON, as SARIF, or as annotations of GitHub."""

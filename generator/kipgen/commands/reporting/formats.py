@@ -11,7 +11,7 @@ from kipwire.console.command_line import OneOf
 
 
 class Format(StrEnum):
-    """How problems are reported."""
+    """Format for problems."""
 
     TEXT = "text"
     JSON = "json"

@@ -26,7 +26,7 @@ Excerpts = Callable[[Location], "tuple[str, str] | None"]
 
 
 def excerpts_of(texts: Mapping[str, bytes] | None = None) -> Excerpts:
-    """What finds source lines, reading each file once.
+    """Make the function that finds source lines and reads each file once.
 
     Args:
         texts: the content of files that are not on the disk, such as standard input, by their names in problems.
@@ -188,5 +188,5 @@ def sarif_text(command: str, problems: Iterable[Problem]) -> str:
 
 
 def is_document(chosen: Format) -> bool:
-    """Whether the whole report is one document, so that nothing else may be printed to its stream."""
+    """True if the whole report is one document, so that nothing else may be printed to its stream."""
     return chosen in (Format.JSON, Format.SARIF)

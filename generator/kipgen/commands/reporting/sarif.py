@@ -30,12 +30,12 @@ class SarifResult(NamedTuple):
     level: Level
     text: str
     path: str
-    """What it is about, by the names in the spec; may be empty."""
+    """Subject of the result, by the names in the spec; may be empty."""
     location: Location
     fingerprint: tuple[str, str]
-    """Which kind of fingerprint it is, and what stays the same when lines move."""
+    """Kind of fingerprint, and a text that stays the same when lines move."""
     justification: str | None = None
-    """Why it is accepted; then it is a suppressed result."""
+    """Reason why it is accepted; then it is a suppressed result."""
 
 
 def sarif_log(tool: str, rules: Sequence[SarifRule], results: Iterable[SarifResult]) -> dict[str, object]:

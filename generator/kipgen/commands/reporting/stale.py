@@ -1,4 +1,4 @@
-"""What `kipgen generate` says of the files of a package: which are stale, and which are not the package's."""
+"""Report of `kipgen generate` on the files of a package: stale ones, and strays."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kipwire.console.command_line import one_line
 from kipwire.tools.text import Part, print_out
 
 MOST_NAMES = 50
-"""How many files a check names."""
+"""Limit for the files that a check names."""
 MOST_LINES = 40
-"""How many lines of their differences it shows."""
+"""Limit for the lines of their differences."""
 MOST_ANNOTATIONS = 10
-"""How many annotations of one kind GitHub shows for a step."""
+"""Limit of GitHub for annotations of one kind in a step."""
 
 _STRAY = "no spec makes this file; remove it, or move it out of the package"
 
@@ -43,10 +43,10 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
 
     Args:
         changes: of the package.
-        name: that of the package.
+        name: the package's name.
         say: prints one line.
         chosen: the format of the report; in a document nothing but the verdict is said beside it.
-        whole: whether all differences are shown; otherwise the names of files and the first lines.
+        whole: True to show all differences; otherwise the names of files and the first lines.
     """
     if changes.is_up_to_date and not changes.strays:
         say(f"{name}: up to date")

@@ -60,7 +60,7 @@ def vectors(specs: Sequence[Path], out: Path, seed: int) -> None:
 
 
 def _refuse_others(out: Path) -> None:
-    """Exit with 2 if a folder has files of somebody else, which vectors would be taken for."""
+    """Exit with 2 if a folder has other files, which would be taken for vectors."""
     if out.is_dir() and any(out.iterdir()) and not (out / INDEX).exists():
         fail(f"{out} has files and no {INDEX}, so it is not a folder of vectors; give another folder")
 

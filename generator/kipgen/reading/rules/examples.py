@@ -38,7 +38,7 @@ def spec(
 
 
 def layout(*fields: str, valid: str = "0-3", more: str = "", common: tuple[str, ...] = ()) -> str:
-    """The text of a layout's spec; the arguments are those of `spec`."""
+    """Make the text of a layout's spec; for the arguments see `spec`."""
     return spec(*fields, type_="layout", valid=valid, flexible="none", more=more, common=common)
 
 
@@ -66,25 +66,25 @@ def _list(name: str, items: tuple[str, ...]) -> str:
 def field_of(
     type_: str, name: str = "Alpha", versions: str = "0+", fields: Sequence[str] | None = None, **more: object
 ) -> str:
-    """The text of a field.
+    """Make the text of a field.
 
     Args:
         type_: its type.
         name: its name.
         versions: its versions.
-        fields: those of its struct, each as JSON.
+        fields: the fields of its struct, each as JSON.
         more: all other properties.
     """
     return _object({"name": name, "type": type_, "versions": versions, **more}, fields)
 
 
 def tagged_field(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: Any) -> str:
-    """The text of an int32 field that is tagged in all of its versions; the arguments are those of `field_of`."""
+    """Make the text of an int32 field that is tagged in all of its versions; for the arguments see `field_of`."""
     return field_of("int32", name, versions, taggedVersions=versions, tag=tag, **more)
 
 
 def struct_named(name: str, *fields: str, versions: str = "0+") -> str:
-    """The text of a common struct; the arguments are those of `field_of`."""
+    """Make the text of a common struct; for the arguments see `field_of`."""
     return _object({"name": name, "versions": versions}, fields or None)
 
 

@@ -130,7 +130,7 @@ def struct_never_present(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
 
 
 def _is_inline(field: FieldDraft, draft: Draft) -> bool:
-    """Whether a field defines its struct."""
+    """True if a field defines its struct."""
     return field.spec.type.has_struct and field.spec.type.element not in draft.common
 
 

@@ -1,4 +1,4 @@
-"""What Kafka's own generator rejects beyond the language: rules for specs that are contributed to Kafka (`--kafka`)."""
+"""Demands of Kafka's own generator beyond the language: rules for specs that are contributed to Kafka (`--kafka`)."""
 
 from __future__ import annotations
 

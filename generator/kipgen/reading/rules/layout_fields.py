@@ -72,7 +72,7 @@ def _holders(struct: StructDraft) -> dict[str, list[_Holder]]:
 
 
 def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Holder]) -> str | None:
-    """What is wrong with the bit that a field names; `holders` are all that have bits of this name."""
+    """Find the fault of the bit that a field names; `holders` are all that have bits of this name."""
     if not holders:
         return f"no earlier field has a bit {name}; name an existing bit, or give a bit of an integer this name"
     before = [it for it in holders if it.position < position]
@@ -86,7 +86,7 @@ def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Ho
 
 
 def _presence_property(field: FieldDraft) -> str:
-    """Which of the two properties names the field's bit."""
+    """Choose the one of the two properties that names the field's bit."""
     return "presentIf" if field.spec.wire.present_if else "absentIf"
 
 
@@ -149,7 +149,7 @@ def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
-    """What is wrong with a field whose size is present only if the next field is."""
+    """Find the fault of a field whose size is present only if the next field is."""
     if field.spec.wire.size not in PREFIX_FORMS:
         forms = f"{', '.join(PREFIX_FORMS[:-1])} or {PREFIX_FORMS[-1]}"
         return f"it needs a size that can be left out; add size: {forms}"
@@ -197,7 +197,7 @@ def same_length_as(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> str | None:
-    """What is wrong with the array that another one is to be as long as."""
+    """Find the fault of the array that another one must equal in length."""
     if other is None or not other.spec.type.is_array:
         return f"the same struct has no earlier array {name}; name one that comes before this field"
     fault = f"{name} may be absent or null, so it does not always have a length; name another array"
@@ -228,7 +228,7 @@ def existing(field: FieldDraft) -> Versions:
 
 
 def fault_of_versions(field: FieldDraft, other: FieldDraft, what: str = "field") -> str | None:
-    """What is wrong if a field exists in versions in which another one, which it needs, does not."""
+    """Find the fault of a field that exists in versions without another one, which it needs."""
     if existing(other).contains(existing(field)):
         return None
     text = f"{other.spec.name} exists only in {other.spec.versions}, but the {what} in {field.spec.versions}"
@@ -236,12 +236,12 @@ def fault_of_versions(field: FieldDraft, other: FieldDraft, what: str = "field")
 
 
 def may_be_missing(field: FieldDraft, other: FieldDraft) -> bool:
-    """Whether another field may be absent or null in a version in which this one exists."""
+    """True if another field may be absent or null in a version in which this one exists."""
     return bool(other.spec.wire.presence_bit) or not other.spec.nullable_versions.intersect(existing(field)).is_empty
 
 
 def is_rest(field: FieldDraft) -> bool:
-    """Whether a field ends only where its struct ends."""
+    """True if a field ends only where its struct ends."""
     type_ = field.spec.type
     return field.spec.wire.size == REST and (type_.is_array or KINDS.get(type_.element) in ("text", "blob"))
 
@@ -323,5 +323,5 @@ def _after(struct: StructDraft, position: int) -> Iterator[FieldDraft]:
 
 
 def _overlap(one: FieldDraft, other: FieldDraft) -> bool:
-    """Whether there is a version that has both."""
+    """True if some version has both."""
     return not existing(one).intersect(existing(other)).is_empty

@@ -37,7 +37,7 @@ def sorted_key(draft: Draft) -> Iterator[Finding]:
 
 
 def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
-    """What is wrong with the keys by which the elements of an array are to be sorted."""
+    """Find the fault of the keys by which the elements of an array are to be sorted."""
     struct = field.spec.type.element
     if not keys:
         return f"no field of {struct} is a mapKey; mark the one to sort by"

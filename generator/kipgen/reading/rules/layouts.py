@@ -1,4 +1,4 @@
-"""What only layouts have, and what they do not have: rules for a message or a field alone."""
+"""Properties that only layouts have, and properties that they lack: rules for a message or a field alone."""
 
 from __future__ import annotations
 
@@ -204,6 +204,6 @@ def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _may_be_null(field: FieldDraft) -> bool:
-    """Whether there is a version in which the field may be null."""
+    """True if there is a version in which the field may be null."""
     versions = field.spec.versions if field.present is None else field.present
     return not versions.intersect(field.spec.nullable_versions).is_empty

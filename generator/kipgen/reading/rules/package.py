@@ -23,13 +23,13 @@ _VERSIONS = frozenset({"validVersions", "servedVersions"})
 
 
 class _Key(NamedTuple):
-    """How a message is found."""
+    """Key under which a message is found."""
 
     registry: str
     type: str
     api_key: int
     is_former: bool
-    """Whether it has versions, but none that is served; it may share its API key with one that is."""
+    """True if it has versions, but none that is served; it may share its API key with one that is."""
 
 
 def _request(name: str = "ProbeRequest", key: int = 900, valid: str = "0-3", more: str = "") -> str:

@@ -80,7 +80,7 @@ def header_key_taken(folder: Folder) -> Iterator[Finding]:
 
 
 def _keys(draft: EnumDraft) -> Iterator[tuple[int, KeySpace, SpecPart]]:
-    """The keys of a register whose areas are known, each with its range; none of another enum."""
+    """Yield the keys of a register whose areas are known, each with its range; none for another enum."""
     if draft.spec.key_areas:
         for value, part in zip(draft.spec.values, draft.values, strict=True):
             yield value.number, key_space(value.number), part

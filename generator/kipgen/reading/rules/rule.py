@@ -1,4 +1,4 @@
-"""What a rule is, and how a plain function becomes one."""
+"""Rules, and the decorators that make them of plain functions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kipgen.reading.enum_spec import EnumDraft
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule reports; the rule itself adds its id and severity."""
+    """Report of a rule; the rule itself adds its id and severity."""
 
     part: SpecPart
     text: str
-    """What is wrong; what would be right."""
+    """The fault, then the remedy."""
     property: str = "name"
     """The property whose location is reported."""
     below: tuple[str | int, ...] = ()
@@ -30,13 +30,13 @@ class Folder:
 
     messages: tuple[Draft, ...]
     is_complete: bool
-    """Whether name, type and key of every file are known; if not, nothing is reported as missing."""
+    """True if name, type and key of every file are known; if not, nothing is reported as missing."""
     enums: tuple[EnumDraft, ...] = ()
 
 
 T = TypeVar("T")
 Subject = Draft | Folder | EnumDraft
-"""What rules judge: a message, the messages of a folder together, or an enum."""
+"""Subject of a rule: a message, the messages of a folder together, or an enum."""
 Check = Callable[[T], Iterable[Finding]]
 PartCheck = Callable[[T, Draft], Iterable[Finding]]
 
@@ -56,14 +56,14 @@ class Rule:
     kafka: Severity | None = "error"
     """Its severity in a spec for Kafka's own generator."""
     subject: type[Subject] | None = None
-    """What it judges; None if it is applied while a file is read."""
+    """Type of its subject; None if it is applied while a file is read."""
     check: Check[Any] = lambda _: ()
 
     def severity_for(self, kafka: bool) -> Severity | None:
         return self.kafka if kafka else self.severity
 
     def judge(self, subject: Subject, kafka: bool) -> Iterator[Problem]:
-        """What the rule finds; nothing in what it does not judge."""
+        """Yield the rule's problems; none for another type of subject."""
         severity = self.severity_for(kafka)
         if type(subject) is not self.subject or severity is None:
             return
@@ -123,11 +123,11 @@ def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
 def field_rule(
     needs: tuple[str, ...] = (), message: tuple[str, ...] = (), **profile: Unpack[Profile]
 ) -> Callable[[PartCheck[FieldDraft]], Rule]:
-    """Make a rule of a function that judges a field by its own properties and by those of its message.
+    """Make a rule of a function that judges a field by its own properties and its message's.
 
     Args:
-        needs: the field's properties that it looks at; it is not called if one of them is known to be wrong.
-        message: the message's properties that it looks at; likewise, and not in a retired message either.
+        needs: the field's properties that it reads; it is not called if one of them is known to be wrong.
+        message: the message's properties that it reads; likewise, and not in a retired message either.
         profile: how the rule is explained.
     """
 
@@ -141,7 +141,7 @@ def field_rule(
 def layout_field_rule(
     needs: tuple[str, ...] = (), **profile: Unpack[Profile]
 ) -> Callable[[PartCheck[FieldDraft]], Rule]:
-    """Make a rule of a function that judges a field of a layout; the arguments are those of `field_rule`."""
+    """Make a rule of a function that judges a field of a layout; for the arguments see `field_rule`."""
     return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
 
 
@@ -200,7 +200,7 @@ def _is_any_broken(fields: Iterable[FieldDraft]) -> bool:
 
 
 def _is_layout(draft: Draft) -> bool:
-    """Whether the message is known to be a layout that has versions."""
+    """True if the message is certainly a layout with versions."""
     return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
 
 

@@ -1,4 +1,9 @@
-"""The structs of a message: one flat name space of inline and common structs."""
+"""The structs of a message: one flat name space of inline and common structs.
+
+Names of structs become names of classes in one module, so inline and common structs share one name space. Common
+structs may use each other, but never in a circle: generated readers and the kernel's plans need a finite depth, and
+`struct-depth` bounds it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from kipwire.model.types import TYPES
 from kipwire.tools.text import did_you_mean
 
 MAX_STRUCTS = MAX_DEPTH // 2
-"""How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""
+"""Limit for the nesting of common structs: the same as for inline ones, which take two levels of a file each."""
 
 _SHARED = struct_named("Shared", LEAF)
 
@@ -199,7 +204,7 @@ def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
 
 
 def _depths(common: dict[str, StructDraft]) -> dict[str, int]:
-    """How deep each common struct nests others; structs that lead into a circle are left out."""
+    """Compute the nesting depth of each common struct; structs that lead into a circle are left out."""
     left = {name: _uses(struct, common) for name, struct in common.items()}
     users: dict[str, list[str]] = {name: [] for name in common}
     for name, used in left.items():

@@ -44,7 +44,7 @@ def tag_unused(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
 
 
 def _flexible(field: FieldDraft, draft: Draft) -> Versions:
-    """The flexible versions of a field: its own, or those of the message."""
+    """Find the flexible versions of a field: its own, or else the message's."""
     override = field.spec.flexible_versions
     return draft.message.flexible_versions if override is None else override
 
@@ -118,7 +118,7 @@ _FORM = (
     *("type", "tag", "versions", "taggedVersions", "flexibleVersions", "nullableVersions"),
     *("encoding", "elementEncoding"),
 )
-"""What a form follows from."""
+"""Properties that determine a form."""
 _Forms = tuple[tuple[Versions, Form | None], ...]
 
 

@@ -57,10 +57,10 @@ class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
 
 
 def _member(names: type[E], name: str) -> E:
-    """The member of an enum.
+    """Find the member of an enum.
 
     Raises:
-        ValueError: it has none of that name.
+        ValueError: the enum has no member of that name.
     """
     known = names.__members__
     if name not in known:

@@ -1,4 +1,4 @@
-"""What every command that talks to brokers shares: options, TLS and SASL, the right broker, failures in one line.
+"""Shared parts of the commands that talk to brokers: options, TLS and SASL, the right broker, failures in one line.
 
     @click.command
     @click.argument("broker", type=BROKER)
@@ -48,7 +48,7 @@ _LATER = {
     "Settings": "settings",
     "run": "settings",
 }
-"""What talks to brokers, with its modules; `options` says why that is imported on first use."""
+"""Names for code that talks to brokers, with their modules; `options` explains why they are imported on first use."""
 
 
 def __getattr__(name: str) -> object:

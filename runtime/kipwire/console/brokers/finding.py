@@ -36,17 +36,17 @@ class Node(NamedTuple):
 
 
 async def find(settings: Settings, address: Address, target: Target | None) -> list[Node]:
-    """The brokers that a target means, of which only `all` means several; without a target the broker itself.
+    """Find the brokers that a target names; only `all` can be several, and no target is the broker itself.
 
     Args:
-        settings: how to reach brokers.
-        address: of any broker of the cluster. Where a controller listens, its controllers are meant.
-        target: the words.
+        settings: for the connection to brokers.
+        address: of any broker of the cluster. If a controller listens there, the controllers are found.
+        target: from the command line.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such broker.
         Failure: the broker cannot be asked.
-        UnsupportedVersionError: it is too old to know.
+        UnsupportedVersionError: the broker is too old to answer this.
     """
     if target is None:
         return [Node(None, address)]

@@ -1,4 +1,4 @@
-"""What options say of brokers, before any file is read."""
+"""Options about brokers, as given, before any file is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Sasl(StrEnum):
 
 @dataclass(frozen=True)
 class Given:
-    """What options say of the login."""
+    """Options of the login."""
 
     sasl: Sasl | None = None
     user: str | None = None
@@ -33,14 +33,14 @@ NO_LOGIN = Given()
 
 @dataclass(frozen=True)
 class Certificates:
-    """What options say of certificates."""
+    """Options of certificates."""
 
     ca: Path | None = None
     cert: Path | None = None
     key: Path | None = None
     key_password_file: Path | None = None
     insecure: bool = False
-    """Whether any certificate of a broker will do."""
+    """True if any certificate of a broker is accepted."""
 
 
 NO_CERTIFICATES = Certificates()
@@ -52,6 +52,6 @@ class Target(NamedTuple):
     kind: str
     """`controller`, `leader`, `group`, `txn`, `node` or `all`."""
     name: str = ""
-    """Of the topic, the group or the transactional id."""
+    """Name of the topic, the group or the transactional id."""
     number: int = -1
-    """Of the partition or the node."""
+    """Number of the partition or the node."""

@@ -23,7 +23,7 @@ PASSWORD = "KIPWIRE_PASSWORD"
 TOKEN = "KIPWIRE_TOKEN"
 """The variable with a token of OAuth."""
 _SECONDS_FOR_A_TOKEN = 60
-"""How long a command may take that prints a token."""
+"""Limit for a command that prints a token."""
 _MODULES = {
     "PLAIN": "PlainLoginModule",
     "SCRAM-SHA-256": "ScramLoginModule",
@@ -70,7 +70,7 @@ def _by_password(given: Given, mechanism: Sasl, options: Mapping[str, str]) -> P
     user = given.user or options.get("username")
     if not user:
         raise SettingsError(f"SASL {mechanism} needs a user: give --user NAME, or username in sasl.jaas.config")
-    # A password in the file is that of the user in the file.
+    # A password in the file belongs to the user in the file.
     password = _password(given, options.get("password") if user == options.get("username") else None, user)
     if mechanism is Sasl.PLAIN:
         return Plain(user, password)
@@ -102,7 +102,7 @@ def _password(given: Given, of_file: str | None, user: str) -> str:
 # Tokens.
 
 _EXTENSION = "extension_"
-"""How an option of a login begins that is an extension (KIP-342)."""
+"""Prefix of a login option that is an extension (KIP-342)."""
 
 
 def _extensions(options: Mapping[str, str]) -> dict[str, str]:
@@ -110,7 +110,7 @@ def _extensions(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token(given: Given, properties: Properties, login: Login | None) -> Callable[[], str]:
-    """What gives a token each time that one is needed."""
+    """Choose the source of tokens, which is called each time that one is needed."""
     if (file := given.token_file) is not None:
         return lambda: secret_of(file)
     if (command := given.token_command) is not None:
@@ -131,10 +131,10 @@ def _token(given: Given, properties: Properties, login: Login | None) -> Callabl
 
 
 def _output_of(command: str) -> str:
-    """What a command of the shell prints, which is a token.
+    """Run a command of the shell that prints a token.
 
     Raises:
-        SettingsError: it fails, takes too long, or prints nothing. What it has printed is not in the error.
+        SettingsError: the command fails, takes too long, or prints nothing. Its output is not in the error.
     """
     what = "the command of --token-command"  # which may have secrets in it
     try:

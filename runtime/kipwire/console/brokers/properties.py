@@ -70,7 +70,7 @@ class Properties:
         return Path(self.get(name)) if self.get(name) else None
 
     def error(self, name: str, reason: str) -> SettingsError:
-        """The error about a property, which says in which file it is."""
+        """Make the error about a property, with the path of its file."""
         return SettingsError(f"{self.path}: {name}: {reason}")
 
     def login(self) -> Login | None:

@@ -1,4 +1,4 @@
-"""How to reach brokers: from options, a client properties file and the environment, in this order of precedence."""
+"""Settings of connections to brokers: options come before a client properties file, and that before the environment."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_PROPERTIES = Properties(Path(), {})
 
 @dataclass(frozen=True)
 class Security:
-    """How a connection is secured."""
+    """Security of a connection."""
 
     tls: ssl.SSLContext | None
     """None: it is not encrypted."""
@@ -44,14 +44,17 @@ class Security:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to reach brokers. Files are read, and passwords asked for, when the first connection needs them."""
+    """Settings of connections to brokers.
+
+    Files are read, and passwords asked for, when the first connection needs them.
+    """
 
     config: Path | None = None
     """A client properties file."""
     properties: Properties = NO_PROPERTIES
-    """What such a file would have, where there is none."""
+    """Properties used instead if there is no such file."""
     tls: bool | None = None
-    """None: as the properties file says, or if any of the certificates is given."""
+    """None: decided by the properties file, or True if any of the certificates is given."""
     certificates: Certificates = NO_CERTIFICATES
     login: Given = NO_LOGIN
     client_id: str = "kipwire"
@@ -80,14 +83,14 @@ class Settings:
         )
 
     def connect(self, address: str | Address, registry: Registry = kafka_messages.REGISTRY) -> Connecting:
-        """A connection to one broker, as `kipwire.aio.connect` gives it.
+        """Make a connection to one broker, with `kipwire.aio.connect`.
 
         Args:
             address: as in `localhost:9092`, or host and port.
-            registry: that of the package of messages.
+            registry: the registry of the package of messages.
 
         Raises:
-            SettingsError: as `security`.
+            SettingsError: see `security`.
         """
         security = self.security
         return connect(
@@ -101,7 +104,10 @@ class Settings:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine gives. A failure, such as of a connection, is one line on standard error and ends with 2."""
+    """Run a coroutine and return its result.
+
+    A failure, such as of a connection, is one line on standard error and exit status 2.
+    """
     try:
         return asyncio.run(work)
     except KipwireError as error:

@@ -1,4 +1,4 @@
-"""TLS from files of certificates: those of options, and those that a client properties file names or has."""
+"""TLS from files of certificates: named by options, or named or contained in a client properties file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Own:
     """The client's certificate with its key, in PEM."""
 
     where: str
-    """What errors call it."""
+    """Its name in errors."""
     pem: str = field(repr=False)
 
 
@@ -63,7 +63,7 @@ def context_of(given: Certificates, properties: Properties) -> ssl.SSLContext:
 
 
 def _names_are_free(properties: Properties) -> bool:
-    """Whether a broker may have another name than its certificate: the property is there, and empty."""
+    """True if a broker may have another name than its certificate: the property is there, and empty."""
     name = "ssl.endpoint.identification.algorithm"
     return name in properties.values and not properties.values[name].strip()
 
@@ -81,7 +81,7 @@ def _limit_versions(context: ssl.SSLContext, properties: Properties) -> None:
 
 
 def _authorities(given: Certificates, properties: Properties) -> str | None:
-    """The certificates of authorities in PEM; None for those of the system."""
+    """Read the certificates of authorities in PEM; None for the system's own."""
     if given.ca is not None:
         return _certificates(str(given.ca), _pem_file(given.ca))
     if text := properties.get("ssl.truststore.certificates"):
@@ -140,10 +140,10 @@ def _pem_block(label: str, content: str) -> str:
 
 
 def _pem_file(path: Path) -> str:
-    """A file in PEM.
+    """Read a file in PEM.
 
     Raises:
-        SettingsError: it is of another form; the error says how to convert it.
+        SettingsError: the file has another format; the error says how to convert it.
     """
     data = read_small(path)
     if b"-----BEGIN " in data:
@@ -194,7 +194,7 @@ def asked_for(what: str) -> str | None:
 
 
 class _Password:
-    """What OpenSSL calls for a password, if the key has one."""
+    """Callback of OpenSSL for a password, if the key has one."""
 
     def __init__(self, where: str, known: str | None) -> None:
         self._where, self._known = where, known
@@ -211,7 +211,7 @@ class _Password:
 
 def _reason(error: ssl.SSLError, password: _Password) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
-        return "the private key is not that of the certificate"
+        return "the private key does not belong to the certificate"
     if password.was_asked_for:
         return "the password of the private key is wrong, or the key is damaged"
     return "the private key is damaged"

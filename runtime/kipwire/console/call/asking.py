@@ -26,7 +26,7 @@ _AT_ONCE = 20
 
 
 class Answer(NamedTuple):
-    """What a broker has said."""
+    """Answer of a broker."""
 
     node: Node
     sent: Encoded
@@ -38,11 +38,11 @@ class Response(NamedTuple):
     """The response of a frame."""
 
     body: Message
-    """Of the version of the request's class; if it cannot be that, of the version of the wire."""
+    """In the version of the request's class if it can be converted, else in the version of the wire."""
     lost: tuple[Loss, ...]
-    """What one of the two versions does not have."""
+    """Values that one of the two versions cannot carry."""
     unconverted: str
-    """Why it is of the version of the wire; empty if it need not be."""
+    """Reason why it is in the version of the wire; empty if it is not, or need not be."""
     rest: int
     """Bytes after the body."""
 
@@ -57,13 +57,13 @@ class Failed(NamedTuple):
 async def ask(
     settings: Settings, broker: Address, target: Target | None, registry: Registry, encode: Encode
 ) -> list[Answer | Failed]:
-    """The answers of the brokers that a request is for, in their order.
+    """Send a request to the brokers that it is for, and return their answers in order.
 
     Args:
-        settings: how to reach brokers.
+        settings: for the connections to brokers.
         broker: the address of any broker of the cluster.
-        target: the brokers that are meant; None for that one.
-        registry: that of the package.
+        target: the brokers to ask; None for that one.
+        registry: the registry of the package.
         encode: makes the request.
 
     Raises:
@@ -93,13 +93,13 @@ async def ask(
 async def ask_versions(
     settings: Settings, broker: Address, target: Target | None, registry: Registry
 ) -> list[tuple[Node, list[Row]]]:
-    """The versions that brokers serve, beside those of the package.
+    """List the versions that brokers serve, beside the package's own.
 
     Args:
-        settings: how to reach brokers.
+        settings: for the connections to brokers.
         broker: the address of any broker of the cluster.
-        target: the brokers that are meant; None for that one.
-        registry: that of the package.
+        target: the brokers to ask; None for that one.
+        registry: the registry of the package.
 
     Raises:
         KipwireError: a broker cannot be found or asked.
@@ -112,15 +112,15 @@ async def ask_versions(
 
 
 def read(registry: Registry, sent: Encoded, frame: bytes) -> Response:
-    """The response in a frame.
+    """Decode the response in a frame.
 
     Args:
-        registry: that of the package.
+        registry: the registry of the package.
         sent: its request.
         frame: the bytes.
 
     Raises:
-        DecodeError: they are no such response.
+        DecodeError: the bytes are not such a response.
     """
     cls = registry.counterpart(type(sent.body))
     lost: list[Loss] = []

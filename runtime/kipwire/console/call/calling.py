@@ -1,4 +1,4 @@
-"""What `kipwire call` does: from the words of a command line to a response, and to an exit status."""
+"""The work of `kipwire call`: from the words of a command line to a response, and to an exit status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_LINES = 20
 
 
 class What(NamedTuple):
-    """What is asked."""
+    """The request to make."""
 
     package: str
     api: str
@@ -37,7 +37,7 @@ class What(NamedTuple):
 
 
 class Whom(NamedTuple):
-    """Who is asked."""
+    """The brokers to ask."""
 
     settings: Settings
     broker: Address
@@ -49,7 +49,7 @@ class Whom(NamedTuple):
 
 
 class How(NamedTuple):
-    """How answers are printed."""
+    """Output options."""
 
     as_text: bool | None
     """None: as text to a terminal."""
@@ -62,7 +62,7 @@ class How(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """A request whose version is not known before a broker says which it has."""
+    """A request whose version depends on the broker's versions."""
 
     registry: Registry
     api: Api
@@ -103,7 +103,7 @@ def show_frame(what: What, client_id: str, how: How) -> None:
 
 
 def list_versions(package: str, whom: Whom, how: How) -> None:
-    """Print which versions brokers serve, beside those of the package."""
+    """Print the versions that brokers serve, beside the package's own."""
     with _failing():
         registry = registry_named(package)
     for node, rows in run(ask_versions(whom.settings, whom.broker, whom.target, registry)):

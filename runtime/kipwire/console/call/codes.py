@@ -25,11 +25,11 @@ class _Code(NamedTuple):
     number: int
     name: str
     message: str
-    """What the broker says of it, if it does."""
+    """The broker's explanation; empty if it has none."""
 
 
 def error_lines(message: Struct) -> list[str]:
-    """A line for each error code in a response: where it is, its number and name, and what the broker says of it.
+    """Describe each error code in a response on a line: its path, its number and name, and the broker's explanation.
 
     Equal codes in equal fields of several structs share a line.
     """
@@ -96,5 +96,5 @@ class Names(Notes):
 
 @lru_cache(maxsize=4096)
 def _is_named(field: Field) -> bool:
-    """Whether its numbers have names, or their bits have."""
+    """True if its numbers, or its bits, have names."""
     return field.enum is not None or field.enum_of_bits is not None

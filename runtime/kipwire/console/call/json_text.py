@@ -111,7 +111,7 @@ def _blank_of(start: str) -> Callable[[re.Match[str]], str]:
 
 
 class Notes:
-    """What is written beside the values of fields."""
+    """Comments beside the values of fields."""
 
     def above(self, field: Field) -> list[str]:
         """Lines of a comment above a field."""

@@ -1,4 +1,4 @@
-"""What `kipwire call` prints: for people JSON with the names of numbers, for programs plain JSON."""
+"""Output of `kipwire call`: JSON with the names of numbers for terminals, plain JSON for programs."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def print_response(answer: Answer, response: Response, *, as_text: bool, records
     """Print a response.
 
     Args:
-        answer: it came with.
+        answer: the answer that has it.
         response: the response.
-        as_text: for people.
-        records: with records in the place of their bytes.
-        of_many: that it is one of several, each of which is on a line and says which broker it is of.
+        as_text: True for text, False for JSON.
+        records: True to show records instead of their bytes.
+        of_many: True if it is one of several, each of which is on a line with its broker.
 
     Raises:
         KipwireError: records cannot be read.

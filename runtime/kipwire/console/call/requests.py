@@ -40,13 +40,13 @@ class Encoded(NamedTuple):
     """A request that can be sent."""
 
     body: Message
-    """Of the class that its JSON is of."""
+    """In the version of the class that the JSON describes."""
     version: int
-    """That of the wire."""
+    """The version of the wire."""
     frame: bytes
     """Without a size."""
     lost: tuple[Loss, ...]
-    """What the version of the wire does not carry."""
+    """Values that the version of the wire does not carry."""
 
 
 def own_values(cls: type[Struct]) -> dict[str, Any]:
@@ -56,17 +56,17 @@ def own_values(cls: type[Struct]) -> dict[str, Any]:
 
 
 def pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str) -> Encoded:
-    """The request in one version, whose fields the JSON has.
+    """Encode the request in one version, whose fields the JSON has.
 
     Args:
-        registry: that of the package.
-        api: whose request it is.
-        version: that of the JSON and of the wire.
+        registry: the registry of the package.
+        api: the API of the request.
+        version: of both the JSON and the wire.
         value: the JSON object.
         client_id: the client's name for itself.
 
     Raises:
-        JsonError: it does not describe a request of this version.
+        JsonError: the JSON does not describe a request of this version.
         UnsupportedVersionError: the package has no such version.
         EncodeError: a value does not fit its field.
     """
@@ -77,11 +77,11 @@ def pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], cl
 def negotiated(
     registry: Registry, api: Api, theirs: Mapping[int, range], value: dict[str, Any], client_id: str
 ) -> Encoded:
-    """The request in the highest version that both sides have, of the newest class that the JSON and that version fit.
+    """Encode the request in the highest common version, from the newest class that fits both the JSON and that version.
 
     Args:
-        registry: that of the package.
-        api: whose request it is.
+        registry: the registry of the package.
+        api: the API of the request.
         theirs: the versions that the broker serves.
         value: the JSON object.
         client_id: the client's name for itself.

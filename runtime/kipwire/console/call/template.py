@@ -15,7 +15,7 @@ from kipwire.model.structs import Field, Struct
 _WIDTH = 100
 """Characters of a line of a comment."""
 _MOST_NAMES = 20
-"""Of a table whose numbers a comment lists."""
+"""Limit for the names of an enum that a comment lists."""
 
 
 def template_lines(cls: type[Message]) -> Iterator[Line]:
@@ -49,7 +49,7 @@ def _sample(cls: type[Struct], seen: set[type[Struct]]) -> dict[str, Any]:
 
 
 class _Abouts(Notes):
-    """What fields mean, above them."""
+    """Descriptions of fields, above them."""
 
     def __init__(self) -> None:
         self._seen: set[type[Struct]] = set()

@@ -1,7 +1,7 @@
-"""The command `kipwire conform`: asks a program, in any language, what it makes of vectors.
+"""The command `kipwire conform`: tests a program, in any language, with vectors.
 
-* `program`: a process that is asked, and started again when it dies; what it says is bounded in time and size.
+* `program`: a process that answers questions, started again when it dies; its answers are bounded in time and size.
 * `questions`: from vectors to questions, and from answers to verdicts.
 * `results`: verdicts counted by message and version; lists of expected failures.
-* `text`, `page`: what is printed, and the matrix as a page.
+* `text`, `page`: the printed report, and the matrix as a page.
 """

@@ -157,7 +157,7 @@ def conform(
 
 
 def _is_kafka(folder: Path) -> bool:
-    """Whether a folder has vectors of Kafka's messages, which the package that is the default can explain."""
+    """True if a folder has vectors of Kafka's messages, which the default package can explain."""
     return read_index(folder).specs.startswith("Kafka ")
 
 
@@ -166,7 +166,7 @@ def _chosen(vectors: Iterable[Vector], only: Sequence[str]) -> Iterator[Vector]:
 
 
 def _may_match(start: str, only: Sequence[str]) -> bool:
-    """Whether an id that begins like this may match a pattern, of which what comes before a wildcard is looked at."""
+    """True if an id with this start may match a pattern; only the part before a wildcard is compared."""
     plain = [re.split(r"[*?\[]", pattern)[0] for pattern in only]
     return not only or any(one.startswith(start) or start.startswith(one) for one in plain)
 

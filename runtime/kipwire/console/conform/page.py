@@ -23,7 +23,7 @@ _LEGEND = """\
 <span class="weak">something recommended failed</span> <span class="expected">only expected failures</span>
 <span class="skipped">skipped by the program</span> <span class="unclaimed">not claimed</span></p>"""
 _MOST_BYTES = 256
-"""Of bytes that are explained."""
+"""Limit for bytes that are explained."""
 
 
 def page(results: Results, registry: Registry | None, title: str) -> str:
@@ -107,7 +107,7 @@ def _bytes(heading: str, data: bytes, vector: Vector, registry: Registry | None)
 
 
 def _inspected(data: bytes, vector: Vector, registry: Registry) -> Inspection | None:
-    """What the bytes mean, as `kipwire inspect` explains them; None where nothing can."""
+    """Explain the bytes as `kipwire inspect` does; None if that is not possible."""
     try:
         if vector.form == "message":
             return inspect_message(registry.message(vector.message, vector.version), data)

@@ -1,7 +1,7 @@
 """A program that answers JSON lines on standard output to JSON lines on standard input, and may do anything else.
 
-Questions go ahead of answers, so that the program never waits. When it dies, prints nonsense or says nothing in time,
-the questions that it has not answered are asked again one by one, so that it is known which of them does it.
+Questions are sent ahead of answers, so that the program never waits. When it dies, prints nonsense or is late, the
+questions without answers are asked again one by one, to find the one that causes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHUNK = 2**16
 _LAST_WORDS = 2000
 """Bytes of standard error that are kept."""
 _SHOWN = 120
-"""Characters of what it says, in a reason."""
+"""Characters of its output in a reason."""
 _PATIENCE = 0.5
 """Seconds that a process has to end by itself."""
 MOST_DEATHS = 100
@@ -41,19 +41,19 @@ MOST_DEATHS = 100
 
 
 class ProgramError(Exception):
-    """A program that cannot be asked at all; the text says why."""
+    """A program that cannot be asked at all; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a program is asked."""
+    """A question to a program."""
 
     topic: str
     """The message that it is about: after some deaths no more is asked about it."""
     body: Mapping[str, Any]
     """The line without its id."""
     subject: Any = None
-    """What the answer is judged with."""
+    """Data for the verdict on the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Death:
 
     reason: str
     is_tried: bool = True
-    """Whether the question was asked; else the program had died too often before."""
+    """True if the question was asked; false if the program had died too often before."""
 
 
 Answer = Mapping[str, Any] | Death
@@ -93,10 +93,10 @@ class Program:
         self._deaths_of: dict[str, int] = {}
 
     def hello(self) -> Mapping[str, Any]:
-        """What the program says of itself.
+        """Ask the program for its description.
 
         Raises:
-            ProgramError: it cannot be started, or does not answer.
+            ProgramError: the program cannot be started, or does not answer.
         """
         self._started()
         return self._said_of_itself
@@ -148,7 +148,7 @@ class Program:
             self._process = None
 
     def _given_up(self, question: Question) -> Death | None:
-        """Why a question is not asked any more."""
+        """Explain why a question is not asked any more; None if it is."""
         if self.deaths >= self.most_deaths:
             return Death(f"not asked: the program has died {self.deaths} times", is_tried=False)
         deaths = self._deaths_of.get(question.topic, 0)
@@ -189,11 +189,11 @@ class _Output(NamedTuple):
 
     lines: Sequence[bytes]
     end: str = ""
-    """Why there will be no more; "" if there may be."""
+    """Reason why there will be no more; "" if there may be."""
 
 
 class _Process:
-    """One process of the program. Threads read and write its pipes, since none of them may make the caller wait."""
+    """One process of the program. Threads read and write its pipes, since no pipe may block the caller."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -236,7 +236,7 @@ class _Process:
         return value
 
     def last_words(self) -> str:
-        """What it has last written to standard error, in one line for a reason; "" if nothing."""
+        """Its last line on standard error, for a reason; "" if there is none."""
         self._threads[-1].join(timeout=0.2)
         words = self._complaints.decode(errors="replace").strip().splitlines()
         return f"; its last words: {printable_line(words[-1])[:_SHOWN]}" if words else ""

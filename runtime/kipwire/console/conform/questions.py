@@ -22,7 +22,7 @@ _MOST_CLAIMS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a program says that it can do."""
+    """Abilities that a program claims."""
 
     name: str
     release: str
@@ -30,10 +30,10 @@ class Claims:
     versions: Mapping[str, Mapping[str, range]]
     """The versions of each message, by the form of vectors."""
     keeps_order: bool = True
-    """Whether arrays that it reads and writes keep their order; else the bytes that it writes are compared without."""
+    """True if arrays that it reads and writes keep their order; else written bytes are compared without order."""
 
     def has(self, vector: Vector) -> bool:
-        """Whether the vector is about a message and version that the program claims."""
+        """True if the program claims the vector's message and version."""
         return vector.version in self.versions.get(vector.form, {}).get(vector.message, range(0))
 
     @classmethod
@@ -70,20 +70,20 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one question."""
+    """Result of one question."""
 
     vector: Vector
     op: Op
     level: Level
     outcome: Outcome
     reason: str = ""
-    """Why it failed, or was skipped."""
+    """Reason why it failed, or was skipped."""
     given: str = ""
     """The bytes that the program gave instead, in hex; "" where it gave none."""
 
     @property
     def id(self) -> str:
-        """What lists of expected failures call it."""
+        """Its name in lists of expected failures."""
         return f"{self.vector.id} {self.op}"
 
 
@@ -96,7 +96,7 @@ class _Subject:
 
 
 def questions(vectors: Iterable[Vector], claims: Claims) -> Iterator[Question]:
-    """What a program is asked about vectors that it claims."""
+    """Yield the questions about vectors that the program claims."""
     for vector in vectors:
         for op, level in _ops(vector, claims.ops):
             body: dict[str, Any] = {"op": op, "form": vector.form, "message": vector.message, "version": vector.version}
@@ -105,7 +105,10 @@ def questions(vectors: Iterable[Vector], claims: Claims) -> Iterator[Question]:
 
 
 def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
-    """What a vector is good for. A program that decodes and encodes need not do both at once, but for unknown tags."""
+    """Yield the operations that a vector tests.
+
+    A program that decodes and encodes need not do both at once, but for unknown tags.
+    """
     is_accepted = vector.kind in ("valid", "unknown_tags")
     if "decode" in can:
         yield "decode", vector.level
@@ -185,7 +188,7 @@ def _bytes_reason(given: object, expected: bytes) -> str:
 
 
 def _is_shuffled(given: object, vector: Vector) -> bool:
-    """Whether a program gave the same bytes in another order."""
+    """True if a program gave the same bytes in another order."""
     return isinstance(given, str) and _is_hex(given) and sorted(bytes.fromhex(given)) == sorted(vector.written)
 
 
@@ -226,5 +229,5 @@ def _shown(value: object) -> str:
 
 
 def _is_deep(value: object) -> bool:
-    """Whether the text of a value is not worth making: it may be of any depth."""
+    """True if a value is not worth printing, since it may be of any depth."""
     return isinstance(value, (dict, list))

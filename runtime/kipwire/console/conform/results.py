@@ -18,7 +18,7 @@ MOST_FAILURES = 20_000
 
 
 class Key(NamedTuple):
-    """What verdicts are counted by."""
+    """Key by which verdicts are counted."""
 
     form: Form
     message: str
@@ -46,7 +46,7 @@ class Count:
 
 
 class ExpectedError(ValueError):
-    """A list of expected failures that cannot be read; the message says where."""
+    """A list of expected failures that cannot be read; the text names the place."""
 
 
 class Expected:
@@ -81,7 +81,7 @@ class Expected:
         return cls(patterns)
 
     def has(self, verdict: Verdict) -> bool:
-        """Whether a failure is expected."""
+        """True if a failure is expected; remembers that it came."""
         for name in (verdict.id, verdict.vector.id):
             if name in self._plain:
                 self._used.add(name)
@@ -130,7 +130,7 @@ class Results:
                 self.failures.append(verdict)
 
     def unused(self) -> list[str]:
-        """What was expected to fail and did not."""
+        """Expected failures that did not come."""
         return list(self._expected.unused())
 
     def total(self, level: Level) -> int:
@@ -142,7 +142,7 @@ class Results:
         return sorted(self.counts.items(), key=lambda pair: (FORMS.index(pair[0].form), *pair[0][1:]))
 
     def is_good(self, level: Level) -> bool:
-        """Whether all is as it should be, up to a level."""
+        """True if there is no unexpected result, up to a level."""
         wrong = self.total("required") + (self.total("recommended") if level == "recommended" else 0)
         return not wrong and not self.unused()
 

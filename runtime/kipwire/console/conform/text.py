@@ -45,7 +45,7 @@ def _failing(name: str, tried: dict[Key, Count], failing: list[Key]) -> Iterator
 
 
 def totals(results: Results) -> Iterator[Line]:
-    """What was asked, what failed, and what was not asked."""
+    """Summarise the questions: asked, failed and skipped."""
     counts = [count for _, count in results.ordered()]
     tried = sum(count.tried for count in counts)
     versions = sum(1 for count in counts if count.tried)
@@ -70,7 +70,7 @@ def totals(results: Results) -> Iterator[Line]:
 
 
 def _versions(keys: dict[Key, Count] | list[Key]) -> str:
-    """As in `v0-3, v7`."""
+    """Format versions, such as `v0-3, v7`."""
     numbers = sorted(key.version for key in keys)
     runs: list[list[int]] = []
     for number in numbers:

@@ -1,1 +1,1 @@
-"""What `kipwire dump` needs: log segments and captures, line by line."""
+"""The parts of `kipwire dump`: log segments and captures, line by line."""

@@ -1,7 +1,6 @@
 """The command `kipwire dump`.
 
-What reads topics, and the settings for it, is imported when topics are read: `kipwire.console.brokers.options` says
-what that saves.
+Code that reads topics is imported when topics are read; `kipwire.console.brokers.options` has the reason.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class DecodeAs(StrEnum):
-    """What the records of a log are."""
+    """Interpretation of the records of a log."""
 
     OFFSETS = "__consumer_offsets"
     TRANSACTIONS = "__transaction_state"
@@ -200,7 +199,7 @@ def _topics(
     """Make the function that dumps topics.
 
     Raises:
-        ValueError: a name is none of a topic or a partition.
+        ValueError: a name is neither a topic nor a partition.
     """
     from kipwire.console.dump.topics import Cluster, dump_topics, topics_of
 

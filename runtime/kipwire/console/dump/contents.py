@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 _CONSUMER = "consumer"
 _EMBEDDED = {"subscription": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"}
-"""What consumers put into the bytes of their members, by field."""
+"""Messages that consumers put into the bytes of their members, by field."""
 _VERSION_BYTES = 2
 _KEPT = 4096
 """Texts of bytes that are kept: the keys of a log come again, and so does what consumers say of themselves."""
@@ -25,21 +25,21 @@ LONGEST_KEPT = 512
 
 
 class Content(NamedTuple):
-    """What a record says."""
+    """Decoded content of a record."""
 
     type: str
     """Such as `COMMIT`, `OffsetCommit` or `TopicRecord`; `UNKNOWN` for a control record of a later type."""
     type_id: int
     """Its number in the record."""
     key: str | None
-    """As JSON text, as is the value; None if there are no keys."""
+    """JSON text, like the value; None if there are no keys."""
     value: str
     version: int | None
-    """That of the value; None without one."""
+    """Version of the value; None without one."""
 
 
 class _Key(NamedTuple):
-    """What the key of a coordinator's record says."""
+    """The decoded key of a coordinator's record."""
 
     type: str
     type_id: int
@@ -58,15 +58,15 @@ class Contents:
         self._keys = {topic: kept(partial(self._find_key, topic)) for topic in COORDINATORS}
 
     def of(self, record: Record, internal: str | None, *, is_control: bool) -> Content | None:
-        """What a record says; None if it has a meaning only for the users of its topic.
+        """Decode a record; None if only the users of its topic can do that.
 
         Args:
-            record: it.
-            internal: the internal topic that it is of, if any.
-            is_control: whether it is of a control batch.
+            record: from a log.
+            internal: its topic, if that is an internal one.
+            is_control: True if its batch is a control batch.
 
         Raises:
-            KipwireError: it is not what it should be, or of a type or version that Kafka 4.4 does not know.
+            KipwireError: the record is broken, or its type or version is later than Kafka 4.4.
         """
         if is_control:
             control = control_record(record)
@@ -92,7 +92,10 @@ class Contents:
         return self._text.of(message), message.VERSION
 
     def _embedded(self, name: str, data: bytes) -> str:
-        """The text of what consumers put into bytes, whose first two have the version; else that of the bytes."""
+        """Decode a message that consumers put into bytes, whose first two are the version.
+
+        Show the bytes if that fails.
+        """
         known = registry_of(KAFKA_PACKAGE)
         version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
         if version < 0 or not data:

@@ -20,14 +20,14 @@ from kipwire.model.errors import KipwireError
 from kipwire.records.control import AbortedTransaction
 
 ATTEMPTS = 7
-"""How often a partition may fail in a row."""
+"""Number of times in a row that a partition may fail."""
 PAUSE = 0.1
 """Seconds before it is asked for again; twice as many after each failure."""
 WAIT = 500
 """Milliseconds that a broker waits for new records."""
 
 _NO_REPLICA = -1
-"""Who asks; a replica, which 0 would be, is told the end of the log, and not what clients can read."""
+"""The replica that asks; a replica id such as 0 would get the end of the log, not the end of what clients can read."""
 _OUT_OF_RANGE = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -63,9 +63,9 @@ class Brokers:
         """Use any broker of a cluster to find the others.
 
         Args:
-            settings: how to reach them.
-            address: that of the first.
-            committed: whether nothing is read of transactions that are open or aborted.
+            settings: for the connections to them.
+            address: the address of the first.
+            committed: True to leave out transactions that are open or aborted.
         """
         self._settings = settings
         self._address = address
@@ -73,7 +73,7 @@ class Brokers:
         self._leaders: dict[Partition, Node] = {}
         self._connections: dict[Address, Connection] = {}
         self._failures: Counter[Partition] = Counter()
-        """How often each has failed since it last succeeded."""
+        """Number of failures of each since it last succeeded."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -122,15 +122,15 @@ class Brokers:
             await self._pause([partition])
 
     async def fetch(self, offsets: Mapping[Partition, int], size: int) -> dict[Partition, Part]:
-        """What follows offsets, for those partitions whose leaders answer now; each leader is asked once.
+        """Fetch from offsets on, for the partitions whose leaders answer now; each leader is asked once.
 
         Args:
-            offsets: where each partition is to be read from.
+            offsets: the start of reading in each partition.
             size: bytes of records from a leader; a batch that is larger comes alone, except from very old brokers.
 
         Raises:
-            ReadFailedError: a leader refuses it.
-            Failure: one cannot be asked, also not after some time.
+            ReadFailedError: a leader refuses the request.
+            Failure: a leader cannot be reached, also after some time.
         """
         by_leader: dict[Address, list[Partition]] = {}
         for partition in offsets:

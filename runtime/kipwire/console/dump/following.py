@@ -27,20 +27,20 @@ class _Followed:
 
     file: LogFile
     position: int
-    """Where the next batch starts."""
+    """Position of the next batch."""
     shown: dict[Path, os.stat_result] = field(default_factory=dict)
-    """What the segments were when they were shown, this one among them."""
+    """Status of the segments when they were shown, including this one."""
     is_gone: bool = False
-    """Whether the segment was removed, and no other is there."""
+    """True if the segment was removed, and no other is there."""
 
 
 def follow(dump: LogDump, ends: Iterable[tuple[LogFile, int]], decode_as: str | None) -> None:
-    """Dump what is added to logs, until somebody presses Ctrl-C.
+    """Dump what is added to logs, until Ctrl-C.
 
     Args:
-        dump: where it goes.
+        dump: the output.
         ends: the last segment of each log, and where its next batch will start.
-        decode_as: as for `log_file`.
+        decode_as: see `log_file`.
     """
     logs = [_Followed(file, position, _shown_until(file.path)) for file, position in ends]
     while True:
@@ -115,7 +115,7 @@ def _left(log: _Followed) -> Path | None:
 
 
 def _segments(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The segments of a log that are there, in their order; or a file alone whose name says nothing of others."""
+    """List the segments of a log that exist, in order; only the file itself if its name has no base offset."""
     if base_offset_of(file.name) is None:
         found = [file]
     else:
@@ -131,7 +131,7 @@ def _segments(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _shown_until(file: Path) -> dict[Path, os.stat_result]:
-    """What is known of the segments of a log that have been shown, up to a file."""
+    """Status of the segments of a log that have been shown, up to a file."""
     return {path: now for path, now in _segments(file) if path.name <= file.name}
 
 

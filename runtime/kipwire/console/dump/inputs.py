@@ -15,7 +15,7 @@ from kipwire.traffic.any_capture import Capture, capture_at
 
 @dataclass
 class Inputs:
-    """What is to be dumped."""
+    """Inputs to dump."""
 
     captures: list[Capture] = field(default_factory=list)
     logs: list[LogFile] = field(default_factory=list)
@@ -71,14 +71,14 @@ def _add_standard_input(found: Inputs, decode_as: str | None, before_waiting: Ca
 
 
 def expect_fit(found: Inputs, given: Collection[str]) -> None:
-    """Check that the options go with what is dumped.
+    """Check that the options fit the inputs.
 
     Args:
-        found: what is dumped.
-        given: the options that were given, such as `--records`; `offsets` and `times` for those of bounds.
+        found: the inputs.
+        given: the options that were given, such as `--records`; `offsets` and `times` for the options of bounds.
 
     Raises:
-        ValueError: one of them does not.
+        ValueError: an option does not fit.
     """
     if found.captures and set(given) - {"times", "--port"}:
         what = found.captures[0].name

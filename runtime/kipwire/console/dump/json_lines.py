@@ -53,7 +53,7 @@ class JsonLines:
         self._decoders.turn_to(log.topic, log.partition)
 
     def heading(self, log: Log, size: int | None) -> str:
-        """Nothing: each batch says which log it is of."""
+        """Return no text: each batch names its log."""
         return ""
 
     def batch(self, batch: RecordBatch) -> str:

@@ -23,7 +23,7 @@ from kipwire.tools.text import printable_line
 from kipwire.traffic.captures import INDEX, PACKED
 
 _HEAD = Struct(">8xi4xB")
-"""Of a batch of each format: its size after the offset, and after what differs the number of the format."""
+"""Parts of a batch's head that all formats share: the size after the offset, and the number of the format."""
 HEAD_BYTES = _HEAD.size
 _NEWEST_MAGIC = 2
 
@@ -42,7 +42,7 @@ class Log(NamedTuple):
     what: str
     """Such as `orders partition 0 from offset 0`."""
     source: dict[str, str]
-    """For programs: the name and the value of what says where it is."""
+    """Name and value of its place, for programs."""
     topic: str | None
     partition: int | None
     internal: str | None
@@ -56,14 +56,14 @@ class LogFile(NamedTuple):
 
     path: Path
     topic: str | None
-    """By the name of the folder, as is the partition; None if it is not that of a partition."""
+    """Name of the topic, from the folder, like the partition; None if the folder does not belong to a partition."""
     partition: int | None
     base_offset: int | None
     """By the name of a segment."""
     snapshot_end: SnapshotEnd | None
     """By the name of a snapshot."""
     internal: str | None
-    """As in `Log`."""
+    """See `Log.internal`."""
 
     @property
     def log(self) -> Log:
@@ -80,7 +80,7 @@ class LogFile(NamedTuple):
 
 
 def log_file(path: Path, decode_as: str | None) -> LogFile:
-    """What is known of a file before it is read.
+    """Collect what is known of a file before it is read.
 
     Args:
         path: the file.
@@ -95,10 +95,10 @@ def log_file(path: Path, decode_as: str | None) -> LogFile:
 
 
 def internal_of(topic: str | None, decode_as: str | None) -> str | None:
-    """The internal topic that records are decoded as; None if they are shown as they are.
+    """Choose the internal topic that records are decoded as; None if they are shown as they are.
 
     Args:
-        topic: that of the records; None if it is not known.
+        topic: the topic of the records; None if it is unknown.
         decode_as: an internal topic, or `RAW`; None: by the topic.
     """
     internal = topic if decode_as is None else decode_as
@@ -133,7 +133,7 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
 
 
 def begins_as_a_log(head: bytes) -> bool:
-    """Decide whether the first `HEAD_BYTES` bytes of a file are those of a batch of any format, or of none yet."""
+    """True if the first `HEAD_BYTES` bytes of a file belong to a batch of any format, or to none yet."""
     if len(head) < HEAD_BYTES:
         return not head.strip(b"\0")
     size, magic = _HEAD.unpack_from(head)

@@ -34,14 +34,14 @@ Item = RecordBatch | Damage | Tail
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to show of a log."""
+    """Filter and form of a dumped log."""
 
     bounds: Bounds | None = None
     """None: everything."""
     records: bool = False
-    """Whether records are shown under their batches."""
+    """True if records are shown under their batches."""
     summary: bool = False
-    """Whether there is one line for a file instead."""
+    """True if there is one line for each file instead."""
 
 
 @dataclass
@@ -52,9 +52,9 @@ class LogDump:
     out: Output
     wanted: Wanted
     errors: int = 0
-    """How many were found so far."""
+    """Number of errors so far."""
     _shown: Log | None = None
-    """What the last lines were of."""
+    """Log of the last lines."""
 
     def whole(self, file: LogFile) -> int:
         """Dump a file; return where its next batch will start."""
@@ -66,12 +66,12 @@ class LogDump:
         return self.more(file.log, read_file(file.path, start, self.wanted.bounds), start)
 
     def items(self, log: Log, items: Iterable[Item], size: int | None = None) -> int:
-        """Dump what was read from the start of a log; return where its next batch will start.
+        """Dump the content of a log from its start; return the position of its next batch.
 
         Args:
-            log: it.
-            items: its batches, and what is between them and after them.
-            size: bytes that it has; None if only its end says so.
+            log: to dump.
+            items: its batches, damages and tail.
+            size: its bytes; None if only its end shows them.
         """
         self.lines.turn_to(log)
         self._shown = log

@@ -32,7 +32,7 @@ class Kind(NamedTuple):
     """One kind of file."""
 
     type: str
-    """Of its entries, in JSON."""
+    """Type of its entries, in JSON."""
     what: str
     entries: Callable[[Path], Iterator[Entry]]
     """The entries of a file, in its order.

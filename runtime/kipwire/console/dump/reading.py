@@ -15,7 +15,7 @@ from kipwire.records.segments import may_grow, read_part
 from kipwire.records.stream import Ahead, read_stream
 
 _NAME = ""
-"""In errors of those who read: who shows them says which log it is."""
+"""Name of the log in errors of the reader; the caller adds the real one."""
 _BATCH = re.compile(r"batches\[\d+\]\.?")
 
 
@@ -23,7 +23,7 @@ class Damage(NamedTuple):
     """Something in a log file that cannot be read."""
 
     position: int
-    """Where the batch starts."""
+    """Position of the batch."""
     at: int
     """The byte of the file that is wrong."""
     path: str
@@ -64,7 +64,7 @@ def described(
 
 
 def damage_of(error: DecodeError, position: int, lost: str = "") -> Damage:
-    """Describe the error about a batch, without the number of the batch, which nobody could look up."""
+    """Describe the error about a batch, without the number of the batch, which cannot be looked up."""
     return Damage(position, error.offset, _BATCH.sub("", error.path, count=1), error.reason, lost)
 
 
@@ -79,7 +79,7 @@ class Summary:
         self.first_timestamp = self.last_timestamp = -1
         """In milliseconds since 1970; -1 if no batch has one."""
         self.compressions: Counter[str] = Counter()
-        """How many batches have each."""
+        """Number of batches by compression."""
 
     def add(self, batch: RecordBatch) -> None:
         """Count a batch.

@@ -138,7 +138,7 @@ class TextLines:
 
 
 def _result(value: object) -> str:
-    """Text as that of records is shown, everything else as JSON."""
+    """Show text as records are shown, everything else as JSON."""
     return repr(value) if type(value) is str else _safe(_json(value))
 
 

@@ -30,14 +30,14 @@ MOST_STALLED = 10
 
 
 class Cluster(NamedTuple):
-    """How to reach a cluster, and one of its brokers."""
+    """Settings for a cluster, and the address of one of its brokers."""
 
     settings: Settings
     address: Address
 
 
 class Named(NamedTuple):
-    """What a user asks for."""
+    """Topic or partition named by the user."""
 
     topic: str
     partition: int | None
@@ -69,12 +69,12 @@ def dump_topics(
     """Dump topics.
 
     Args:
-        dump: where they go, and what is wanted of them.
-        cluster: where they are.
-        topics: which ones.
-        decode_as: as for `internal_of`.
-        follow: whether to go on with what is added, until somebody presses Ctrl-C.
-        committed: whether to show what consumers of committed records receive.
+        dump: the output, with its filter.
+        cluster: to read from.
+        topics: to read.
+        decode_as: see `internal_of`.
+        follow: True to go on with what is added, until Ctrl-C.
+        committed: True to show only what consumers of committed records receive.
 
     Raises:
         NotFound: there is no such topic or partition.
@@ -247,7 +247,7 @@ def _heads(records: bytes) -> Iterator[Head]:
 
 
 def _at_offset(damage: Damage, heads: list[Head]) -> Damage:
-    """The same by the offset of the batch, since its position in a response says nothing."""
+    """Name a damage by the offset of its batch, since the position in a response is of no use."""
     offset = next((head.offset for head in heads if head.position == damage.position), None)
     where = "a batch" if offset is None else f"batch at offset {offset}"
     field = f"{damage.path}: " if damage.path else ""

@@ -31,7 +31,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class Context(NamedTuple):
-    """Where bytes are from that a function decodes."""
+    """Origin of bytes that a function decodes."""
 
     topic: str | None
     """None if the folder of the log does not say it."""
@@ -43,7 +43,7 @@ class Context(NamedTuple):
 
 
 class ValueFailedError(KipwireError):
-    """A function has raised an exception; the text says which one, in one line."""
+    """A function has raised an exception; the text names it, in one line."""
 
 
 Decode = Callable[[bytes, Context], object]
@@ -141,7 +141,7 @@ def json_text(*, ascii: bool) -> Texts:
 
 
 def _plain(value: object) -> object:
-    """What JSON has in the place of something that it does not have."""
+    """Convert a value that JSON does not have."""
     if isinstance(value, Message):
         return value.to_json()
     if isinstance(value, bytes | bytearray | memoryview):

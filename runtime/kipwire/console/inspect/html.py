@@ -117,7 +117,7 @@ def _file(name: str) -> str:
 
 
 def _text(text: object) -> str:
-    """Text as HTML, in an element or in quotes: anybody can write the texts of a message."""
+    """Escape text for HTML, in an element or in quotes: texts of a message may come from an attacker."""
     return escape(str(text))
 
 

@@ -161,18 +161,18 @@ def capture_form(data: bytes) -> str:
 # Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
 _BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)
 MAX_BYTES = 64 * 2**20
-"""How long the input may be, as raw bytes or as hex text: beyond that no table of its bytes can be shown."""
+"""Limit for the input, as raw bytes or as hex text: beyond that no table of its bytes can be shown."""
 
 
 def read_input(words: Sequence[str]) -> bytes:
-    """The bytes that the words of a command line give.
+    """Read the bytes that the words of a command line give.
 
     Args:
         words: hex text, which may be several words; or the name of a file with raw bytes, hex text or the output of
             xxd, hexdump, od or base64; or `-`, or nothing, for standard input.
 
     Raises:
-        ValueError: neither hex text nor a file, a packet capture, a pipe that nobody has opened for this process, or
+        ValueError: neither hex text nor a file, a packet capture, a pipe that was not opened for this process, or
             more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
@@ -209,7 +209,7 @@ def parse_hex(text: str) -> bytes | None:
 
 
 def _is_readable(name: str) -> bool:
-    """Whether it names a file, or something like one, such as a pipe."""
+    """True if it names a file, or something like one, such as a pipe."""
     try:
         return Path(name).exists() and not Path(name).is_dir()
     except (OSError, ValueError):  # hex text can be longer than any name

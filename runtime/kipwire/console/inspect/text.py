@@ -15,7 +15,7 @@ from kipwire.tools.text import counted, has_colour, print_out, printable_line
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
 _REST_WIDTH = 16
-"""How many unread bytes a line shows."""
+"""Limit for unread bytes on a line."""
 _REST_LINES = 16
 
 _LONGEST_TEXT = 80
@@ -72,7 +72,7 @@ def print_text(inspection: Inspection) -> None:
 
 
 def title(inspection: Inspection) -> str:
-    """As in `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
+    """Title such as `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
     size, count = counted(len(inspection.data), "byte"), counted(len(inspection.pieces), "element")
     return f"{inspection.message} v{inspection.version}: {size}, {count}"
 

@@ -24,11 +24,11 @@ class Piece:
     """One stretch of bytes with its meaning."""
 
     part: str
-    """What it belongs to: `frame`, or a message such as `RequestHeader v2`."""
+    """The frame or message that it belongs to: `frame`, or a message such as `RequestHeader v2`."""
     path: str
     """The field's path, such as `topics[0].name`; "" for the message itself."""
     role: str
-    """As in `kipwire.description.walk.Element`; `length` for the size of a frame."""
+    """Role as in `kipwire.description.walk.Element`; `length` for the size of a frame."""
     kind: str
     """Type and encoding in words, such as `int32 packed32` or `compact string length`."""
     start: int
@@ -37,7 +37,7 @@ class Piece:
     """Offset after the last byte."""
     value: object
     about: str = ""
-    """What the field means, and the meaning of its number, from the spec."""
+    """Description of the field and the meaning of its number, from the spec."""
     name: str | None = None
     """The name of the number, if the package has one for it."""
 
@@ -53,7 +53,7 @@ class Inspection:
     pieces: tuple[Piece, ...]
     """In the order of the bytes, without gaps, up to the error if there is one."""
     error: DecodeError | None
-    """Why the bytes are not a message, with the offset in `data`; None where all of them were read."""
+    """Reason why the bytes are not a message, with the offset in `data`; None if all of them were read."""
 
     @property
     def rest(self) -> int:
@@ -74,20 +74,20 @@ def inspect_message(cls: type[Message], data: bytes) -> Inspection:
 
 
 def inspect_request(registry: Registry, data: bytes) -> Inspection:
-    """A request frame: header and body, with or without the int32 size before them.
+    """Explain a request frame: header and body, with or without the int32 size before them.
 
     Args:
-        registry: that of the package, as in `kafka_messages.REGISTRY`.
+        registry: the registry of the package, such as `kafka_messages.REGISTRY`.
         data: the bytes of one frame.
     """
     return _inspect_frame(data, lambda frame, start: _request_contents(registry, frame, start))
 
 
 def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Inspection:
-    """A response frame: header and body, with or without the int32 size before them.
+    """Explain a response frame: header and body, with or without the int32 size before them.
 
     Args:
-        registry: that of the package, as in `kafka_messages.REGISTRY`.
+        registry: the registry of the package, such as `kafka_messages.REGISTRY`.
         cls: the class of the body, which the frame itself does not say.
         data: the bytes of one frame.
 
@@ -125,7 +125,7 @@ def _named(it: Element) -> tuple[NamedNumber, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What a frame holds."""
+    """The classes of a frame's parts."""
 
     header: type[Message]
     body: type[Message] | DecodeError
@@ -140,7 +140,7 @@ class _Reading:
     header_read: bool
     body_known: bool
     exact_size: bool
-    """Whether the frame has a size that equals the number of bytes after it."""
+    """True if the frame has a size that equals the number of bytes after it."""
 
     @property
     def rank(self) -> tuple[bool | int, ...]:
@@ -203,11 +203,11 @@ def _expect_size(body: type[Message], size: int, data: bytes) -> None:
 
 
 def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:
-    """What the API key and the version, which every request header starts with, say that the frame holds."""
+    """Choose the classes of a request by API key and version, with which every request header starts."""
     lowest = _header(registry, "RequestHeader", None)
     try:
         api_key, version = key_and_version(frame[start:])
-    except DecodeError as error:  # which nobody sees: reading the header finds it first, with its field
+    except DecodeError as error:  # never shown: reading the header finds it first, with its field
         return _Contents(lowest, error)
     try:
         body = registry.request(api_key, version)
@@ -218,7 +218,7 @@ def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents
 
 
 def _response_contents(header: type[Message], asked: type[Message], frame: bytes, start: int) -> _Contents:
-    """What a response contains: what was asked for, except from ApiVersions if the broker does not know the version."""
+    """Choose the classes of a response: as asked for, except if a broker does not support a version of ApiVersions."""
     try:
         _, body_at = header.read(frame, start)
     except DecodeError:

@@ -1,1 +1,1 @@
-"""What `kipwire pack` needs: the JSON lines of a dump, back to segments."""
+"""The parts of `kipwire pack`: the JSON lines of a dump, back to segments."""

@@ -40,7 +40,7 @@ _NUMBERS = {
     "producer_epoch": _INT16,
     "base_sequence": _INT32,
 }
-"""Of a batch, in the order of `BatchHead`: the lowest number and the highest one."""
+"""The lowest and the highest number for the fields of a batch, in the order of `BatchHead`."""
 _CRC = (0, 2**32 - 1)
 _OF_BYTES = range(-128, 128)
 """The attributes of magic 0 and 1, which have one byte."""
@@ -61,7 +61,7 @@ class JsonBatch:
     """A batch as lines say it."""
 
     place: str
-    """Where its line is, for errors."""
+    """Place of its line, for errors."""
     partition: Partition | None
     """None if the log was in no folder of a partition."""
     shown: tuple[object, object, object]
@@ -71,7 +71,7 @@ class JsonBatch:
     head: BatchHead
     crc: int
     count: int | None
-    """How many records it had; None if that is not known."""
+    """Number of its records; None if unknown."""
     records: list[Record] = field(default_factory=list)
     content: int = 0
     """Bytes of keys and values so far."""
@@ -90,7 +90,7 @@ class JsonBatch:
 
 @dataclass
 class Left:
-    """What was found in lines and has no batch."""
+    """Lines that belong to no batch."""
 
     errors: int = 0
     """Lines that say that something could not be read."""
@@ -175,7 +175,7 @@ def _expect_flags(place: str, values: dict[str, Any], head: BatchHead) -> None:
     """Check that what is said twice is the same: the attributes, and the parts of them by name.
 
     Raises:
-        LineError: it is not.
+        LineError: the two differ.
     """
     has_flags = head.magic == 2
     codec = COMPRESSIONS[head.codec] if head.codec < len(COMPRESSIONS) else None

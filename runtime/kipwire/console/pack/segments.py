@@ -18,18 +18,18 @@ SEGMENT_BYTES = 2**30
 
 @dataclass
 class Counts:
-    """What was written."""
+    """Counts of what was written."""
 
     batches: int = 0
     records: int = 0
     same: int = 0
-    """Batches with the checksum that the dump says: their bytes are those of the log."""
+    """Batches with the checksum in the dump: their bytes equal the log's."""
     recompressed: int = 0
-    """Other batches that are compressed: their records are those of the lines, and their bytes differ."""
+    """Other batches that are compressed: their records equal the lines', and their bytes differ."""
     changed: int = 0
     """Other batches that are not: the lines were edited, or the log had bytes that nothing reads."""
     fewer: int = 0
-    """Batches of which records are missing, and those of magic 0 and 1 that are left out since they have none."""
+    """Batches with missing records, and batches of magic 0 and 1 that are left out since they have none."""
     segments: int = 0
     size: int = 0
     """Bytes of all segments."""
@@ -62,10 +62,10 @@ class Writer:
 
         Args:
             folder: for the folders of partitions.
-            partition: that of batches whose lines do not say one.
-            segment_bytes: bytes of a segment at most, unless one batch has more; None: those of the log, by their
-                names, and elsewhere `SEGMENT_BYTES`.
-            fewer: whether batches are written of which records are missing.
+            partition: for batches whose lines have none.
+            segment_bytes: bytes of a segment at most, unless one batch has more; None: the log's own segments, by their
+            names, and elsewhere `SEGMENT_BYTES`.
+            fewer: True to write batches with missing records.
         """
         self.counts = Counts()
         self._folder = folder
@@ -77,12 +77,12 @@ class Writer:
         self._open: tuple[Path, BinaryIO] | None = None
 
     def write(self, batch: JsonBatch) -> None:
-        """Write a batch after those of its partition.
+        """Write a batch after the others of its partition.
 
         Raises:
-            LineError: it does not fit its lines, or those before it.
-            MissingExtraError: its codec needs a library that is not installed.
-            OSError: it cannot be written.
+            LineError: the batch does not fit its lines, or earlier batches.
+            MissingExtraError: the codec needs a library that is not installed.
+            OSError: the segment cannot be written.
         """
         partition = batch.partition or self._partition
         if partition is None:

@@ -1,6 +1,6 @@
-"""The command `kipwire proxy`: its arguments and options. `running` is what it does, imported when it is called.
+"""The command `kipwire proxy`: its arguments and options.
 
-`kipwire.console.brokers.options` says what that saves.
+`running` does the work, imported when the command is called; `kipwire.console.brokers.options` has the reason.
 """
 
 from __future__ import annotations

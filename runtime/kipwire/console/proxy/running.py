@@ -70,7 +70,7 @@ class _Seen:
             what = f"{name} v{asked.api_version} #{asked.correlation_id}, {len(asked.raw):,} B"
             try:
                 print_out(f"{shown_address(exchange.client)}{node}: {what}: {answer}")
-            except BrokenPipeError:  # who reads it has seen enough; clients have not
+            except BrokenPipeError:  # the reader is gone; the clients are not
                 discard_output()
                 self._verbose = False
 

@@ -1,4 +1,4 @@
-"""Which exchanges are shown: by API, client, address, topic and error."""
+"""Filter for exchanges: by API, client, address, topic and error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REQUEST = "Request"
 
 
 class Wanted(NamedTuple):
-    """What an exchange must have to be shown; an empty tuple asks for nothing. Globs are those of shells."""
+    """Conditions for an exchange to be shown; an empty tuple is no condition. Globs are like the shell's."""
 
     api_keys: tuple[int, ...] = ()
     clients: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     topics: tuple[str, ...] = ()
     """Globs of topics, or their ids."""
     errors: bool = False
-    """Whether there must be an error code, or something that cannot be decoded."""
+    """True to demand an error code, or a part that cannot be decoded."""
 
 
 def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
 
 
 def needed(frames: Iterable[Numbered], wanted: Wanted) -> Iterator[Numbered]:
-    """The frames to look at: those of the APIs that are wanted, and those that say something of them."""
+    """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients."""
     keys = {*wanted.api_keys, API_VERSIONS_KEY}
     for one in frames:
         request = one.found.request
@@ -71,7 +71,7 @@ class Filter:
         self._names: OrderedDict[UUID, str] = OrderedDict()
 
     def has(self, exchange: Exchange) -> bool:
-        """Whether an exchange is wanted; an error that is about no request is, unless its address is not."""
+        """True if an exchange is wanted; an error without a request is, unless its address is not."""
         wanted = self._wanted
         if wanted.topics:
             self._learn(exchange)

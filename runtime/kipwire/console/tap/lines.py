@@ -28,7 +28,7 @@ class TextLines:
         self._has_date = not is_terminal(sys.stdout)
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
-        """The line of an exchange, and those of its bodies if they are wanted."""
+        """Format an exchange on a line, followed by its bodies if they are wanted."""
         first = exchange.first
         found, request = first.found, first.found.request
         moment = moment_text_of_ns(found.time)

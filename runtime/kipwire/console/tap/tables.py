@@ -17,7 +17,7 @@ _QUANTILES = (0.5, 0.99)
 
 
 class UnservedUse(NamedTuple):
-    """What a client sends that a release does not serve."""
+    """Requests of a client that a release does not serve."""
 
     use: Use
     counts: Counts
@@ -25,10 +25,10 @@ class UnservedUse(NamedTuple):
 
 
 def unserved_uses(summary: TrafficSummary, release: str) -> list[UnservedUse]:
-    """What a release does not serve of what was sent, by client, most requests first.
+    """List the requests that a release does not serve, by client, most requests first.
 
     Args:
-        summary: what was sent.
+        summary: of the requests.
         release: a line of releases.
     """
     found = []

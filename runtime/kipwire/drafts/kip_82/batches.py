@@ -25,10 +25,10 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
 
 
 def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:
-    """How many headers a compressed entry of KIP-82 has itself; its records do not have them.
+    """Count the headers that a compressed entry of KIP-82 has itself; its records do not have them.
 
     Args:
-        batch: what was read from it; entries of magic 0 and 1 have none.
+        batch: the batch read from the entry; entries of magic 0 and 1 have none.
         data: the buffer that it was read from.
     """
     if batch.magic < MessageAndOffset.VERSION or batch.compression == "none" or not batch.attributes & HAS_HEADERS:

@@ -11,7 +11,7 @@ from kipwire.drafts.header_keys import HIGHEST_KEY
 from kipwire.model.errors import shown
 
 Content = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
-"""What headers are made of: a mapping, or pairs of key and value in any order."""
+"""Input for headers: a mapping, or pairs of key and value in any order."""
 
 
 def key_text(key: int) -> str:
@@ -63,7 +63,7 @@ def _checked(content: Content) -> dict[int, bytes]:
 
 
 class Headers(Mapping[int, bytes]):
-    """Headers that cannot be changed, as a consumer sees them: numbers and their values, in ascending order.
+    """Headers that cannot be changed, as a consumer gets them: numbers and their values, in ascending order.
 
     Equal to every mapping with the same items; the order of setting does not matter.
 

@@ -37,10 +37,10 @@ _HEADER = 8
 
 
 def find_header(data: Buffer, key: int, offset: int = 0) -> bytes | None:
-    """The value of a header in an encoded message; None where the message does not have it.
+    """Find the value of a header in an encoded message; None where the message does not have it.
 
-    No header after that key is read. Messages of magic 0 and 1 have no headers. Of a compressed message these are its
-    own headers, not those of the messages inside.
+    No header after that key is read. Messages of magic 0 and 1 have no headers. A compressed message is searched for
+    its own headers, not for headers of the messages inside.
 
     Args:
         data: the bytes of a message, or a longer buffer such as a message set.
@@ -48,7 +48,7 @@ def find_header(data: Buffer, key: int, offset: int = 0) -> bytes | None:
         offset: where the message starts in the buffer.
 
     Raises:
-        DecodeError: what was read is not a message; its offset counts from the start of the buffer.
+        DecodeError: the bytes read are not a message; its offset counts from the start of the buffer.
         TypeError: the key is not an int.
         ValueError: the key is not in 0 to 0xffffffff, or `offset` is outside the buffer.
     """
@@ -96,7 +96,7 @@ def _as_bytes(data: Buffer) -> bytes | memoryview:
 
 
 def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
-    """Where the section of headers starts and ends in a message; an empty place where there is none.
+    """Find start and end of the section of headers in a message; they are equal where there is none.
 
     Raises:
         DecodeError: the bytes from there on are not a message as far as its headers, or not a whole one.

@@ -85,7 +85,7 @@ class ConsumerRecord:
         return self.headers.get(key)
 
     def to_producer_record(self) -> ProducerRecord:
-        """A copy whose headers can be set, for those who pass records on."""
+        """Copy the record to one whose headers can be set, to pass it on."""
         return ProducerRecord(
             offset=self.offset, timestamp=self.timestamp, key=self.key, value=self.value, headers=self.headers
         )

@@ -22,14 +22,14 @@ def read_records(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> Iterator[ConsumerRecord]:
-    """The records of a buffer, one by one, in the formats that KIP-82's version 43 knows.
+    """Read the records of a buffer, one by one, in the formats of KIP-82's version 43.
 
-    Magic 0, 1 and 2 may be mixed, and messages may be compressed; those of magic 0 and 1 have no headers. Reading ends
-    before a last message that is cut short, as in `kipwire.records.read_batches`, which gives the batches.
+    Magic 0, 1 and 2 may be mixed, and messages may be compressed; messages of magic 0 and 1 have no headers. Reading
+    ends before a last message that is cut short, as in `kipwire.records.read_batches`, which gives the batches.
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
-        check_crcs: whether a wrong checksum is an error.
+        check_crcs: True if a wrong checksum is an error.
         max_decompressed_size: bytes that one compressed message may decompress to.
         max_items: records and headers, counted together, that one batch may have.
 

@@ -26,14 +26,14 @@ class HeaderValueError(KipwireError):
 
 
 class Serializer(NamedTuple, Generic[T]):
-    """What the owner of a key gives: how a value becomes bytes, and bytes a value."""
+    """The two functions of a key's owner: from a value to bytes, and back."""
 
     serialize: Callable[[T], bytes]
     deserialize: Callable[[bytes], T]
 
 
 class HeaderSerializers:
-    """The serializers of all keys that a program knows; a key without one has bytes as its values. Cannot be changed.
+    """The serializers of a program, by key; a key without one has bytes as its values. Cannot be changed.
 
     Args:
         by_key: the pair of functions of each key's owner.
@@ -145,5 +145,5 @@ def _what(value: object) -> str:
 
 
 def _text(failure: Exception) -> str:
-    """What an error says; its type where it says nothing."""
+    """The text of an error; its type if the text is empty."""
     return f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from kipwire.records.model import RecordBatch
 
 _CODECS = COMPRESSIONS[:4]
-"""What the format has: as magic 1, all that came before zstd."""
+"""The codecs of the format: as in magic 1, all before zstd."""
 
 
 class Writable(Protocol):
-    """What a record has: a ProducerRecord and a ConsumerRecord are such."""
+    """The attributes of a record that is written, such as ProducerRecord and ConsumerRecord."""
 
     @property
     def offset(self) -> int: ...
@@ -48,10 +48,10 @@ def write_records(
     timestamp_type: TimestampType = "CreateTime",
     max_timestamp: int | None = None,
 ) -> bytes:
-    """A message set of magic 2 as version 43 of KIP-82 has it: a message for each record, or a compressed one for all.
+    """Write a message set of version 43 of KIP-82: a message for each record, or one compressed message for all.
 
     Args:
-        records: in the order of their offsets: ProducerRecord, ConsumerRecord, or anything with their attributes.
+        records: ProducerRecord, ConsumerRecord, or anything with their attributes, in the order of their offsets.
         compression: the codec; with one, the offsets inside are relative to the first, as in magic 1.
         timestamp_type: "CreateTime" or "LogAppendTime".
         max_timestamp: of a compressed message; by default the highest of the records, in milliseconds since 1970.
@@ -115,10 +115,10 @@ def to_magic_2(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> Converted:
-    """The messages of a buffer, all with magic 2 as KIP-82 has it; those of magic 0 and 1 get empty headers.
+    """Convert the messages of a buffer to magic 2 of KIP-82; messages of magic 0 and 1 get empty headers.
 
     Messages of magic 2 stay as they are, byte for byte. Every other one becomes one message: offsets, timestamps and
-    their type are kept, those of magic 0 are -1, and a compressed one keeps its codec. For the other direction, see
+    their type are kept, magic 0 gets -1, and a compressed one keeps its codec. For the other direction, see
     `kipwire.records.down_convert` with `magic_2="kip-82"`.
 
     Args:
@@ -128,7 +128,7 @@ def to_magic_2(
         max_items: as for `kipwire.records.read_batches`.
 
     Raises:
-        DecodeError: bytes are not a message, or those inside a compressed one are broken.
+        DecodeError: bytes are not a message, or messages inside a compressed one are broken.
         EncodeError: a compressed message whose offsets do not ascend.
         MissingExtraError: a codec needs cramjam, which is not installed.
 

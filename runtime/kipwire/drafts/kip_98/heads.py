@@ -90,14 +90,14 @@ def find_set(data: Buffer, offset: int) -> int | None:
 
 
 def fault_of_codec(number: int) -> str:
-    """What is wrong with the number of a codec; empty if nothing is."""
+    """Find the fault of a codec's number; "" if there is none."""
     if number < len(CODECS):
         return ""
-    return f"the draft has no compression {number}; it has 0 to {len(CODECS) - 1}"
+    return f"unknown compression {number}; the draft supports 0 to {len(CODECS) - 1}"
 
 
 def fault_of_delta(delta: int, needed: int) -> str:
-    """What is wrong with a set's OffsetDelta, empty if nothing is; `needed` is the lowest that its messages allow."""
+    """Find the fault of a set's OffsetDelta, "" if there is none; `needed` is the lowest that its messages allow."""
     if delta >= needed:
         return ""
     if not needed:

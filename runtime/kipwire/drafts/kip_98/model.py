@@ -1,4 +1,4 @@
-"""What users hold: a message set of the draft, its header alone, and a control message."""
+"""A message set of the draft, its header alone, and a control message."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class ControlMessage:
 
     @property
     def type(self) -> Literal["COMMIT", "ABORT", "UNKNOWN"]:
-        """What its number means in the draft."""
+        """Meaning of its number in the draft."""
         return {COMMIT: "COMMIT", ABORT: "ABORT"}.get(self.type_id, "UNKNOWN")  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
 class SetHead:
-    """The header of a set: what is known without its messages. Compaction changes none of its offsets and numbers."""
+    """The header of a set, read without its messages. Compaction changes none of its offsets and numbers."""
 
     position: int
-    """Where the set starts in its buffer, in bytes."""
+    """Position of the set in its buffer, in bytes."""
     size: int
     """Bytes of the set, its header included; the next set starts at `position + size`."""
     crc: int
     attributes: int
     base_offset: int
-    """The offset that the set starts at: that of its first message when it was written."""
+    """First offset of the set: the offset of its first message when it was written."""
     offset_delta: int
-    """How many offsets the set has, also after compaction has removed messages."""
+    """Number of offsets in the set, also after compaction has removed messages."""
     max_timestamp: int
-    """Milliseconds since 1970: the highest of the messages; with "LogAppendTime" that of all."""
+    """Milliseconds since 1970: the highest of the messages; with "LogAppendTime" the timestamp of all."""
     producer_id: int
     producer_epoch: int
     base_sequence: int
@@ -63,12 +63,12 @@ class SetHead:
 
     @property
     def timestamp_type(self) -> Literal["CreateTime", "LogAppendTime"]:
-        """Who set the timestamps: with "LogAppendTime" the broker."""
+        """Source of the timestamps: with "LogAppendTime" the broker."""
         return "LogAppendTime" if self.attributes & 8 else "CreateTime"
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the set is part of a transaction, so that a control message follows."""
+        """True if the set is part of a transaction, so that a control message follows."""
         return bool(self.attributes & 16)
 
     @property
@@ -106,7 +106,7 @@ class DraftSet:
 
     head: SetHead
     messages: list[Record | ControlMessage]
-    """What compaction has left, with their own offsets."""
+    """The messages that compaction has left, with their own offsets."""
     crcs: list[int] = field(default_factory=list)
     """The checksum of each of the messages as it stands in the bytes, for auditors. CRC-32 of the message from its
     attributes to its checksum, so a message has the same one in every set that has it at the same offset delta."""

@@ -1,4 +1,4 @@
-"""From the bytes of a set to its messages, plain or compressed; what the header says of them is checked."""
+"""Reading of a set: its bytes to messages, plain or compressed, checked against the header."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kipwire.drafts.kip_98.heads import Buffer
 
 TIMESTAMP_END = 9
-"""Where the offset delta of a message starts, after its length."""
+"""Position of the offset delta in a message, after its length."""
 CRC_SIZE = 4
 SMALLEST_MESSAGE = 14
 """Bytes that a message has at least after its length."""
@@ -43,9 +43,9 @@ class Found(NamedTuple):
 
     message: Message
     type_id: int | None
-    """Of a control message; None for others."""
+    """Type of a control message; None for others."""
     key_at: int
-    """Where the key of a control message starts."""
+    """Position of the key of a control message."""
 
 
 class Decoded(NamedTuple):
@@ -57,16 +57,16 @@ class Decoded(NamedTuple):
     """The bytes of the messages, decompressed."""
 
     def error(self, path: str, offset: int, reason: str) -> DecodeError:
-        """What is wrong with the messages; the offset is within them, that of the error within the set."""
+        """Make the error for wrong messages; `offset` counts within them, the error's offset within the set."""
         return error_in(len(self.section), bool(self.header.compression_type), path, offset, reason)
 
 
 def error_in(size: int, is_compressed: bool, path: str, offset: int, reason: str) -> DecodeError:
-    """What is wrong with the messages of a set.
+    """Make the error for the messages of a set.
 
     Args:
         size: bytes of the messages, decompressed.
-        is_compressed: whether they are compressed in the set.
+        is_compressed: True if they are compressed in the set.
         path: of the error.
         offset: within the messages; the offset of the error is within the set.
         reason: what is wrong.
@@ -84,16 +84,16 @@ def read_set(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
 ) -> DraftSet:
-    """The set that starts at a position, decompressed and decoded.
+    """Decode the set that starts at a position, also a compressed one.
 
-    With "LogAppendTime" every message has the header's timestamp. What the header says of the messages must hold: the
-    offset delta covers them all, and none is later than the highest timestamp. A set that was compacted has a larger
-    delta than its messages need.
+    With "LogAppendTime" every message has the header's timestamp. The header must fit the messages: the offset delta
+    covers them all, and none is later than the highest timestamp. A set that was compacted has a larger delta than its
+    messages need.
 
     Args:
-        data: the buffer; what comes after the set is not looked at.
-        position: where the set starts, in bytes.
-        check_crcs: whether a wrong checksum, of the set or of a message, is an error.
+        data: the buffer; bytes after the set are not read.
+        position: the start of the set, in bytes.
+        check_crcs: True if a wrong checksum, of the set or of a message, is an error.
         max_decompressed_size: bytes that the messages may decompress to.
         max_items: messages that the set may have.
 
@@ -152,10 +152,10 @@ def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
 
 
 def expect_header(head: SetHead, found: Sequence[Found]) -> None:
-    """Check what the header says of messages of the set.
+    """Check the header against messages of the set.
 
     Raises:
-        DecodeError: the messages do not have it.
+        DecodeError: the offset delta or the highest timestamp does not fit the messages.
     """
     needed = max((one.message.offset_delta for one in found), default=-1) + 1
     if reason := fault_of_delta(head.offset_delta, needed):
@@ -209,7 +209,7 @@ def bounds_of(data: bytes, pos: int = 0, end: int | None = None) -> Iterator[Bou
 
 
 def _has_more_messages(section: bytes, most: int) -> bool:
-    """Whether the section has more messages than that, before any of them exists."""
+    """True if the section has more than `most` messages, before any of them is made."""
     return len(section) > most * SMALLEST_MESSAGE and next(islice(bounds_of(section), most, None), None) is not None
 
 
@@ -224,10 +224,10 @@ def with_right_crcs(section: bytes) -> bytes:
 
 
 def checked(message: Message, path: str, section: bytes, start: int) -> Found:
-    """A message that starts after its size, with the type of a control message.
+    """Check a message that starts after its size, and read the type of a control message.
 
     Raises:
-        DecodeError: its offset delta is negative, or its key is not that of a control message.
+        DecodeError: its offset delta is negative, or its key does not belong to a control message.
     """
     at = start + TIMESTAMP_END
     if message.offset_delta < 0:

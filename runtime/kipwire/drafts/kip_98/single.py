@@ -62,20 +62,20 @@ def find_message(
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
 ) -> Record | ControlMessage | None:
-    """The message with an offset, in the set that starts at a position; None where the set does not have it.
+    """Find the message with an offset, in the set that starts at a position; None where the set does not have it.
 
-    The messages before it are passed over by their sizes: of each only its size and its offset delta are read, and of
-    those after it nothing. `find_set` finds the set.
+    The messages before it are passed over by their sizes: of each only the size and the offset delta are read; messages
+    after it are not read. `find_set` finds the set.
 
     Args:
-        data: the buffer; what comes after the set is not looked at.
-        offset: that of the message.
-        position: where the set starts, in bytes.
-        check_crcs: whether a wrong checksum of the message is an error. That of the set is not looked at.
+        data: the buffer; bytes after the set are not read.
+        offset: the offset of the message.
+        position: the start of the set, in bytes.
+        check_crcs: True if a wrong checksum of the message is an error. The set's checksum is not compared.
         max_decompressed_size: bytes that the messages may decompress to.
 
     Raises:
-        DecodeError: as `read_messages`.
+        DecodeError: see `read_messages`.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     section = _section(data, position, max_decompressed_size)
@@ -98,11 +98,11 @@ class _Section(NamedTuple):
     head: SetHead
     data: bytes
     start: int
-    """Where the messages start in `data`."""
+    """Position of the first message in `data`."""
     end: int
 
     def error(self, path: str, offset: int, reason: str) -> DecodeError:
-        """What is wrong with the messages; the offset is within `data`, that of the error within the buffer."""
+        """Make the error for wrong messages; `offset` counts within `data`, the error's offset within the buffer."""
         size, is_compressed = self.end - self.start, self.head.compression != "none"
         error = error_in(size, is_compressed, path, offset - self.start, reason)
         return _moved(error, self.head.position)
@@ -163,14 +163,14 @@ def _decoded(
 
 
 def _error_of(section: _Section, path: str, at: int, data: bytes, alone: DecodeError) -> DecodeError:
-    """What is wrong with one message, in the words of `read_set`, which counts bytes from the first message.
+    """Make the error for one message in the words of `read_set`, which counts bytes from the first message.
 
     Args:
         section: all messages.
         path: of this one.
-        at: where it starts.
+        at: its position.
         data: its bytes, as they are decoded.
-        alone: what is wrong with it if it is decoded alone.
+        alone: the error of decoding it alone.
     """
     try:
         Messages.decode(with_right_crcs(section.data[section.start : at]) + data)

@@ -1,4 +1,4 @@
-"""From messages to the bytes of a set, plain or compressed; what its header says of them is computed."""
+"""Writing of a set: messages to bytes, plain or compressed; the header is computed from the messages."""
 
 from __future__ import annotations
 
