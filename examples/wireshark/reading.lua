@@ -100,8 +100,17 @@ local function fixed(p, n, signed)
   return signed and v >= 2 ^ (8 * n - 1) and v - 2 ^ (8 * n) or v, p + n
 end
 local function n8(p) return fixed(p, 1, true) end
-local function n16(p) return fixed(p, 2, true) end
-local function n32(p) return fixed(p, 4, true) end
+local function n16(p) -- most strings of most captures begin with one
+  if p + 2 > E then short(p, 2) end
+  local a, b = byte(B, p + 1, p + 2)
+  return a < 128 and a * 256 + b or a * 256 + b - 65536, p + 2
+end
+local function n32(p)
+  if p + 4 > E then short(p, 4) end
+  local a, b, c, d = byte(B, p + 1, p + 4)
+  local v = ((a * 256 + b) * 256 + c) * 256 + d
+  return a < 128 and v or v - 4294967296, p + 4
+end
 local function nzig(p) return zig(p, 32) end
 local function nuv(p) return uns(p, 31) end
 local function nuv1(p)
