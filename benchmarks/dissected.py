@@ -3,7 +3,8 @@
     python -m benchmarks.dissected [--mib 100] [--rounds 1] [--dissector build/wireshark/kipwire_kafka.lua]
 
 The packets are those of the example's capture, as if many clusters talked at once. They are read with and without
-details (`-V`). The table goes to the terminal and to benchmarks/RESULTS-wireshark.md. It needs tshark (apt-get install tshark).
+details (`-V`). The table goes to the terminal and to benchmarks/RESULTS-wireshark.md. It needs tshark (apt-get install
+tshark).
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def main() -> int:
     show([table])
     print(where)
     how = (
-        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, output "
-        "to /dev/null. tshark's own dissector shows the bytes of versions that it does not have undissected, ours all fields. "
-        "CPU is the processor time of all threads."
+        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
+        "output to /dev/null. tshark's own dissector leaves out the fields of versions that it does not have; ours "
+        "shows all. CPU is the processor time of all threads."
     )
     text = markdown([table], where, how, title="Results: dissectors in tshark", command="make bench-wireshark")
     RESULTS.write_text(text, encoding="utf-8")
