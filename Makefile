@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
-	bench-projection bench-aio bench-proxy bench-adapter \
+	bench-projection bench-aio bench-proxy bench-adapter bench-wireshark \
 	demo demo-spark docs wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
@@ -132,6 +132,9 @@ bench-dump: setup  ## kipwire dump beside kafka-dump-log on a gigabyte of log: t
 
 bench-tap: setup  ## kipwire tap beside tshark on two gigabytes of packets: time, processor time and memory; needs tshark
 	$(BIN)/python -m benchmarks.tapped
+
+bench-wireshark: wireshark  ## The Wireshark dissector beside tshark's own on 100 MiB: processor time, memory; needs tshark
+	$(BIN)/python -m benchmarks.dissected
 
 bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's tool, a gigabyte of log, and the job offsets
 	@bash scripts/maven.sh

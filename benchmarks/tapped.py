@@ -178,7 +178,7 @@ def main() -> int:
         *("ratio", "ratio of CPU", f"target {TARGET:g}"),
     )
     table = Table("kipwire tap beside tshark -T fields: tshark's time / that of tap", header, tuple(rows))
-    where = replace(machine((OURS,)), versions={"kipwire": version("kipwire"), "tshark": _tshark()})
+    where = replace(machine((OURS,)), versions={"kipwire": version("kipwire"), "tshark": tshark_release()})
     show([table])
     print(where)
     how = (
@@ -193,7 +193,8 @@ def main() -> int:
     return 0
 
 
-def _tshark() -> str:
+def tshark_release() -> str:
+    """Tell the release of tshark that is installed."""
     env = {**os.environ, "LC_ALL": "C"}
     said = subprocess.run(["tshark", "--version"], check=True, capture_output=True, text=True, env=env).stdout
     return said.split()[2]

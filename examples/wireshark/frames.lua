@@ -7,8 +7,22 @@ proto.fields = all
 
 -- Frames. A request says what it is; a response has the correlation id of a request of its connection.
 
-local asked, answers, replied, raw, packet, mine = {}, {}, {}, {}, 0, nil
+-- Of all frames only numbers stay, as few as there can be: millions of frames may be in a capture.
+
+local asked, answers, replied, raw, packet = {}, {}, {}, {}, 0 -- asked: by connection, then by correlation id
 function proto.init() asked, answers, replied, raw, packet = {}, {}, {}, {}, 0 end
+local KINDS, kind_of = {}, {} -- each pair of an API and a version, by a number below 65536; its number, by both
+for key, api in pairs(API) do
+  kind_of[key] = {}
+  for version in pairs(api.q) do
+    local to = " v" .. version
+    KINDS[#KINDS + 1] = { api = api, version = version, q = api.name .. " request" .. to, a = api.name .. " response" .. to }
+    kind_of[key][version] = #KINDS
+  end
+end
+local function mark(number, id) -- of a frame in a packet; a number of Lua has 53 bits
+  return number < 2097152 and number * 4294967296 + id % 4294967296 or number .. ":" .. id
+end
 local QUIET = setmetatable({}, { __index = function() return function(self) return self end end })
 
 local function body(t, struct, p)
@@ -27,45 +41,47 @@ local function answer_of(api, version, p) -- which version an answer is in: see 
   made, add = m, a
   return fits_other and it.version or version
 end
-local function frame(t, pinfo, is_request, key, label)
-  t:add(N.length, T(0, 4))
-  local found, api, version, id, what
+local function match(pinfo, is_request) -- kind, correlation id, packet of the other frame; or why not
+  local number, src, dst = pinfo.number, tostring(pinfo.src), tostring(pinfo.dst)
+  if not is_request then src, dst = dst, src end
+  local ports = pinfo.src_port + pinfo.dst_port * 65536
+  if not is_request then ports = pinfo.dst_port + pinfo.src_port * 65536 end
+  local key = src .. " " .. dst .. " " .. ports
+  local of = asked[key]
   if is_request then
-    found, version, id = fixed(4, 2, true), fixed(6, 2, true), fixed(8, 4, true)
-    api = API[found]
-    if api and api.q[version] and not pinfo.visited then
-      asked[key .. id] = { api = api, version = version, number = pinfo.number }
-      if found == 17 and version == 0 and api.name == "SaslHandshake" then raw[key] = true end
+    local api, version, id = fixed(4, 2, true), fixed(6, 2, true), fixed(8, 4, true)
+    local kind = kind_of[api] and kind_of[api][version]
+    if not kind then
+      return nil, id, nil, raw[key] and "a token of SASL"
+        or "no request of API key " .. api .. " and version " .. version .. " is known"
     end
-    local reply = replied[pinfo.number .. ":" .. id]
-    if reply then t:add(N.response, reply):set_generated() end
-  else
-    id = fixed(4, 4, true)
-    local mark = pinfo.number .. ":" .. id
-    local it = answers[mark]
-    if not it and not pinfo.visited then
-      it = asked[key .. id]
-      asked[key .. id] = nil
-      answers[mark] = it
-      if it then replied[it.number .. ":" .. id] = pinfo.number end
+    if not pinfo.visited then
+      if not of then
+        of = {}
+        asked[key] = of
+      end
+      of[id] = number * 65536 + kind
+      if api == 17 and version == 0 and KINDS[kind].api.name == "SaslHandshake" then raw[key] = true end
     end
-    if it then
-      api, version = it.api, it.version
-      t:add(N.request, it.number):set_generated()
-    end
+    return KINDS[kind], id, replied[mark(number, id)]
   end
-  local of, headers = api and (is_request and api.q or api.a), is_request and "q" or "a"
-  if not of or not of[version] then
-    local why = is_request and "no request of API key " .. found .. " and version " .. version .. " is known"
-      or "no request of this correlation id was seen"
-    if raw[key] then why = "a token of SASL" end
-    t:add(N.rest, T(4)):append_text(" (" .. why .. ")")
-    t:add_proto_expert_info(noted, why)
-    label(is_request and "request" or "response", why)
-    return
+  local id = fixed(4, 4, true)
+  local at = mark(number, id)
+  local it = answers[at]
+  if not it and of and not pinfo.visited then
+    it = of[id]
+    of[id] = nil
+    answers[at] = it
+    if it then replied[mark(floor(it / 65536), id)] = number end
   end
-  label(api.name .. (is_request and " request" or " response") .. " v" .. version, "correlation id " .. id)
-  if not mine(t) then return end
+  local kind = it and KINDS[it % 65536]
+  if kind and kind.api.a and kind.api.a[kind.version] then return kind, id, floor(it / 65536) end
+  return nil, id, nil, raw[key] and "a token of SASL" or "no request of this correlation id was seen"
+end
+local function frame(t, is_request, kind, other)
+  if other then t:add(is_request and N.response or N.request, other):set_generated() end
+  local api, version, headers = kind.api, kind.version, is_request and "q" or "a"
+  local of = is_request and api.q or api.a
   t:add(N.api, api.name .. (is_request and "Request" or "Response")):set_generated()
   local p = S[HEADERS[headers][api["h" .. headers][version]]](t, 4)
   if not is_request then version = answer_of(api, version, p) end
@@ -79,32 +95,40 @@ local function finish(t, pinfo, good, why)
   end
 end
 local own
-mine = function(t) -- whether anything wants the fields
-  own = own or Dissector.get(NAME)
-  return t.visible or t:referenced(own)
-end
 local function dissect(tvb, pinfo, tree)
+  own = own or Dissector.get(NAME)
+  local is_wanted = tree.visible or tree:referenced(own) -- by the window, a filter, a column
+  local is_request = pinfo.dst_port == pinfo.match_uint
+  T, E = tvb, tvb:len()
+  B = tvb:raw(0, not is_wanted and E > 12 and 12 or E)
+  local good, kind, id, other, why = pcall(match, pinfo, is_request)
+  local what = good and kind and kind[is_request and "q" or "a"] or is_request and "request" or "response"
+  local more = not good and "" or kind and "correlation id " .. id or why
   if packet ~= pinfo.number then
     packet, made = pinfo.number, 0
-    pinfo.cols.info:clear()
+    pinfo.cols.info = what .. "  "
+  else
+    pinfo.cols.info:append(what .. "  ")
   end
-  T, E = tvb, tvb:len()
-  B = tvb:raw(0, E)
-  local is_request = pinfo.dst_port == pinfo.match_uint
-  local client, broker = tostring(pinfo.src) .. " " .. pinfo.src_port, tostring(pinfo.dst) .. " " .. pinfo.dst_port
-  if not is_request then client, broker = broker, client end
+  if kind and good and not is_wanted then return E end
   add, range = tree.add, tvb.range
   local t = tree:add(proto, tvb())
-  local function label(what, more)
-    pinfo.cols.info:append(what .. "  ")
-    t:append_text(", " .. what .. ", " .. more)
+  t:append_text(", " .. what .. ", " .. more)
+  if E >= 4 then t:add(N.length, range(tvb, 0, 4)) end
+  if not good then
+    finish(t, pinfo, false, kind)
+  elseif kind then
+    finish(t, pinfo, pcall(frame, t, is_request, kind, other))
+  else
+    t:add(N.rest, tvb(4)):append_text(" (" .. why .. ")")
+    t:add_proto_expert_info(noted, why)
   end
-  finish(t, pinfo, pcall(frame, t, pinfo, is_request, client .. " " .. broker .. " ", label))
   return E
 end
 local function size_of(tvb, pinfo, offset)
-  local size = tvb(offset, 4):int()
-  if size < 0 or size > 104857600 then return tvb:len() - offset end
+  local a, b, c, d = byte(tvb:raw(offset, 4), 1, 4)
+  local size = ((a * 256 + b) * 256 + c) * 256 + d
+  if size > 104857600 then return tvb:len() - offset end
   return 4 + size
 end
 function proto.dissector(tvb, pinfo, tree)

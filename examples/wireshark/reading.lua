@@ -17,7 +17,9 @@ local N = { -- fields that no spec has
 }
 local damaged = ProtoExpert.new(NAME .. ".damaged", "Damaged", expert.group.MALFORMED, expert.severity.ERROR)
 local noted = ProtoExpert.new(NAME .. ".noted", "Not dissected", expert.group.UNDECODED, expert.severity.NOTE)
-pcall(collectgarbage, "generational") -- what is loaded stays: to look through it again and again takes half of the time
+-- What is loaded stays: to look through it again and again takes half of the time.
+pcall(collectgarbage, "generational")
+collectgarbage("setpause", 400)
 proto.experts = { damaged, noted }
 proto.prefs.ports = Pref.range("TCP ports", PORTS, "Ports of the brokers", 65535)
 
@@ -98,8 +100,17 @@ local function fixed(p, n, signed)
   return signed and v >= 2 ^ (8 * n - 1) and v - 2 ^ (8 * n) or v, p + n
 end
 local function n8(p) return fixed(p, 1, true) end
-local function n16(p) return fixed(p, 2, true) end
-local function n32(p) return fixed(p, 4, true) end
+local function n16(p) -- most strings of most captures begin with one
+  if p + 2 > E then short(p, 2) end
+  local a, b = byte(B, p + 1, p + 2)
+  return a < 128 and a * 256 + b or a * 256 + b - 65536, p + 2
+end
+local function n32(p)
+  if p + 4 > E then short(p, 4) end
+  local a, b, c, d = byte(B, p + 1, p + 4)
+  local v = ((a * 256 + b) * 256 + c) * 256 + d
+  return a < 128 and v or v - 4294967296, p + 4
+end
 local function nzig(p) return zig(p, 32) end
 local function nuv(p) return uns(p, 31) end
 local function nuv1(p)
@@ -128,17 +139,22 @@ local function length(p, read, most)
   if n < -1 or most and n > most then fault(p, "a length of " .. n) end
   return n, q
 end
+local function text_of(range, p, n)
+  local s = sub(B, p + 1, p + n)
+  return find(s, "[^ -~]") and range:string(ENC_UTF_8) or s
+end
 local function text(t, f, p, read, name, most)
   local n, q = length(p, read, most)
   if n < 0 then return null(t, p, q, name) end
   if q + n > E then short(q, n) end
   local range = range(T, q, n)
-  add(t, f, range, n == 0 and "" or range:string(ENC_UTF_8))
+  add(t, f, range, text_of(range, q, n))
   return q + n
 end
 local function rest_text(t, f, p, e)
   if p > e then short(p, E - e) end
-  add(t, f, range(T, p, e - p), e == p and "" or range(T, p, e - p):string(ENC_UTF_8))
+  local range = range(T, p, e - p)
+  add(t, f, range, text_of(range, p, e - p))
   return e
 end
 local function rest_blob(t, f, p, e)
