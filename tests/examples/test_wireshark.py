@@ -21,10 +21,12 @@ from kafka_messages.api_versions_response.v0 import ApiVersionsResponse
 from kipwire import Message
 from kipwire.console.inspect.tree import Piece, inspect_message, inspect_request, inspect_response
 from kipwire.testing.strategies import messages
+from kipwire.traffic.any_capture import capture_at, frames_of
+from kipwire.traffic.conversation import Request
 from kipwire.traffic.packet_headers import ACK
 from tests.support import golden_data, wireshark
 from tests.support.packet_dumps import Disorder, Tcp, dump, segments, shipped_frames
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
 
 pytestmark = [
     pytest.mark.night,
@@ -64,11 +66,22 @@ def structs_of(*files: Path) -> set[str]:
 
 
 def problems(shown: wireshark.Packet, pieces: Sequence[Piece], structs: set[str], offset: int = 0) -> list[str]:
-    """What differs, apart from what is within records, which `inspect` shows as bytes."""
-    found = wireshark.differences(shown, pieces, structs, offset)
-    if not any(piece.kind == "records" and piece.value for piece in pieces):
-        return found + [f"expert: {one}" for one in shown.experts]
+    """Return the differences; batches within records are compared with `inspect` of each batch."""
+    fields = [piece for piece in pieces if piece.kind == "records" and piece.value]
+    if not fields:
+        return wireshark.differences(shown, pieces, structs, offset) + [f"expert: {one}" for one in shown.experts]
+    batches = [batch for piece in fields for batch in wireshark.batches(piece)]
+    if all(batch.pieces for batch in batches):
+        within = [one for batch in batches for one in batch.pieces]
+        unpacked = [one for batch in batches for one in batch.unpacked]
+        found = wireshark.differences(shown, [*pieces, *within], structs, offset, unpacked)
+        # Snappy, LZ4 and zstandard are noted and left packed.
+        return [
+            one for one in found if not (one.startswith("has ('noted") and any(batch.codec > 1 for batch in batches))
+        ]
+    # Made-up bytes, of which `inspect` has no batches.
     of_records = ("record_batch.", "records.", "message_and_offset.", "null.key", "null.value", "noted", "damaged")
+    found = wireshark.differences(shown, pieces, structs, offset)
     return [one for one in found if not one.startswith(tuple(f"has ('{name}" for name in of_records))]
 
 
@@ -179,23 +192,46 @@ def check_capture(lua: Path, rows: list[dict[str, Any]], structs: set[str], fold
     """A recorded capture: exchanges are found by correlation ids, and each frame is shown as `inspect` says."""
     capture = folder / "real.pcap"
     capture.write_bytes(dump(segments(rows, random.Random(1), Disorder())))
-    shown = wireshark.packets(lua, capture, "kipwire_kafka")
+    shown = wireshark.packets(lua, capture, lua.stem)
     assert len(shown) == len(rows)
     for row, packet in zip(rows, shown, strict=True):
-        frame = len(row["frame"]).to_bytes(4) + row["frame"]
-        if row["direction"] == "request":
-            inspection = inspect_request(kafka_messages.REGISTRY, frame)
-        else:
-            answer = kafka_messages.REGISTRY.response(row["api_key"], row["api_version"])
-            inspection = inspect_response(kafka_messages.REGISTRY, answer, frame)
-            assert [one.name for one in packet.fields].count("request_in") == 1
-        assert inspection.error is None
-        assert not problems(packet, [one for one in inspection.pieces if one.part != "frame"], structs), row["api_key"]
+        request = Request(row["api_key"], row["api_version"], 0, None)
+        check_frame(packet, row["frame"], row["direction"] == "request", request, structs)
+
+
+def check_frame(packet: wireshark.Packet, frame: bytes, is_request: bool, request: Request, structs: set[str]) -> None:
+    """A frame is shown as `inspect` says, and a response with its request."""
+    sized = len(frame).to_bytes(4) + frame
+    if is_request:
+        inspection = inspect_request(kafka_messages.REGISTRY, sized)
+    else:
+        answer = kafka_messages.REGISTRY.response(request.api_key, request.api_version)
+        inspection = inspect_response(kafka_messages.REGISTRY, answer, sized)
+        assert [one.name for one in packet.fields].count("request_in") == 1
+    assert inspection.error is None
+    assert not problems(packet, [one for one in inspection.pieces if one.part != "frame"], structs), request
 
 
 def test_the_capture_of_the_examples_is_shown_as_inspect_does(files: dict[str, Path], tmp_path: Path) -> None:
     structs = structs_of(files["kafka_messages"], files["kafka_records"])
     check_capture(files["lua"], shipped_frames(), structs, tmp_path)
+
+
+@pytest.mark.parametrize("capture", sorted((DATA / "clients").glob("*.pcap.gz")), ids=lambda path: path.name)
+def test_captures_of_clients_are_shown_as_inspect_does(capture: Path, files: dict[str, Path], tmp_path: Path) -> None:
+    lua = wireshark.make_dissector(
+        tmp_path / "clients.lua",
+        *(files["kafka_messages"], "--records", files["kafka_records"], "--name", "clients", "--ports", "24092"),
+    )
+    copy = tmp_path / capture.name
+    shutil.copyfile(capture, copy)
+    shown = wireshark.packets(lua, copy, "clients")
+    frames = [one.found for one in frames_of(capture_at(capture), ())]
+    structs = structs_of(files["kafka_messages"], files["kafka_records"])
+    assert len(shown) == len(frames) > 25
+    for packet, found in zip(shown, frames, strict=True):
+        assert found.frame is not None and found.request is not None
+        check_frame(packet, found.frame, found.direction == "request", found.request, structs)
 
 
 def test_an_api_versions_answer_in_version_0_is_read_as_such(files: dict[str, Path], tmp_path: Path) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from struct import pack
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, iterparse
 
-from kipwire.console.inspect.tree import Piece
+import kafka_records
+from kipwire.console.inspect.tree import Piece, inspect_message
 from tests.support.places import ROOT
 
 PROGRAM = ROOT / "examples" / "wireshark" / "dissector.py"
@@ -189,11 +191,65 @@ def struct_names(*documents: dict[str, Any]) -> set[str]:
     }
 
 
-def differences(packet: Packet, pieces: Sequence[Piece], structs: set[str], offset: int = 0) -> list[str]:
-    """What tshark does not show as `kipwire inspect` does."""
+class Batch(NamedTuple):
+    """A batch in a field of records, as `inspect` explains it."""
+
+    pieces: list[Piece]
+    """Its head, and its records if they are not compressed; nothing if the bytes are no batch."""
+    codec: int
+    unpacked: tuple[Piece, ...] = ()
+    """The records that gzip compressed: tshark shows them in a buffer of their own."""
+
+
+def batches(records: Piece) -> Iterator[Batch]:
+    """The batches of a field of records."""
+    data, start = records.value, 0
+    assert isinstance(data, bytes)
+    while start < len(data):
+        end = start + 12 + int.from_bytes(data[start + 8 : start + 12])
+        magic = data[start + 16] if len(data) > start + 16 else 3
+        if magic > 2 or end > len(data):
+            yield Batch([], 0)
+            return
+        inspection = inspect_message(
+            kafka_records.message("RecordBatch" if magic == 2 else "MessageAndOffset", magic), data[start:end]
+        )
+        yield _batch(inspection.pieces, records.start + start) if inspection.error is None else Batch([], 0)
+        start = end
+
+
+def _batch(pieces: tuple[Piece, ...], offset: int) -> Batch:
+    head = {piece.path: piece for piece in pieces}
+    codec, section = head["compression_type"].value, head.get("records")
+    assert isinstance(codec, int)
+    here = list(_at(pieces, offset))
+    if section is None or codec > 1:
+        return Batch(here, codec)
+    assert isinstance(section.value, bytes)
+    records = kafka_records.message("Records", 2)
+    if codec:
+        return Batch(here, codec, inspect_message(records, gzip.decompress(section.value)).pieces)
+    return Batch([*here, *_at(inspect_message(records, section.value).pieces, offset + section.start)], codec)
+
+
+def _at(pieces: Iterable[Piece], offset: int) -> Iterator[Piece]:
+    return (replace(piece, start=piece.start + offset, end=piece.end + offset) for piece in pieces)
+
+
+def differences(
+    packet: Packet, pieces: Sequence[Piece], structs: set[str], offset: int = 0, unpacked: Sequence[Piece] = ()
+) -> list[str]:
+    """What tshark does not show as `kipwire inspect` does; the places of what is unpacked are not compared."""
     wanted, there = due(pieces, offset), found(packet)
     # Wireshark escapes in several ways what cannot be printed: of such texts the place is compared.
     escaped = {one[:3] for one in wanted if one[3] == ESCAPED}
     there = Counter((*one[:3], ESCAPED) if one[:3] in escaped else one for one in there.elements())
-    lacking = [f"lacks {one}" for one in wanted - there]
-    return lacking + [f"has {one}" for one in there - wanted if one[0] not in structs]
+    lacking, more = wanted - there, there - wanted
+    elsewhere = Counter((name, size, value) for name, _, size, value in due(unpacked).elements())
+    for one in list(more.elements()):
+        key = (one[0], *one[2:])
+        if elsewhere[key]:
+            elsewhere[key] -= 1
+            more[one] -= 1
+    differing = [f"lacks {one}" for one in (*lacking, *+elsewhere)]
+    return differing + [f"has {one}" for one in +more if one[0] not in structs]
