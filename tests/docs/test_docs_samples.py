@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.docs_samples import NOT_RUN, PAGES, RUN, SHOWN, Sample, run, samples
+from tests.support.docs_samples import PAGES, RUN, SHOWN, Sample, run, samples
 from tests.support.places import ROOT
 
 
@@ -33,9 +33,7 @@ def test_the_samples_of_a_page_run(page: str, tmp_path: Path) -> None:
 def test_a_sample_is_run_or_says_why_not(page: str) -> None:
     for sample in samples_of(page):
         assert sample.language in (*RUN, *SHOWN), f"{page}:{sample.line}: {sample.language!r} would not be run"
-        if sample.code.startswith("# not run"):
-            reason = sample.code.splitlines()[0].removeprefix(NOT_RUN)
-            assert reason and not reason.startswith("#"), f"{page}:{sample.line}: say why"
+        assert "# not run" not in sample.code, f"{page}:{sample.line}: say why in a comment before it"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +51,12 @@ def test_a_sample_is_run_or_says_why_not(page: str) -> None:
 def test_a_sample_that_fails_is_noticed(language: str, code: str, said: str, tmp_path: Path) -> None:
     (sample,) = samples("page.md", f"```{language}\n{code}\n```\n")
     assert said in run(sample, [], tmp_path)
+
+
+def test_a_sample_that_is_not_run_has_its_reason_in_a_comment() -> None:
+    first, second = samples("page.md", "<!-- not run: needs a broker -->\n```sh\nfalse\n```\n\n```sh\ntrue\n```\n")
+    assert (first.is_run, first.reason, first.line) == (False, "needs a broker", 3)
+    assert (second.is_run, second.reason, second.line) == (True, "", 7)
 
 
 def test_the_line_of_a_sample_before_is_in_the_traceback(tmp_path: Path) -> None:

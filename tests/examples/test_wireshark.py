@@ -22,8 +22,8 @@ from kipwire import Message
 from kipwire.console.inspect.tree import Piece, inspect_message, inspect_request, inspect_response
 from kipwire.testing.strategies import messages
 from kipwire.traffic.any_capture import capture_at, frames_of
-from kipwire.traffic.conversation import Request
 from kipwire.traffic.packet_headers import ACK
+from kipwire.traffic.requests import Request
 from tests.support import golden_data, wireshark
 from tests.support.packet_dumps import Disorder, Tcp, dump, segments, shipped_frames
 from tests.support.places import DATA, ROOT
@@ -226,7 +226,9 @@ def test_captures_of_clients_are_shown_as_inspect_does(capture: Path, files: dic
     copy = tmp_path / capture.name
     shutil.copyfile(capture, copy)
     shown = wireshark.packets(lua, copy, "clients")
-    frames = [one.found for one in frames_of(capture_at(capture), ())]
+    recorded = capture_at(capture)
+    assert recorded is not None
+    frames = [one.found for one in frames_of(recorded, ())]
     structs = structs_of(files["kafka_messages"], files["kafka_records"])
     assert len(shown) == len(frames) > 25
     for packet, found in zip(shown, frames, strict=True):

@@ -15,10 +15,11 @@ PAGES = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{file.name}" for file in
 RUN = ("python", "sh", "console")
 """Python, commands that must succeed, and sessions that must look as they are shown."""
 SHOWN = ("json", "mermaid", "text", "toml", "yaml")
-NOT_RUN = "# not run: "
-"""How a sample begins that cannot be run, with the reason after it."""
 
-_FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?```(?P<language>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+"""A fenced block; a comment before it, which readers do not see, says why its sample cannot be run."""
 _MARK = "\x1e"
 
 
@@ -31,16 +32,24 @@ class Sample:
     """The line of its first line of code, from 1."""
     language: str
     code: str
+    reason: str = ""
+    """Why it cannot be run."""
 
     @property
     def is_run(self) -> bool:
-        return self.language in RUN and not self.code.startswith(NOT_RUN)
+        return self.language in RUN and not self.reason
 
 
 def samples(page: str, text: str) -> list[Sample]:
     """The fenced blocks of a page."""
     return [
-        Sample(page, text.count("\n", 0, match.start()) + 2, match["language"].strip(), match["code"])
+        Sample(
+            page,
+            text.count("\n", 0, match.start("code")) + 1,
+            match["language"].strip(),
+            match["code"],
+            match["reason"] or "",
+        )
         for match in _FENCE.finditer(text)
     ]
 
