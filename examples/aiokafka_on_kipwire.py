@@ -151,7 +151,7 @@ def own_class(theirs: Any, sent_in: int) -> Any:
 
 
 def own_classes(builder: Any) -> tuple[Any, ...]:
-    """Replace the classes of a request's builder, which takes the last one that the broker has.
+    """Make replacements of the classes of a request's builder, which takes the last one that the broker has.
 
     So before them are classes of versions that aiokafka does not have, the next one last; not of ApiVersions, which is
     sent before anything is known of the broker, and then by the first class.

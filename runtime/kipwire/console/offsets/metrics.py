@@ -122,7 +122,7 @@ def health(*, is_up: bool, seconds: float | None) -> str:
 
 
 def _lines(gauge: Gauge, samples: Iterable[tuple[str, float | None]]) -> Iterator[str]:
-    """Write the lines of known samples; pairs of groups continue the first label of `_NAME`."""
+    """Write the lines of known samples; the pairs of groups begin with `_NAME`, which a gauge may prefix."""
     start = gauge.labels[0].removesuffix(_NAME[0]) if gauge.labels and gauge.labels[0].endswith(_NAME[0]) else ""
     known = [(start + pairs, number) for pairs, number in samples if number is not None]
     return gauge_lines(gauge.name, gauge.about, known)
