@@ -35,7 +35,7 @@ class Library(NamedTuple):
     name: str
     command: list[str]
     needs: Path
-    """What must be there."""
+    """The path that must exist."""
 
 
 def python(adapter: str, *words: str) -> list[str]:
@@ -74,7 +74,7 @@ def ask(library: Library, vectors: Path) -> dict[str, Any]:
 
 
 def total(versions: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the table says of a library."""
+    """Sum the results of a library for the table."""
     asked = [one for one in versions if one["passed"] or any(one["failed"].values())]
     return {
         "versions": sum(1 for one in asked if one["form"] == "message"),

@@ -4,10 +4,10 @@
 
     aiokafka_on_kipwire.install()       # before the first client connects; uninstall() takes it out
 
-aiokafka's classes and ours have the same fields in the same order, that of the wire, under other names. So a function
+aiokafka's classes and ours have the same fields in the order of the wire, under other names. So a function
 from tuples to a message and one back, both driven by `FIELDS`, serve all of its requests. Each replacement is a
 subclass of what it replaces, and gives aiokafka the same: attributes with aiokafka's names, and tuples. kipwire writes
-and reads all bytes, those of headers and of a group's subscriptions and assignments among them.
+and reads all bytes, also headers and a group's subscriptions and assignments.
 
 The version is chosen as before. For a broker that has none of aiokafka's versions of a request any more, it is made in
 the newest of these and converted to the next one that the broker has; what would be lost is an error.
@@ -34,7 +34,7 @@ import kipwire
 from kipwire import Message
 
 _replaced = ExitStack()
-"""What puts everything back."""
+"""Puts everything back."""
 
 
 def attributes(cls: Any) -> list[str]:
@@ -45,7 +45,7 @@ def attributes(cls: Any) -> list[str]:
 
 @cache
 def maker(cls: Any) -> Callable[[Any], Any]:
-    """What makes a struct of aiokafka's values."""
+    """Return a function that makes a struct of aiokafka's values."""
     names = attributes(cls)
     structs = [(one.name, one.struct) for one in cls.FIELDS if one.tag is None and one.struct is not None]
     inner = [(name, maker(struct), len(attributes(struct)) == 1) for name, struct in structs]
@@ -70,7 +70,7 @@ def maker(cls: Any) -> Callable[[Any], Any]:
 
 @cache
 def shaper(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """What makes the tuple of a struct that aiokafka unpacks."""
+    """Return a function that makes the tuple that aiokafka unpacks of a struct."""
     names = attributes(cls)
     positional = [one for one in cls.FIELDS if one.tag is None]
     inner = [(at, shaper(one.struct)) for at, one in enumerate(positional) if one.struct is not None]
@@ -151,9 +151,9 @@ def own_class(theirs: Any, sent_in: int) -> Any:
 
 
 def own_classes(builder: Any) -> tuple[Any, ...]:
-    """The classes that replace those of a request's builder, which takes the last one that the broker has.
+    """Make replacements of the classes of a request's builder, which takes the last one that the broker has.
 
-    So before them are those of versions that aiokafka does not have, the next one last; not of ApiVersions, which is
+    So before them are classes of versions that aiokafka does not have, the next one last; not of ApiVersions, which is
     sent before anything is known of the broker, and then by the first class.
     """
     *_, newest = builder._CLASSES
@@ -167,7 +167,7 @@ STORED = {
     ConsumerProtocolMemberMetadata: "ConsumerProtocolSubscription",
     ConsumerProtocolMemberAssignment: "ConsumerProtocolAssignment",
 }
-"""What members of a group say to each other, without a header: two bytes of version, and a message."""
+"""The messages between members of a group, without a header: two bytes of version, and a message."""
 
 
 def encode_stored(stored: Any) -> bytes:

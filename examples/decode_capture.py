@@ -54,7 +54,7 @@ class Frame(NamedTuple):
 
 
 def read_capture(folder: Path) -> list[Frame]:
-    """The frames of a capture, in the order of its index, which is that of time.
+    """The frames of a capture, in the order of its index, oldest first.
 
     Raises:
         CaptureError: a file is missing or damaged, or the index does not fit the frames.
@@ -69,13 +69,13 @@ def read_capture(folder: Path) -> list[Frame]:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What came of one frame."""
+    """The result of one frame."""
 
     summary: str
     errors: str
     """The error codes that the message carries with names, or why it could not be decoded; empty if neither."""
     identical: bool
-    """Whether header and body, encoded again, give the captured bytes."""
+    """True if header and body, encoded again, give the captured bytes."""
 
 
 def decode(frame: Frame) -> Decoded:
@@ -203,7 +203,7 @@ def frame_line(frame: Frame, decoded: Decoded, columns: Layout) -> Line:
 
 
 def summary_table(results: list[tuple[Frame, Decoded]], most: int | None = None) -> Iterator[Line]:
-    """What came back byte for byte: the `most` APIs with the most frames, all without it; then all frames together."""
+    """Count the frames that came back byte for byte: by API (the `most` largest, or all), then in all."""
     by_api = defaultdict(list)
     for frame, decoded in results:
         by_api[api_name(frame)].append((frame, decoded))

@@ -25,7 +25,7 @@ ALL_REPLICAS = -1
 
 
 class Failed(Exception):
-    """What a broker has answered instead."""
+    """A broker answered with an error instead."""
 
 
 async def leader_of(broker: Connection, topic: str) -> Address:

@@ -32,7 +32,7 @@ CLASSES = {cls.name: cls for cls in classes(ApiMessage) if cls._class_version is
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["op"] == "hello":
-        # Versions below the lowest of its specs are allowed, too; only those of the specs are claimed.
+        # Versions below the lowest of its specs are allowed, too; only the versions of the specs are claimed.
         claims = {name: list(cls.valid_versions) for name, cls in CLASSES.items() if cls.valid_versions}
         release = version("kafka-python")
         return {"name": "kafka-python", "release": release, "ops": ["reencode"], "claims": {"message": claims}}

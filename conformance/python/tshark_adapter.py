@@ -69,7 +69,7 @@ def packets(client: int, name: str, version: int, body: bytes) -> Iterator[bytes
 
 
 def dissected(subjects: Sequence[Subject]) -> list[Remarks | None]:
-    """What tshark remarks on each message, with the group of each remark; None if it does not show the message."""
+    """Collect the remarks of tshark on each message, with their groups; None if it does not show the message."""
     capture = [pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 24, RAW_IP4)]
     for client, subject in enumerate(subjects, FIRST_CLIENT):
         capture += packets(client, *subject)
@@ -104,7 +104,7 @@ def hello() -> dict[str, Any]:
 
 
 def has_content(value: object) -> bool:
-    """Whether there are bytes in fields that tshark looks into."""
+    """Return True if there are bytes in fields that tshark looks into."""
     if isinstance(value, list):
         return any(map(has_content, value))
     if not isinstance(value, kipwire.Struct):

@@ -1,4 +1,4 @@
-"""Lets nobody delete topics."""
+"""Refuses to delete topics."""
 
 from kafka_messages.delete_topics_request.v6 import DeleteTopicsRequest
 from kafka_messages.enums import ErrorCode

@@ -193,7 +193,7 @@ def condition(told: Json) -> str:
 
 
 def is_records_of_batch(item: Json, struct: Json) -> bool:
-    """Whether an item is what a batch of Kafka's records ends with, which may be compressed."""
+    """Return True if an item is the records at the end of a batch, which may be compressed."""
     return bool(struct["name"] == "RecordBatch" and item["name"] == "Records")
 
 

@@ -11,7 +11,7 @@ pc: Any = pyarrow.compute
 """Arrow's compute functions, which are made at run time, so that type checkers do not know them."""
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
-"""The Arrow type of all timestamps: that of Spark's."""
+"""The Arrow type of all timestamps, the same as Spark's."""
 
 _HIGHEST = (2**63 - 1) // 1000
 

@@ -1,4 +1,4 @@
-"""The errors of the pipeline, in addition to those of kipwire itself, and the reactions to broken bytes."""
+"""The errors of the pipeline, in addition to kipwire's own, and the reactions to broken bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SourceError(KipwireError):
 
 
 class ListingError(SourceError):
-    """A folder or a store that cannot be listed, so that nobody knows what is in it."""
+    """A folder or a store that cannot be listed, so that its contents are unknown."""
 
 
 class JobError(KipwireError):
@@ -39,4 +39,4 @@ def out_of_space(error: OSError) -> str | None:
 
 
 ROOM = "make room there, or choose a folder on another one"
-"""What to do about a full disk of results."""
+"""The advice for a full disk of results."""

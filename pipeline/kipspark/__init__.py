@@ -78,7 +78,7 @@ _MODULES = {
     "live_stream": "kipspark.spark.live",
     "with_message": "kipspark.spark.functions",
 }
-"""Where each name is defined. It is imported when it is asked for, so that a missing library can be named."""
+"""The module of each name, imported when the name is asked for, so that a missing library can be named."""
 
 
 def __getattr__(name: str) -> object:

@@ -11,19 +11,19 @@ from pyspark.errors import PySparkException
 from kipjobs.errors import ROOM, out_of_space
 
 SPARK_ERRORS = (PySparkException, Py4JError)
-"""What Spark's Python code raises."""
+"""The exceptions of Spark's Python code."""
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
 """The line of a traceback that names the exception raised in a Python worker."""
 _WAITED = "Exception thrown in awaitResult"
-"""What Java says of whatever fails in another thread, such as where a table is broadcast."""
+"""Java's text for any failure in another thread, such as in a broadcast of a table."""
 _CAUSE = re.compile(r"^Caused by: (.+)", re.MULTILINE)
 """The lines with the reasons, the first one last."""
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """The text before the reason why a task failed in Java."""
 
 _TASK = re.compile(r"Lost task (\d+)\.\d+ in stage (\d+)\.\d+")
-"""Where a task failed."""
+"""The numbers of a failed task and its stage."""
 _NO_MEMORY = re.compile(r"^(?:[\w.]+\.)?_?(?:Array|Arrow)?MemoryError\b", re.MULTILINE)
 """The line of a traceback of a Python worker for which there was no memory."""
 
@@ -33,7 +33,7 @@ _FULL_OUTPUT = re.compile(
 )
 """The full disk is one that Spark writes tables to, through Hadoop; its own temporary files it writes without."""
 _NO_MODULE = re.compile(r"No module named '((?:kipspark|kipjobs|kipwire|kafka_messages)\b[\w.]*)'")
-"""What a Python worker says that lacks kipwire."""
+"""The error of a Python worker that lacks kipwire."""
 
 _MEMORY = "SPARK_DRIVER_MEMORY"
 """The environment variable by which Spark chooses the memory of a JVM that it starts."""
@@ -62,7 +62,7 @@ def reason(error: BaseException) -> str:
 
 
 def _advice(text: str) -> str:
-    """What to do about an error that a setting can prevent; empty for all others."""
+    """Advise on an error that a setting can prevent; empty for all others."""
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
         return f"Spark is out of memory{_place(text)}; {_more_memory()}"
     if _FULL_OUTPUT.search(text):
@@ -85,7 +85,7 @@ def _advice(text: str) -> str:
 
 
 def _place(text: str) -> str:
-    """Where it happened, to follow what happened; empty if it was not in a task."""
+    """Name the task and stage of an error, to follow its text; empty if it was not in a task."""
     task = _TASK.search(text)
     return "" if task is None else f" in task {task[1]} of stage {task[2]}"
 

@@ -1,4 +1,4 @@
-"""Where `kipspark` runs jobs: Spark on this machine, on the machines of a master, or on a Spark Connect server."""
+"""Runs the jobs of `kipspark`: Spark on this machine, on the machines of a master, or on a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OnSpark(NamedTuple):
 
     @property
     def are_here(self) -> bool:
-        """Whether the paths of a job are those of this machine."""
+        """True if the paths of a job are on this machine."""
         return self.remote is None
 
     @contextmanager

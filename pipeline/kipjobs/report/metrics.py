@@ -17,7 +17,7 @@ class Gauge:
     name: str
     help: str
     column: str
-    """Where the numbers are; a row with null has no sample."""
+    """The column of numbers; a row with null has no sample."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """The column of each label."""
 

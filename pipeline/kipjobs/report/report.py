@@ -29,9 +29,9 @@ class Table:
     shown: int = 20
     """The number of rows that a terminal shows."""
     note: str = ""
-    """What to know of its rows, where there are any."""
+    """An explanation of its rows, shown if there are any."""
     is_wrong: bool = False
-    """Whether its rows are what is wrong, which a page has before its charts."""
+    """True if its rows are faults, which a page shows before its charts."""
     flag: str = ""
     """The column that is neither blank nor 0 in rows with an error, which a page can show alone."""
 
@@ -52,9 +52,9 @@ class Report:
     """The result of a job."""
 
     title: str
-    """What it is about: topics, groups, traffic."""
+    """The subject: topics, groups, traffic."""
     tables: tuple[Table, ...]
-    """What is wrong comes first."""
+    """Tables of faults come first."""
     charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = field(default=())
     metrics: tuple[Metrics, ...] = ()
@@ -98,7 +98,7 @@ def heading(column: str) -> str:
 
 
 def is_numeric(shown: FirstRows, column: str) -> bool:
-    """Whether a column has numbers."""
+    """Return True if a column has numbers."""
     return any(isinstance(row[column], (int, float)) and not isinstance(row[column], bool) for row in shown.rows)
 
 

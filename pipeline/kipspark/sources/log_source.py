@@ -33,7 +33,7 @@ class KafkaLogSource(DataSource):
         return "kafka_log"
 
     def schema(self) -> StructType:
-        """The columns of the level, or those of them that are chosen."""
+        """Return the columns of the level, or the chosen ones of them."""
         options = Options("kafka_log", self.options, OPTIONS)
         return struct_type(schema_of(options))
 
@@ -48,7 +48,7 @@ class KafkaLogSource(DataSource):
 
 
 def _request(given: Mapping[str, str], schema: StructType) -> Request:
-    """What the options ask for, with the columns of a schema, which may be one that the user has given."""
+    """Make a request of the options, with the columns of a schema, which the user may have given."""
 
     def known(whole: pa.Schema) -> pa.Schema:
         for field in schema:

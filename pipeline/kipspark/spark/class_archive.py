@@ -116,7 +116,7 @@ def _kept(java: Path, spark: Path) -> Path | None:
 
 @contextmanager
 def _java_options(options: Sequence[str]) -> Iterator[None]:
-    """Have a JVM of Spark that starts within get options, before those of the user."""
+    """Have a JVM of Spark that starts within get options, before the user's own."""
     before = os.environ.get(_OF_SPARK)
     if options:
         os.environ[_OF_SPARK] = " ".join([*map(_quoted, options), *([before] if before else [])])

@@ -131,7 +131,7 @@ def _unescaped(text: str) -> str:
             else:
                 char = _ESCAPES.get(char, char)
         found.append(char)
-    # Java's characters are those of UTF-16: two of them can be one.
+    # Java's characters are UTF-16 code units: two of them can be one character.
     return "".join(found).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""How a function on Arrow arrays becomes a column: computed once for each row, on bytes or structs only, with a name.
+"""Makes a column of a function on Arrow arrays: computed once for each row, on bytes or structs only, with a name.
 
 Spark moves a filter below what it filters if it can, and then computes there once more what the filter asks for:
 `select(from_message(...).alias("m")).where("m.offset > 5")` would decode every message twice. So would a join on a
@@ -81,7 +81,7 @@ def computed_once(
         arguments: their columns, by the names of its arguments.
         takes: the type of all arguments. Another type is an error when Spark analyzes the query.
         part: the name of a field of the result, for functions that make two columns in one go.
-        from_rows: whether Spark should make rows of a columnar scan such as that of Parquet first, see `_from_rows`.
+        from_rows: whether Spark should make rows of a columnar scan, such as of Parquet, first, see `_from_rows`.
             Two columns then do not share a call.
     """
     columns = [_column(given) for given in arguments.values()]
@@ -112,7 +112,7 @@ def _column(given: ColumnOrName) -> Column:
 
 
 def _text(column: Column) -> str:
-    """How Spark writes a column, such as `value`."""
+    """Return the text of a column as Spark writes it, such as `value`."""
     return repr(column).removeprefix("Column<'").removesuffix("'>")
 
 
@@ -133,7 +133,7 @@ def _seems_expensive(column: Column, takes: str) -> Column:
 
 
 def _from_rows(column: Column, always: Column) -> Column:
-    """The same bytes, which Spark takes from rows and not from a columnar scan such as that of Parquet.
+    """The same bytes, which Spark takes from rows and not from a columnar scan, such as of Parquet.
 
     After a columnar child, Spark copies the results of functions from Arrow into columns of its own, value by value,
     and these into rows, which takes as long as everything else together. `nullif` uses its first argument twice, so

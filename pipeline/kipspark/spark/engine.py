@@ -92,7 +92,7 @@ class SparkEngine:
         return tasks_at_once(session)
 
     def sees(self, frame: DataFrame, folder: Path) -> bool:
-        """Whether Spark sees a folder of this machine."""
+        """Return True if Spark sees a folder of this machine."""
         probe = folder / "probe"
         probe.write_text("seen")
         try:

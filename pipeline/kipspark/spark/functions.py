@@ -51,7 +51,7 @@ def from_message(
     Args:
         data: a binary column.
         message: name of the message, such as `OffsetCommitValue`.
-        version: that of all messages, whose bytes are then those of the message alone. None: each message has its own,
+        version: of all messages, whose bytes are then the message alone. None: each message has its own,
             which the bytes before it give: the version before a coordinator's value, the type before its key, the frame
             of a metadata record, the header before a request. The struct then has every field of every version, null
             where a version does not have it, and `_version`.
@@ -81,7 +81,7 @@ def error_of_message(
     package: str = KAFKA,
     fields: Iterable[str] | None = None,
 ) -> Column:
-    """What is wrong with the messages of a column: a struct of message, version, path, offset and reason.
+    """The errors in the messages of a column: a struct of message, version, path, offset and reason.
 
     Null where nothing is wrong. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
     decodes once. The offset counts from the start of the given bytes.
@@ -99,10 +99,10 @@ def to_message(
     """The bytes of a column of structs, the reverse of `from_message` with the same arguments.
 
     Args:
-        rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
+        rows: structs with the columns of the message. Columns of tagged fields may be missing. A field that a version
             does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
-        version: that of all rows. None: each row's `_version`; the bytes that give it are written before the message.
+        version: of all rows. None: each row's `_version`; the bytes that give it are written before the message.
         package: the generated package that has the message.
         mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
 
@@ -134,7 +134,7 @@ def from_coordinator(
 ) -> Column:
     """The records of a coordinator's topic, as structs of `type`, `key` and `value`.
 
-    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. Only those of the
+    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. Only the columns of the
     record's own type are not null, and the value of a tombstone is null, too.
 
     Args:
@@ -159,7 +159,7 @@ def from_coordinator(
 def error_of_coordinator(
     key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
 ) -> Column:
-    """What is wrong with the records of a coordinator's topic: as `error_of_message`."""
+    """The errors in the records of a coordinator's topic: as `error_of_message`."""
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
@@ -185,7 +185,7 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
-    """What is wrong with the records of `__cluster_metadata`: as `error_of_message`."""
+    """The errors in the records of `__cluster_metadata`: as `error_of_message`."""
     records = Records("metadata", tuple(types))
     records_type(records)
     return computed_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
@@ -309,13 +309,13 @@ def with_message(
     mode: Mode = "FAILFAST",
     error: str | None = None,
 ) -> DataFrame:
-    """The same table with a column of messages, like those of `from_message`.
+    """The same table with a column of messages, as `from_message` makes it.
 
     All columns of the table go through Python, so select the needed ones first.
 
     Args:
         frame: a table with a binary column.
-        name: of the new column; a column of this name, such as that of the bytes, is replaced.
+        name: of the new column; a column of this name, such as the bytes, is replaced.
         data: name of the column of bytes.
         message: as in `from_message`.
         version: as in `from_message`.

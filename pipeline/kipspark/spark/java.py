@@ -18,7 +18,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def use_java() -> None:
-    """Let Spark use a Java that is new enough: that of JAVA_HOME, of PATH or of one of the usual folders.
+    """Let Spark use a Java that is new enough, from JAVA_HOME, PATH or one of the usual folders.
 
     Raises:
         JobError: there is none; the text says how to get one.
@@ -57,7 +57,7 @@ def cache() -> Path:
 
 
 def _homes() -> Iterator[Path]:
-    """Where a Java may be, the user's own choice first."""
+    """The folders that may have a Java, the user's own choice first."""
     if os.environ.get("JAVA_HOME"):
         yield Path(os.environ["JAVA_HOME"])
     on_path = shutil.which("java")

@@ -34,7 +34,7 @@ COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
 """The option that leaves out records of aborted and of open transactions."""
 
 CONNECTOR_ERRORS = (Py4JJavaError, PySparkException)
-"""What reading with the connector raises."""
+"""The exceptions of reading with the connector."""
 
 _OURS = {
     "kafka.bootstrap.servers": "bootstrap_servers",
@@ -63,7 +63,7 @@ def live(
 ) -> DataFrame:
     """The records that live topics have now.
 
-    Columns, as those of `kafka_log`: topic, partition, offset, timestamp, timestamp_type, key, value, headers,
+    Columns, as in `kafka_log`: topic, partition, offset, timestamp, timestamp_type, key, value, headers,
     is_control, which is always false.
 
     Args:
@@ -86,7 +86,7 @@ def live_stream(
 ) -> DataFrame:
     """The records of live topics as a stream, from the first available one unless `startingOffsets` is given.
 
-    Arguments, columns and errors are those of `live`.
+    Arguments, columns and errors are as for `live`.
     """
     chosen = _chosen(spark, bootstrap_servers, topics, options or {})
     return _columns(spark.readStream.format("kafka").options(**chosen).load())
@@ -97,7 +97,7 @@ def live_ends(
 ) -> DataFrame:
     """The present ends of live topics: topic, partition, end_offset, which is the offset of the next record.
 
-    Topics that do not exist have no rows, nor have the broker's own. Arguments and errors are those of `live`.
+    Topics that do not exist have no rows, nor have the broker's own. Arguments and errors are as for `live`.
     """
     names = _names(topics)
     rows: list[tuple[str, int, int]] = []
@@ -160,7 +160,7 @@ def setting(spark: SparkSession, name: str, text: str) -> Iterator[None]:
 
 
 def cause_of(error: Exception, settings: Mapping[str, str]) -> str:
-    """What an error of the connector says, without the values of secret settings."""
+    """Return the text of an error of the connector, without the values of secret settings."""
     causes = _CAUSE.findall(str(error))
     text = ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
     return without_secrets(text, settings)
@@ -227,7 +227,7 @@ _NO_CONNECTOR = (
 
 
 def _columns(records: DataFrame) -> DataFrame:
-    """The connector's columns as those of `kafka_log`."""
+    """Turn the connector's columns into the columns of `kafka_log`."""
     return records.select(
         "topic",
         "partition",

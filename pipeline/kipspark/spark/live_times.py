@@ -69,7 +69,7 @@ def live_firsts(
         spark: the session.
         bootstrap_servers: as for `live`.
         groups: topic, partition, offset, end_offset and lag.
-        options: as for `live`; only those of the client (`kafka.`) are used.
+        options: as for `live`; only options of the client (`kafka.`) are used.
     """
     behind = groups.where((sf.col("lag") > 0) & (sf.col("offset") >= 0))
     rows = behind.select("topic", "partition", "offset", "end_offset").distinct().toArrow().to_pylist()
@@ -96,7 +96,7 @@ def find(
         return [], ()
     try:
         return asyncio.run(_found(bootstrap_servers, options, behind))
-    except (ValueError, OSError) as error:  # also those of kipwire
+    except (ValueError, OSError) as error:  # also errors of kipwire
         return [], (without_secrets(str(error), options),)
 
 

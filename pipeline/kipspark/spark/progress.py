@@ -1,4 +1,4 @@
-"""How far Spark is, as one line on a terminal that is rewritten while it works."""
+"""Shows Spark's progress in one line of a terminal, rewritten while it works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kipjobs.report.line import Line
 from kipspark.reasons import SPARK_ERRORS
 
 SECONDS_BETWEEN_LOOKS = 0.5
-"""What takes less has no line at all."""
+"""Work that takes less has no line at all."""
 _MIB = 2**20
 
 
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 
 
 def progress_text(stages: Iterable[Stage], running: int) -> str:
-    """What is said of stages at work, such as `stage 4: 12 of 64 tasks done, 2 running`; empty if there are none."""
+    """Describe the stages at work, such as `stage 4: 12 of 64 tasks done, 2 running`; empty if there are none."""
     known = sorted(stages)
     if not known:
         return ""

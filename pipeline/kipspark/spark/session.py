@@ -44,7 +44,7 @@ _STARTS = ("Error", "Exception", "Caused by", "Could not", "Unrecognized", "Inva
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit has started this program."""
+    """Return True if spark-submit has started this program."""
     return _SUBMITTED in os.environ
 
 
@@ -200,7 +200,7 @@ def quiet_start() -> Iterator[Path]:
 
 
 def reason_in(said: str) -> str:
-    """What a JVM says about why it did not start, in one line; empty if it says nothing."""
+    """Find the reason why a JVM did not start, in one line; empty if it gives none."""
     lines = [line.strip() for line in said.splitlines()]
     for number, line in enumerate(lines):
         if line.startswith(_STARTS):

@@ -47,9 +47,9 @@ class SqlFunction(NamedTuple):
 
     function: Callable[..., Column]
     columns: int
-    """How many arguments are columns; all others are constants."""
+    """Number of arguments that are columns; all others are constants."""
     most: int
-    """How many arguments there may be besides options."""
+    """Largest number of arguments besides options."""
     options: tuple[str, ...]
     """Names of options; those that are lists are separated by commas."""
     usage: str
@@ -196,14 +196,14 @@ def _register_functions(spark: Any) -> None:
 
 
 def _identifier(registry: Any, name: str) -> Any:
-    """What Spark calls a function that was registered: since 4.2 with a catalog and a schema."""
+    """Find Spark's identifier of a registered function: since 4.2 with a catalog and a schema."""
     known = registry.listFunction()
     found = (known.apply(number) for number in range(known.size()))
     return next(one for one in found if one.funcName() == name)
 
 
 def _info(jvm: Any, one: SqlFunction) -> Any:
-    """What `DESCRIBE FUNCTION EXTENDED` shows."""
+    """Make the text that `DESCRIBE FUNCTION EXTENDED` shows."""
     example = f"\n    Examples:\n      > {one.example};\n  "
     info = jvm.org.apache.spark.sql.catalyst.expressions.ExpressionInfo
     class_name = f"{one.function.__module__}.{one.name}"
@@ -252,7 +252,7 @@ class _Builder:
         return value
 
     class Java:
-        """What the JVM takes it for."""
+        """The interface that the JVM sees."""
 
         implements = ["scala.Function1"]  # noqa: RUF012 - the form that py4j asks for
 

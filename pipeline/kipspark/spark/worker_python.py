@@ -24,7 +24,7 @@ _OF_SPARK = ("pyspark", "python", "lib")
 
 
 def settings() -> Mapping[str, str]:
-    """What the environment of Spark has to have, so that workers on this machine run this Python."""
+    """Return the variables that Spark's environment needs, so that workers on this machine run this Python."""
     if not os.access(_SCRIPT, os.X_OK):  # installed by something that does not keep modes of files
         return {"PYSPARK_PYTHON": sys.executable}
     return {"PYSPARK_PYTHON": str(_SCRIPT), _PYTHON: sys.executable}
@@ -59,7 +59,7 @@ def without_zips(path: Sequence[str]) -> list[str]:
 
 
 def _is_installed(zipped: Path, path: Sequence[str]) -> bool:
-    """Whether a file is a zip of the PySpark that one of the folders has."""
+    """Return True if a file is a zip of the PySpark that one of the folders has."""
     return zipped.suffix == ".zip" and zipped.parts[-4:-1] == _OF_SPARK and str(zipped.parents[len(_OF_SPARK)]) in path
 
 

@@ -83,7 +83,7 @@ class Link:
         Args:
             exchange: the request.
             frame: the response of the broker or of a filter, if there is one.
-            position: that of the filter which has answered; those before it alone see the response.
+            position: of the filter that answered; only the filters before it see the response.
         """
         asked = exchange.request
         if not asked.is_answered:

@@ -62,7 +62,7 @@ class Proxy:
             filters: what `on` has made. Requests go through them in this order, responses in the opposite one.
             listen: where clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at
                 this port + 1 + n. With port 0, and above the highest port, it is at a free one.
-            advertise: the host that clients are sent to; by default that of `listen`, or, if it listens at all
+            advertise: the host that clients are sent to; by default the host of `listen`, or, if it listens at all
                 addresses, the one that the client has come in at.
             certificate: a context with a certificate of the proxy, with which listeners speak TLS.
             ssl: TLS to brokers, as of `kipwire.aio.connect`.

@@ -47,7 +47,7 @@ def has_addresses(api_key: int, version: int) -> bool:
 
 
 async def moved(response: Response, move: Move) -> bytes:
-    """The frame of a response that has addresses, which are then those of the proxy; all other bytes are copied."""
+    """Replace the addresses in a response by addresses of the proxy; all other bytes are copied."""
     projection = ADDRESSES[response.to.api_key]
     values = response.project(projection)
     new: list[Any] = []

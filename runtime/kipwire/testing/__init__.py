@@ -1,6 +1,6 @@
-"""What tests need: Hypothesis strategies for every generated class, and a Kafka broker for the clients that they test.
+"""Tools for tests: Hypothesis strategies for every generated class, and a Kafka broker for the clients that they test.
 
-`pip install 'kipwire[testing]'` brings what both need. Each is imported when it is first asked for.
+`pip install 'kipwire[testing]'` installs the libraries of both. Each is imported when it is first asked for.
 """
 
 from importlib import import_module

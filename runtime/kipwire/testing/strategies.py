@@ -118,7 +118,7 @@ def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
 
 
 def _has_room(cls: type[Struct]) -> bool:
-    """Whether the sizes around the values of a struct have room for long ones; those of 16 bits may not."""
+    """Return True if the sizes around the values of a struct have room for long ones; 16-bit sizes may not."""
     return all(field_range(one)[1] >= 1 << 16 for one in cls.FIELDS if one.role == "size")
 
 
@@ -192,7 +192,7 @@ def damaged(data: bytes) -> SearchStrategy[bytes]:
 
 _FAULT_SIZE = 10
 _FAULTS = st.binary(min_size=_FAULT_SIZE, max_size=3 * _FAULT_SIZE)
-"""What one to three faults are, drawn at once: a draw for each choice would take longer than decoding the result."""
+"""The bytes that choose one to three faults, drawn at once: one draw for each choice is slower than decoding."""
 
 
 def _with_faults(data: bytes, faults: bytes) -> bytes:
@@ -219,7 +219,7 @@ def _with_fault(data: bytes, fault: bytes) -> bytes:
 
 
 def same_message(a: Struct, b: Struct) -> bool:
-    """Whether two messages (or structs) are equal; other than with `==`, a NaN equals a NaN of the same bits.
+    """Return True if two messages (or structs) are equal; other than with `==`, a NaN equals a NaN of the same bits.
 
     Example:
         assert same_message(MetadataResponse.decode(message.encode()), message)

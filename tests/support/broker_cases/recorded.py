@@ -34,7 +34,7 @@ ACCEPTED = {
     "Metadata of a topic without name and id is refused": ("metadata neither in v12",),
     "any session timeout above 0 is accepted": ("join session 1", "join session 10^8"),
     "A partition that DeleteRecords names twice is answered twice": ("delete records a partition twice",),
-    "Regular expressions are those of RE2 in C++": tuple(f"cg syntax {regex}" for regex in OTHER_EXPRESSIONS),
+    "RE2 in C++ matches regular expressions": tuple(f"cg syntax {regex}" for regex in OTHER_EXPRESSIONS),
     "AlterConfigs of a topic that is named twice, which Kafka never answers": ("alter configs twice",),
 }
 """The cases that the fake broker answers otherwise, by the words of docs/testing.md that give the reason."""

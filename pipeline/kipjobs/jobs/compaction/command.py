@@ -21,7 +21,7 @@ from kipwire.tools.text import did_you_mean
 
 
 def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> Report:
-    """How much of compacted topics is dead, from the log folders of brokers.
+    """Report the dead part of compacted topics, from the log folders of brokers.
 
     Args:
         session: the session.

@@ -1,4 +1,4 @@
-"""How much of compacted topics is dead: records whose key has a later record, by segment and by partition.
+"""Counts the dead part of compacted topics: records whose key has a later record, by segment and by partition.
 
 Each replica is compacted by its own broker, so every folder of a partition is looked at on its own. Keys are compared
 by two hashes of together 96 bits or more and are not kept, so memory does not depend on their size.
@@ -47,7 +47,7 @@ def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: Dat
     Args:
         records: with `OF_RECORDS`, without control records.
         files: rows of `kafka_partition_files` of the kind `segment`.
-        aborted: those of the kind `aborted_transaction`.
+        aborted: rows of the kind `aborted_transaction`.
         held: of `transactions.partitions`.
     """
     sf = functions_of(records)

@@ -12,7 +12,7 @@ from kipjobs.report.report import Chart, Report, Table
 
 
 def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
-    """What KIP-625's encodings would save on the traffic of captures; `ports` as for `traffic_report`."""
+    """Report the savings of KIP-625's encodings on the traffic of captures; `ports` as for `traffic_report`."""
     sf = functions_of(session)
     counted = encodings.counts(frames(session, roots, ports)).persist()
     advice = encodings.advice(counted).persist()

@@ -1,4 +1,4 @@
-"""What KIP-625's encodings would save on real traffic, counted over any volume.
+"""Counts the savings of KIP-625's encodings on real traffic of any volume.
 
 Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.message.encodings`: first in each task, then
 all counts of a message together. The classes of Kafka's messages say which fields may have another encoding at all.
@@ -62,7 +62,7 @@ def counts(frames: DataFrame) -> DataFrame:
 
 
 def advice(counted: DataFrame) -> DataFrame:
-    """What each field would take under each encoding of its width, and which takes least: rows of `ADVICE_SCHEMA`.
+    """Compute the size of each field under each encoding of its width, and the smallest: rows of `ADVICE_SCHEMA`.
 
     A tagged field keeps its form (KIP-482), and so do the fields in its data: of these the best is what they have.
 
@@ -122,7 +122,7 @@ def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def merge_counts(rows: pa.Table) -> pa.Table:
-    """The counts of one message, merged from those of all tasks."""
+    """Merge the counts of one message from all tasks."""
     name = rows.column("message")[0].as_py()
     total = Counts(name)
     for text in rows.column("counts").to_pylist():

@@ -14,7 +14,7 @@ _OF_ENDS = ("topic", "partition", "last_offset")
 
 
 def share_report(session: Session, roots: Roots) -> Report:
-    """Where share groups are, from the log folders of brokers."""
+    """Report the positions of share groups, from the log folders of brokers."""
     sf = functions_of(session)
 
     def rows(topic: str) -> DataFrame:
@@ -61,7 +61,7 @@ def share_report(session: Session, roots: Roots) -> Report:
 
 
 def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
-    """The names of topics, each id once: those of the metadata log, or else those of group coordinators."""
+    """The names of topics, each id once: from the metadata log, or else from group coordinators."""
     sf = functions_of(of_cluster)
     both = of_cluster.withColumn("rank", sf.lit(0)).unionByName(of_groups.withColumn("rank", sf.lit(1)))
     return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))

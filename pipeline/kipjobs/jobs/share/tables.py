@@ -1,4 +1,4 @@
-"""Where share groups are (KIP-932), from `__share_group_state`: start offsets, and what was delivered after them.
+"""Finds the positions of share groups (KIP-932), from `__share_group_state`: start offsets and later deliveries.
 
 Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm.
 The state of one partition is computed at once, as the share coordinator does: a snapshot is the whole state, and
@@ -173,7 +173,7 @@ def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFram
 
 
 def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
-    """What was delivered after start offsets, a row for each range of offsets with the same state.
+    """List the deliveries after start offsets, a row for each range of offsets with the same state.
 
     Columns: group, topic, topic_id, partition, first_offset, last_offset, state, delivery_count.
 
@@ -235,7 +235,7 @@ class StateBatch(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Which of two states of an offset holds: the one after more deliveries, or else the higher one."""
+        """The order of states of an offset: the one after more deliveries holds, or else the higher one."""
         return self.delivery_count, self.delivery_state
 
 

@@ -86,7 +86,7 @@ PORTS: Decorator = click.option(
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where a report goes, and how it is written."""
+    """The destination and the format of a report."""
 
     out: Path | None = None
     """The folder of its tables."""
@@ -153,7 +153,7 @@ class Logs(NamedTuple):
 
     paths: tuple[str, ...]
     segments: list[Segment] | None
-    """Those that are there; None if the folders are those of a server."""
+    """The segments that are there; None if the folders are on a server."""
 
     def size(self, topics: Collection[str] = ()) -> int | None:
         """The bytes of the segments of these topics, or of all; None if they are not known."""
@@ -167,7 +167,7 @@ class Captured(NamedTuple):
 
     paths: tuple[str, ...]
     size: int | None
-    """Their bytes; None if they are those of a server."""
+    """Their bytes; None if they are on a server."""
 
 
 def logs(paths: Collection[str], are_here: bool) -> Logs:

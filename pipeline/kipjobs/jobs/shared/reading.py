@@ -71,7 +71,7 @@ def without_copies(log: DataFrame) -> DataFrame:
 
 
 def committed(log: DataFrame) -> DataFrame:
-    """The records that count: without control records and those of transactions that were aborted or have no end yet.
+    """The records that count: without control records, and without transactions that were aborted or have no end yet.
 
     Args:
         log: rows of `kafka_log`, read with `includeControl`, with each record once.

@@ -31,11 +31,11 @@ _ROWS_OF_PAGE = 20_000
 
 
 class Runner(Protocol):
-    """Where a job runs."""
+    """The place where a job runs."""
 
     @property
     def are_here(self) -> bool:
-        """Whether the paths of a job are those of this machine."""
+        """True if the paths of a job are on this machine."""
         ...
 
     def session(self, size: int | None) -> AbstractContextManager[Session]:

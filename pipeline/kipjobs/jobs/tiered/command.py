@@ -13,7 +13,7 @@ _HIDDEN = ("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty")
 
 
 def tiered_report(session: Session, roots: Roots) -> Report:
-    """What is in tiered storage, from the log folders of brokers."""
+    """Report the contents of tiered storage, from the log folders of brokers."""
     sf = functions_of(session)
     decoded = tiered.records(log(session, roots, [tiered.TOPIC], columns=",".join(OF_COORDINATORS))).persist()
     segments = tiered.segments(decoded).persist()

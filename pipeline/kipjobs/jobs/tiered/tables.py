@@ -1,4 +1,4 @@
-"""What is in tiered storage (KIP-405), from `__remote_log_metadata`, the topic of Kafka's own metadata manager.
+"""Lists the contents of tiered storage (KIP-405), from `__remote_log_metadata`, of Kafka's own metadata manager.
 
 Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm. A record's value
 begins as in the cluster's own metadata log: with the version of the frame, its type and its version, a byte each.
@@ -165,7 +165,7 @@ def totals(tiered: DataFrame, remote: DataFrame) -> DataFrame:
 
 
 def _place(sf: Functions, name: str) -> list[Column]:
-    """What a record is about."""
+    """Select the identity of a record's segment."""
     of = sf.col(f"{name}.remote_log_segment_id")
     partition = of["topic_id_partition"]
     return [
@@ -183,7 +183,7 @@ def _fields(sf: Functions, name: str) -> list[Column]:
 
 
 def _last(sf: Functions, name: str) -> list[Column]:
-    """What a record says of the state, with its offset first: all records of a partition are in one log."""
+    """Select the state in a record, with its offset first: all records of a partition are in one log."""
     return [
         sf.struct(
             "log_offset",

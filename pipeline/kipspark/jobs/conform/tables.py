@@ -56,7 +56,7 @@ DIFFERENCES_SCHEMA = pa.schema(
         ("difference", pa.string()),
     ]
 )
-"""What differs: by which check, the number of the message in its case, and its bytes."""
+"""A difference: the check, the number of the message in its case, and its bytes."""
 
 _SHOWN = 200
 _TEXTS = ("", "a", "topic-1", "é", "日本語", "\U0001d11e", "\0", "x" * 126, "x" * 127, "y" * 128, "null")
@@ -197,7 +197,7 @@ def _through_json(cls: type[Message], message: Message, data: bytes) -> bytes:
 
 
 def _bytes_difference(expected: bytes, got: bytes) -> str:
-    """Where two byte strings begin to differ; "" if they do not."""
+    """Describe the first difference of two byte strings; "" if they are equal."""
     if expected == got:
         return ""
     at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), min(len(expected), len(got)))
@@ -227,7 +227,7 @@ def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 
 
 
 def _is_set(field: Field, random: Random) -> bool:
-    """Whether to set a field: tagged ones are left at their defaults now and then."""
+    """Decide whether to set a field: tagged ones are left at their defaults now and then."""
     return field.tag is None or random.random() < 0.7
 
 

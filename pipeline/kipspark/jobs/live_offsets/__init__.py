@@ -1,1 +1,1 @@
-"""What `kipspark offsets` has on Spark alone: groups at live brokers, and commits as a stream."""
+"""The parts of `kipspark offsets` that only Spark has: groups at live brokers, and commits as a stream."""

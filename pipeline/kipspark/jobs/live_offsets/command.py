@@ -27,7 +27,7 @@ from kipwire.console.offsets.given import Format
 from kipwire.tools.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""How often to check whether a stream still runs."""
+"""The interval of checks that a stream still runs."""
 
 CommitsOf = Callable[[SparkSession], DataFrame]
 

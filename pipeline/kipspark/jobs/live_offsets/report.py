@@ -77,7 +77,7 @@ def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
-    """Commits as a stream, from the live `__consumer_offsets`, without those of aborted transactions.
+    """Commits as a stream, from the live `__consumer_offsets`, without commits of aborted transactions.
 
     Raises:
         SourceError: as `live`.

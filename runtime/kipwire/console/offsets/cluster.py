@@ -36,7 +36,7 @@ class Cluster:
         self._settings = settings
         self._addresses = tuple(addresses)
         self._known: tuple[Address, ...] = ()
-        """Those of the last round."""
+        """The addresses of the last round."""
         self._connections: dict[Address, Connection] = {}
         self._opening: dict[Address, asyncio.Lock] = {}
         self._failures: dict[Node, Failure] = {}
@@ -63,7 +63,7 @@ class Cluster:
         """Begin a round: all brokers of the cluster, by the first one that answers.
 
         Raises:
-            KipwireError: none answers; the error is that of the first one.
+            KipwireError: none answers; the error is the one of the first address.
         """
         self._failures.clear()
         first: Failure | None = None
@@ -139,6 +139,6 @@ class Cluster:
 
 
 def refused(where: str, who: str, code: int) -> Problem:
-    """What an error code of a response means for what was asked about."""
+    """Make a problem of an error code in a response."""
     known = ErrorCode.find(code)
     return Problem(where, f"{who} answers {ErrorCode.text(code)}", known is not None and known.retriable)

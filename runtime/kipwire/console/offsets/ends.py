@@ -1,4 +1,4 @@
-"""Where partitions begin and end, from their leaders."""
+"""Asks leaders for the first offsets and the ends of partitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class Log(NamedTuple):
-    """What tells the log of a partition from others that were there before it, or that are cut shorter."""
+    """The identity of a log: another topic id or epoch means that it was made anew or cut shorter."""
 
     topic_id: UUID
     leader_epoch: int
@@ -32,11 +32,11 @@ class Log(NamedTuple):
 
 @dataclass
 class Ends:
-    """What is known of partitions; it is filled while brokers answer."""
+    """Leaders, logs and offsets by partition, filled while brokers answer."""
 
     leaders: dict[Place, Node] = field(default_factory=dict)
     logs: dict[Place, Log] = field(default_factory=dict)
-    """Where brokers are new enough to say which log it is."""
+    """Only of brokers that are new enough to identify logs."""
     starts: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
     gone: set[Place] = field(default_factory=set)
@@ -135,7 +135,7 @@ async def _find_offsets(
 
 _EARLIEST, _LATEST = ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.LATEST
 _NO_REPLICA = -1
-"""Who asks; a replica, which 0 would be, is told the end of the log, and not what clients can read."""
+"""The replica id of clients. A replica, such as 0, gets the end of the log, not the end that clients can read."""
 
 
 def _request(places: Iterable[Place], timestamp: int, level: IsolationLevel) -> ListOffsetsRequest:

@@ -21,7 +21,7 @@ HEAD_BYTES = 16_384
 SECONDS_FOR_HEAD = 10.0
 MOST_CONNECTIONS = 64
 SECONDS_FOR_FIRST_ROUND = 8.0
-"""How long a scrape waits for the first round: less than Prometheus waits."""
+"""Limit of a scrape that waits for the first round: less than Prometheus waits."""
 _TEXT = "text/plain; charset=utf-8"
 _PAGE = b'<!doctype html>\n<title>kipwire offsets</title>\n<p><a href="/metrics">Metrics</a></p>\n'
 
@@ -29,7 +29,7 @@ Round = Callable[[], Awaitable[Look]]
 
 
 class Exporter:
-    """The state of an exporter: the text for scrapes, and what the next round needs of those before it."""
+    """The state of an exporter: the text for scrapes, and the results of earlier rounds that the next one needs."""
 
     def __init__(self, stalled_after: float, oldest: float, say: Callable[[str], None]) -> None:
         """Begin without a round.
@@ -54,7 +54,7 @@ class Exporter:
 
         Args:
             look: looks at the cluster.
-            every: seconds from the start of one to that of the next, if it takes no longer.
+            every: seconds from the start of one to the start of the next, if it takes no longer.
         """
         clock = asyncio.get_running_loop().time
         while True:

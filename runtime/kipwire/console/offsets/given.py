@@ -11,7 +11,7 @@ from kipwire.console.command_line import OneOf
 
 
 class Format(StrEnum):
-    """How a report is written to standard output."""
+    """The format of a report on standard output."""
 
     TEXT = "text"
     JSON = "json"
@@ -35,6 +35,6 @@ class Wanted(NamedTuple):
     """Patterns of names, of which one must fit; none: all groups."""
     topics: tuple[str, ...] = ()
     committed: bool = False
-    """Whether lag ends where the first open transaction begins, as for consumers of committed records."""
+    """True if lag ends where the first open transaction begins, as for consumers of committed records."""
     seconds: bool = True
-    """Whether to look for the times of records."""
+    """True to look for the times of records."""

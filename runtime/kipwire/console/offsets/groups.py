@@ -43,7 +43,7 @@ Committed = tuple[Offsets, Offsets]
 
 
 class Found(NamedTuple):
-    """What brokers know of groups."""
+    """The groups of all brokers."""
 
     names: list[str]
     """Of all groups that read topics."""
@@ -97,7 +97,7 @@ def _of_topics(offsets: Offsets, patterns: Sequence[str]) -> Offsets:
 
 
 def is_wanted(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name fits one of the patterns, or there are none."""
+    """Return True if a name fits one of the patterns, or there are none."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -132,7 +132,7 @@ Ask = Callable[[Cluster, Node, Kind, list[str], list[Problem]], AsyncIterator[tu
 
 
 async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems: list[Problem]) -> dict[str, Any]:
-    """What coordinators say of groups, by name."""
+    """Ask the coordinators about groups; return their answers by name."""
     together: dict[tuple[Node, Kind], list[str]] = {}
     for one in groups:
         together.setdefault((one.coordinator, one.kind), []).append(one.name)
@@ -197,7 +197,7 @@ def members_of(kind: Kind, group: Any) -> Iterator[Member]:
 
 
 def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterator[Place]:
-    """The partitions that tasks of Kafka Streams read: those of their numbers, of all topics of their subtopologies."""
+    """The partitions that tasks of Kafka Streams read: with their numbers, in all topics of their subtopologies."""
     for task in tasks:
         of_task = subtopologies.get(task.subtopology_id)
         if of_task is not None:
@@ -220,7 +220,7 @@ def assigned(data: bytes) -> frozenset[Place]:
 async def _fetch_offsets(
     cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
 ) -> AsyncIterator[tuple[str, Committed]]:
-    """What groups have committed for all topics that the client may see."""
+    """Fetch the committed offsets of groups, for all topics that the client may see."""
     if kind is Kind.SHARE:
         async for found in _fetch_share_offsets(cluster, node, names, problems):
             yield found

@@ -1,4 +1,4 @@
-"""What follows from looks: lag, what is wrong, and who stands still. Nothing here talks to brokers."""
+"""Computes lag, faults and stalled groups from looks, without I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
     @property
     def has_no_reader(self) -> bool:
-        """Whether records are unread, and no member of the group reads the partition."""
+        """True if records are unread, and no member of the group reads the partition."""
         return bool(self.lag) and self.readers == ()
 
     @property
@@ -114,7 +114,7 @@ class Totals(NamedTuple):
     """The highest; None if none is known."""
     without_reader: Count
     removed: Count
-    """Whose next record was removed before it was read."""
+    """Partitions whose next record was removed before it was read."""
     ahead: Count
     gone: Count
     """Of partitions that do not exist any more."""
@@ -138,7 +138,7 @@ class Stalled(NamedTuple):
     row: Row
     since: float
     seconds: float
-    """How long."""
+    """Seconds since then."""
     grown: int | None
     """By how many offsets the partition has grown since; None if that is not known."""
 
@@ -147,7 +147,7 @@ Stands = Mapping[tuple[str, Place], Stand]
 
 
 def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> Stands:
-    """Where groups stand, and since when.
+    """Find the offsets of groups, and since when they have not moved.
 
     Args:
         look: it. Where it has problems, what it lacks stands as it stood before.

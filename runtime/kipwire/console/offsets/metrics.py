@@ -79,7 +79,7 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
         stalled: who stands still.
     """
     places: dict[Place, str] = {}
-    """The labels of partitions, which are those of many rows."""
+    """The labels of partitions, each made once for many rows."""
 
     def of_place(place: Place) -> str:
         if (found := places.get(place)) is None:
@@ -122,7 +122,7 @@ def health(*, is_up: bool, seconds: float | None) -> str:
 
 
 def _lines(gauge: Gauge, samples: Iterable[tuple[str, float | None]]) -> Iterator[str]:
-    """The lines of samples that are known; the labels of those of groups begin as `_NAME` does."""
+    """Write the lines of known samples; the pairs of groups begin with `_NAME`, which a gauge may prefix."""
     start = gauge.labels[0].removesuffix(_NAME[0]) if gauge.labels and gauge.labels[0].endswith(_NAME[0]) else ""
     known = [(start + pairs, number) for pairs, number in samples if number is not None]
     return gauge_lines(gauge.name, gauge.about, known)

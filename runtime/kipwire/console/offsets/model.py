@@ -40,7 +40,7 @@ class Member(NamedTuple):
     client_id: str
     host: str
     places: frozenset[Place]
-    """What it is assigned."""
+    """The partitions that it is assigned."""
 
 
 class Listed(NamedTuple):
@@ -71,7 +71,7 @@ class Group:
     members: tuple[Member, ...] | None
     """None if they are not known."""
     offsets: Mapping[Place, int]
-    """What it has committed; of a share group where it begins."""
+    """Its committed offsets; of a share group its start offsets."""
     lags: Mapping[Place, int] = field(default_factory=dict)
     """Of a share group: records that are still to be delivered, as its coordinator counts them."""
 
@@ -88,13 +88,13 @@ class First(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What could not be read."""
+    """A thing that could not be read, and the reason."""
 
     where: str
     """A broker, a group or a partition."""
     reason: str
     may_pass: bool = False
-    """Whether it may be read a moment later."""
+    """True if it may be readable a moment later."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -102,12 +102,12 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """What one round has found."""
+    """The results of one round."""
 
     time: float
-    """When the ends were read, in seconds since 1970, by the clock of this machine."""
+    """The time at which the ends were read, in seconds since 1970, by the clock of this machine."""
     names: tuple[str, ...]
-    """Of all groups that read topics, also of those that are not wanted."""
+    """The names of all groups that read topics, wanted or not."""
     groups: tuple[Group, ...]
     starts: Mapping[Place, int]
     """The first offsets of partitions."""

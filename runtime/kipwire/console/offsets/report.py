@@ -1,4 +1,4 @@
-"""What people and programs see of a look: totals, what is wrong, groups, partitions; or JSON objects, one a line."""
+"""Shows a look as tables (totals, faults, groups, partitions) or as JSON objects, one a line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 @dataclass(frozen=True)
 class Report:
-    """What is shown of one look, or of the second of two."""
+    """A report on one look, or on the second of two."""
 
     where: str
     """The addresses that were given."""
@@ -47,7 +47,7 @@ class Report:
 
     @cached_property
     def stalled(self) -> list[Stalled] | None:
-        """Who stands still since the first look; None without one."""
+        """The groups that have not moved since the first look; None without one."""
         if self.first is None:
             return None
         stands = stands_of(self.look, self.rows, stands_of(self.first, rows_of(self.first)))
@@ -144,7 +144,7 @@ class _Table:
 
 
 def _tables(report: Report) -> Iterator[_Table]:
-    """What is wrong, by group and topic; then everything."""
+    """Make the tables: faults by group and topic, then everything."""
     rows = report.rows
     stands = {(one.row.group, one.row.place): one.seconds for one in report.stalled or ()}
     yield _wrong(

@@ -1,4 +1,4 @@
-"""What `kipwire offsets --brokers` does: one report, of one look or two; or an exporter until Ctrl-C."""
+"""Runs `kipwire offsets --brokers`: one report, of one look or two; or an exporter until Ctrl-C."""
 
 from __future__ import annotations
 

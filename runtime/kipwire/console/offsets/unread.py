@@ -1,4 +1,4 @@
-"""When the first records were written that groups have not read: Fetches at their offsets give the batches with them.
+"""Finds the times of the first records that groups have not read, with Fetches at their offsets.
 
 One request asks for many partitions, for one offset of each, and a batch serves all offsets within it. Kafka gives a
 batch whole only to the first partition of a response, to the others what is asked for; so partitions whose batches are
@@ -44,7 +44,7 @@ class Search(NamedTuple):
 
     place: Place
     offsets: Sequence[int]
-    """What groups have committed, each offset once."""
+    """The committed offsets of groups, each once."""
     start: int
     """The first offset of the partition."""
     end: int
@@ -71,7 +71,7 @@ async def find_firsts(cluster: Cluster, searches: Iterable[Search]) -> tuple[Fir
 
 
 class _Partition:
-    """How far the search in a partition is."""
+    """The progress of the search in a partition."""
 
     __slots__ = ("alone", "found", "left", "search", "size", "sizes")
 
@@ -119,7 +119,7 @@ class _Partition:
                 self.left.clear()
 
     def firsts(self) -> dict[int, First]:
-        """What was found, by committed offset."""
+        """Return the records found, by committed offset."""
         positions = ((offset, max(offset, self.search.start)) for offset in self.search.offsets)
         return {offset: self.found[position] for offset, position in positions if position in self.found}
 
@@ -279,6 +279,6 @@ def _request(asked: Iterable[tuple[Place, int, int]], size: int) -> FetchRequest
     for (topic, partition), offset, most in asked:
         one = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=most)
         topics.setdefault(topic, []).append(one)
-    level = IsolationLevel.READ_UNCOMMITTED  # those of open and aborted transactions count, as they do in lag
+    level = IsolationLevel.READ_UNCOMMITTED  # records of open and aborted transactions count, as in lag
     every = [FetchTopic(topic=topic, partitions=some) for topic, some in topics.items()]
     return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=size, isolation_level=level, topics=every)

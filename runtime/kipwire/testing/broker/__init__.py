@@ -50,7 +50,7 @@ who wait are woken and look again. Transactions and members that are silent for 
 request, and when whoever waits for them has to. Nothing polls but `FakeBroker.wait_until`, because time alone may
 fulfil its condition. A group decides about its members by `Ticket`s: one is found at some time, or refused
 (`test_all_tickets_are_decided_in_the_end_and_generations_only_grow`).
-In a group of the consumer protocol nobody waits: each heartbeat is answered at once, with the next step of its member.
+In a group of the consumer protocol each heartbeat is answered at once, with the next step of its member.
 
 One thread. While the broker runs, the thread of its event loop alone touches the state, so nothing needs a lock, and a
 handler that does not await is not interrupted. What a test calls is run there, by `Lifecycle.call`. With `async with`

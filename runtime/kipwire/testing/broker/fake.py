@@ -68,7 +68,7 @@ class FakeBroker:
             ssl: a context with a certificate of the server, for connections with TLS.
             users: passwords by user, for connections with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
             auto_create_topics: whether a topic is created when a client asks for it.
-            default_partitions: of a topic for which nobody says how many.
+            default_partitions: partitions of a topic created without a count.
             versions: serve fewer versions of some APIs, by `ApiKey`; an empty range serves none.
 
         Raises:
@@ -93,7 +93,7 @@ class FakeBroker:
 
     @property
     def host(self) -> str:
-        """Where the first node is reached."""
+        """The host of the first node."""
         return self._node.place.host
 
     @property
@@ -177,7 +177,7 @@ class FakeBroker:
         self._call(lambda: self._node.delete_topic(self._node.topics.named(name)))
 
     def topics(self) -> dict[str, int]:
-        """How many partitions each topic has, by name."""
+        """Count the partitions of each topic, by name."""
         return self._call(lambda: {name: len(one.partitions) for name, one in self._node.topics.by_name.items()})
 
     def append(
@@ -254,8 +254,8 @@ class FakeBroker:
         """The requests that have come, in their order: their versions, headers and bodies; the newest 64 MiB of them.
 
         Args:
-            api: those of one API alone, given by its key or by a class of its requests.
-            node: those that came to one node alone.
+            api: requests of one API alone, given by its key or by a class of its requests.
+            node: requests that came to one node alone.
         """
         key = None if api is None else interceptors.api_key_of(api)
         return self._call(lambda: self._asked.found(key, node))
@@ -280,7 +280,7 @@ class FakeBroker:
         return self._call(read)
 
     def group(self, name: str) -> GroupState:
-        """The state and the members of a group; one that nobody has joined is `Empty`."""
+        """The state and the members of a group; one without members is `Empty`."""
 
         def look() -> GroupState:
             found = self._node.present_group(name)
@@ -312,7 +312,7 @@ class FakeBroker:
             function: `def function(request, handle)`.
             times: how many requests; None for all, until `clear_faults`.
             when: which requests; it is called in the broker's thread. By default any.
-            node: those of one node alone.
+            node: requests of one node alone.
 
         Raises:
             ValueError: the API is not served, `times` is below 1, or there is no such node.

@@ -40,7 +40,7 @@ class Call(NamedTuple):
     """That it came to."""
     request: Request
     client: Client | None = None
-    """Who has sent it."""
+    """The sender."""
 
 
 Step = Callable[[Call, Handle[Message]], Awaitable[Message]]
@@ -52,12 +52,12 @@ class _Entry:
     api_key: int
     step: Step
     times: int | None
-    """How often it still happens; None means always."""
+    """The number of times left; None means always."""
     condition: Condition | None
     node_id: int | None
     """Of the node whose requests it is for; None means all."""
     received: int | None
-    """How many bytes of a request are enough to break off the connection; None waits for the request."""
+    """Bytes of a request after which the connection is broken off; None waits for the request."""
 
     def is_for(self, api_key: int, node_id: int) -> bool:
         return api_key == self.api_key and self.times != 0 and self.node_id in (None, node_id)

@@ -30,7 +30,7 @@ class _Running:
     """Of the event loop."""
     stopping: asyncio.Event
     thread: threading.Thread | None = None
-    """The one that ends with the server; None where the event loop is that of the test."""
+    """The one that ends with the server; None where the test owns the event loop."""
 
     @property
     def is_here(self) -> bool:

@@ -31,7 +31,7 @@ AnyGroup = Group | ConsumerGroup
 
 
 class Changes:
-    """Who waits for a change; used by the thread of one event loop."""
+    """The waiters for a change; used by the thread of one event loop."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -71,7 +71,7 @@ class Settings:
     auto_create_topics: bool
     """True if topics are created when clients ask for their metadata."""
     default_partitions: int
-    """Of a topic for which nobody says how many."""
+    """Partitions of a topic created without a count."""
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class Node:
 
     @property
     def place(self) -> Place:
-        """Where this node is."""
+        """The address of this node."""
         return self.nodes.by_id[self.node_id]
 
     def advance(self, seconds: float) -> None:

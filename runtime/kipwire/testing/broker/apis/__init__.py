@@ -29,7 +29,7 @@ MODULES = {
 """By API key."""
 
 APIS: dict[int, Api] = {int(key): api_of(module) for key, module in sorted(MODULES.items())}
-"""How each is answered, by API key."""
+"""The handlers, by API key."""
 
 _VERSIONS = REGISTRY.api_versions()
 SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}

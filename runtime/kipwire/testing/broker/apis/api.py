@@ -30,7 +30,7 @@ class NoAnswer(ClosedByHandler):
 
 
 class Api(NamedTuple):
-    """How requests of one API are answered."""
+    """The handler of one API."""
 
     answer: Callable[[Node, Request], Values | Awaitable[Values]]
     """Handle a request."""

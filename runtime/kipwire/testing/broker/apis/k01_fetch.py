@@ -19,7 +19,7 @@ _SESSION_ERRORS = {
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 }
-"""Those of Fetch that are not about a partition."""
+"""The errors of Fetch that are not about a partition."""
 _FIRST_WITH_IDS = 13
 _FIRST_WITH_LEADERS = 16
 """The first version in which Kafka says who leads instead (KIP-951); those before it have a place for it already."""

@@ -1,4 +1,4 @@
-"""ListOffsets, versions 1 to 11: the first and last offsets of partitions, and those of timestamps."""
+"""ListOffsets, versions 1 to 11: the first and last offsets of partitions, and the offsets of timestamps."""
 
 from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
@@ -16,7 +16,7 @@ _FIRST_WITH = {
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """First and last offsets, and those of timestamps."""
+    """Find first and last offsets, and the offsets of timestamps."""
     is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
 
     def find(topic: Sent, asked: Sent) -> Values:

@@ -1,4 +1,4 @@
-"""ListGroups, versions 0 to 5: all groups, or those of some states and types."""
+"""ListGroups, versions 0 to 5: all groups, or the ones in some states and of some types."""
 
 from kipwire.testing.broker.apis.api import Node, Sent, Values
 from kipwire.testing.broker.node import AnyGroup
@@ -6,7 +6,7 @@ from kipwire.testing.broker.state.groups import Group
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """The groups of this node, or those of some states and types."""
+    """List the groups of this node, or the ones in some states and of some types."""
     states = {one.lower() for one in getattr(body, "states_filter", ())}
     types = {one.lower() for one in getattr(body, "types_filter", ())}
     groups = [

@@ -3,7 +3,7 @@
 Unlike Kafka:
 
 * SaslHandshake has no version 0, after which tokens come without headers.
-* Nobody has to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
+* Clients never have to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
 """
 
 from kafka_messages.enums import ErrorCode

@@ -1,4 +1,4 @@
-"""ListTransactions, versions 0 to 2: the transactions of a node, or those of some states, producers, ages and names."""
+"""ListTransactions, versions 0 to 2: the transactions of a node, selected by state, producer, age and name."""
 
 from kafka_messages.enums import CoordinatorType
 from kipwire.testing.broker.apis.api import Node, Sent, Values

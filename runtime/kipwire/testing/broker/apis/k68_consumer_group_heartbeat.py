@@ -6,7 +6,7 @@ Unlike Kafka:
   (`group.consumer.heartbeat.interval.ms` is 500). Targets are computed at once
   (`group.consumer.assignment.interval.ms` is 0), and new topics match regular expressions at once, not up to ten
   seconds later.
-* Regular expressions are those of RE2 in C++; Kafka's RE2J also takes larger ones, such as repetitions within
+* RE2 in C++ matches regular expressions; Kafka's RE2J also takes larger ones, such as repetitions within
   repetitions of more than 1,000 in all, and refuses two groups of one name.
 * The assignor `uniform` balances as Kafka's does, but which of several equal members gets a partition may differ.
 * Groups may have any number of members.

@@ -64,7 +64,7 @@ class ConsumerGroup:
     known: dict[str, tuple[UUID, int]] = field(default_factory=dict)
     """The topics that members read, as they were when the epoch was raised."""
     is_left_to_classic: bool = False
-    """True if the last member of the consumer protocol has gone, and those of the classic one have to join again."""
+    """True if the last member of the consumer protocol has gone, and the classic members have to join again."""
     protocol_type = CONSUMER
 
     @property
@@ -89,11 +89,11 @@ class ConsumerGroup:
 
     @property
     def next_expiry(self) -> float:
-        """When there is something to expire, if nothing is heard of anybody until then."""
+        """The next deadline of a session or a rebalance."""
         return min((one.expires for one in self.members.values()), default=math.inf)
 
     def expire(self, now: float) -> bool:
-        """Remove who has not been heard of, or has not given up partitions, in time; whether there was anybody."""
+        """Remove members that were silent or kept partitions for too long; return True if there were any."""
         late = [one for one in self.members.values() if one.expires <= now]
         for member in late:
             self._remove([member])

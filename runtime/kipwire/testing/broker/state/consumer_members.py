@@ -84,7 +84,7 @@ class ConsumerMember:
 
     @property
     def expires(self) -> float:
-        """When it is removed, if nothing is heard of it."""
+        """The time at which it is removed, if it stays silent."""
         timeout = SESSION_TIMEOUT if self.classic is None else self.classic.session_timeout
         return min(self.seen + timeout, self.rebalance_by)
 

@@ -16,7 +16,7 @@ _MOST_SHOWN = 100
 """Characters of an expression."""
 
 
-@lru_cache(128)  # each heartbeat of a group asks for those of all members
+@lru_cache(128)  # each heartbeat of a group needs the expressions of all members
 def matching(regex: str) -> Callable[[str], bool]:
     """A function that tells whether an expression matches a whole name.
 

@@ -87,7 +87,7 @@ class Member:
 
     @property
     def expires(self) -> float:
-        """When its session ends, if nothing is heard of it."""
+        """The time at which its session ends, if it stays silent."""
         return math.inf if self.is_waiting else self.seen + self.asked.session_timeout
 
     def refuse(self, error: ErrorCode) -> None:
@@ -114,7 +114,7 @@ class GroupState(NamedTuple):
     """In Kafka's words: `Empty`, `PreparingRebalance`, `CompletingRebalance` or `Stable`; in a group of the consumer
     protocol `Empty`, `Assigning`, `Reconciling` or `Stable`."""
     generation: int
-    """How often its members have been assigned partitions; the epoch of a group of the consumer protocol."""
+    """The number of assignments so far; the epoch of a group of the consumer protocol."""
     protocol: str
     """The assignor that they agreed on, such as `range`; empty while there is none."""
     leader: str
@@ -291,7 +291,7 @@ class Group:
 
     @property
     def next_expiry(self) -> float:
-        """When there is something to expire, if nothing is heard of anybody until then."""
+        """The next deadline of a session or a rebalance."""
         deadline = self.deadline if self.state in (PREPARING, COMPLETING) else math.inf
         return min(deadline, *self.announced.values(), *(one.expires for one in self.members.values()), math.inf)
 

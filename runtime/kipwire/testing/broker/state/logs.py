@@ -25,7 +25,7 @@ class AbortedTransaction(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int
-    """That of the marker."""
+    """The offset of the marker."""
 
 
 class Log:
@@ -35,7 +35,7 @@ class Log:
         self.leader = leader
         """The id of the node that leads the partition."""
         self.leader_epoch = 0
-        """How often that has changed."""
+        """The number of changes of the leader."""
         self._epochs = [(0, 0)]
         """The epochs with records, and the last one; the first offset of each."""
         self.stored: list[Stored] = []
@@ -51,7 +51,7 @@ class Log:
 
     @property
     def batches(self) -> list[RecordBatch]:
-        """The batches with records that are not deleted, and those of control records."""
+        """The batches that are not deleted, control batches included."""
         return [one.batch for one in self.stored if one.batch.last_offset >= self.start_offset]
 
     @property
@@ -189,7 +189,7 @@ class Log:
         """The records, without control records.
 
         Args:
-            is_committed: leave out those of aborted and of open transactions.
+            is_committed: leave out records of aborted and of open transactions.
         """
         end_offset = self.last_stable_offset if is_committed else self.end_offset
         batches = [one for one in self.batches if not one.is_control and one.base_offset < end_offset]

@@ -1,4 +1,4 @@
-"""The offsets that a group has committed, and those of transactions that are still open."""
+"""The offsets that a group has committed, and the pending offsets of open transactions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Offsets:
     def __init__(self) -> None:
         self.committed: dict[TopicPartition, Committed] = {}
         self._pending: dict[int, dict[TopicPartition, Committed]] = {}
-        """Those of open transactions, by producer id."""
+        """The offsets of open transactions, by producer id."""
 
     def commit(self, offsets: dict[TopicPartition, Committed]) -> None:
         """Take in offsets."""

@@ -18,7 +18,7 @@ _REMEMBERED_BATCHES = 5
 
 
 class Sequence(NamedTuple):
-    """Where a batch of an idempotent producer has gone."""
+    """The numbers of a batch of an idempotent producer, and the offset that it got."""
 
     first: int
     last: int
@@ -64,7 +64,7 @@ class ProducerStates:
         return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
 
     def appended_before(self, batch: RecordBatch) -> Sequence | None:
-        """Where a batch has gone that its producer sends again; None for a new one."""
+        """Find the earlier copy of a batch that its producer sends again; None for a new one."""
         known = self.by_id.get(batch.producer_id)
         if known is None or known.epoch != batch.producer_epoch:
             return None

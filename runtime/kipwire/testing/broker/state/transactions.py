@@ -36,7 +36,7 @@ class Transaction:
     """The epoch with which the producer has asked for this one itself (KIP-360)."""
     is_ongoing: bool = False
     last_was_commit: bool | None = None
-    """How the one before ended; None if there was none since the producer began."""
+    """True if the one before was committed; None if there was none since the producer began."""
     timeout: int = 0
     """Milliseconds that it may last."""
     started: int = -1
@@ -94,7 +94,7 @@ class Producers:
         self._next_id = _FIRST_PRODUCER_ID
 
     def new_id(self) -> int:
-        """A producer id that nobody has."""
+        """Return an unused producer id."""
         self._next_id += 1
         return self._next_id - 1
 
