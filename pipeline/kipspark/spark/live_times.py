@@ -122,7 +122,7 @@ async def _found(
     finally:
         await cluster.close()
     found: list[Row] = [
-        (*place, offset, first.is_there, first.time * _MICROS if first.time >= 0 else None)
+        (place.topic, place.partition, offset, first.is_there, first.time * _MICROS if first.time >= 0 else None)
         for place, by_offset in firsts.items()
         for offset, first in by_offset.items()
     ]
