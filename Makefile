@@ -57,10 +57,10 @@ test-pure: setup  ## Run what "make test" runs, without the compiled kernel
 test-thorough: setup  ## Run what "make test" runs, with all cases where it tries a part of them
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_TESTS=thorough $(BIN)/pytest
 
-smoke: setup  ## Try a little of what "make night" runs: plain Python, a broker, Maven, a cluster, each fuzz target for 5 s
+smoke: setup  ## Try a little of what "make night" runs: plain Python, Spark, a broker, Maven, a cluster, each fuzz target for 5 s
 	KIPWIRE_NATIVE=0 $(BIN)/pytest tests/runtime/golden
 	@bash scripts/maven.sh
-	@JAVA_HOME="$$(bash scripts/java.sh)" bash scripts/broker/broker.sh with $(BIN)/pytest -m smoke -n 0
+	@JAVA_HOME="$$(bash scripts/java.sh)" bash scripts/broker/broker.sh with $(BIN)/pytest -m 'smoke or every_spark' -n 0
 	@$(MAKE) fuzz-native FUZZ_SECONDS=5
 
 night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
