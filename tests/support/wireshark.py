@@ -220,16 +220,20 @@ def batches(records: Piece) -> Iterator[Batch]:
 
 def _batch(pieces: tuple[Piece, ...], offset: int) -> Batch:
     head = {piece.path: piece for piece in pieces}
-    codec, section = head["compression_type"].value, head.get("records")
+    codec, is_old = head["compression_type"].value, "records" not in head
+    packed = head["value" if is_old else "records"]
     assert isinstance(codec, int)
     here = list(_at(pieces, offset))
-    if section is None or codec > 1:
+    if codec > 1 or (is_old and not codec):
         return Batch(here, codec)
-    assert isinstance(section.value, bytes)
+    assert isinstance(packed.value, bytes)
+    if is_old:  # a message set within a message
+        inner = batches(replace(packed, start=0, value=gzip.decompress(packed.value)))
+        return Batch(here, codec, tuple(piece for batch in inner for piece in batch.pieces))
     records = kafka_records.message("Records", 2)
     if codec:
-        return Batch(here, codec, inspect_message(records, gzip.decompress(section.value)).pieces)
-    return Batch([*here, *_at(inspect_message(records, section.value).pieces, offset + section.start)], codec)
+        return Batch(here, codec, inspect_message(records, gzip.decompress(packed.value)).pieces)
+    return Batch([*here, *_at(inspect_message(records, packed.value).pieces, offset + packed.start)], codec)
 
 
 def _at(pieces: Iterable[Piece], offset: int) -> Iterator[Piece]:
