@@ -24,7 +24,7 @@ import pyarrow as pa
 
 import kafka_messages
 from benchmarks.peers import WrongBytesError
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import Message, columns, native
 from kipwire.columns import python_engine
@@ -213,8 +213,6 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     where = replace(machine(()), versions={name: version(name) for name in ("kipwire", "pyarrow", "kio")})
-    show(tables)
-    print(where)
     how = (
         f"Batches of {BYTES_OF_A_BATCH // 1_000_000} MB of equal messages, on one core. Medians of {options.rounds} "
         f"rounds of {options.seconds:g} s each, interleaved in one process with the garbage collector off; a ratio is "
@@ -223,8 +221,7 @@ def main() -> int:
         f"Records of some 100 bytes are read from {RECORD_BATCHES} batches of {len(RECORDS)}: decompressed, and with "
         "their checksums checked."
     )
-    text = markdown(tables, where, how, title="Results: columns", command="make bench-columns")
-    RESULTS.write_text(text, encoding="utf-8")
+    write_results(RESULTS, tables, where, how, title="Results: columns", command="make bench-columns")
     return 0
 
 

@@ -18,9 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from benchmarks.dumped import MIB, Run, run
+from benchmarks.dumped import MIB, medians, runs_in_turn
 from benchmarks.peers import OURS
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.tapped import make_packets, tshark_release
 from tests.support import packet_dumps as made
 
@@ -43,12 +43,8 @@ def measure(path: Path, what: str, dissector: Path, rounds: int) -> list[tuple[s
     """The rows of a file: medians of rounds, interleaved."""
     rows = []
     for way, arguments in WAYS.items():
-        ours, theirs = commands(path, dissector, arguments)
-        pairs = []
-        for number in range(rounds):
-            print(f"{what}, {way}, round {number + 1} ...", file=sys.stderr)
-            pairs.append((run(ours), run(theirs)))
-        us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in zip(*pairs, strict=True))
+        pairs = runs_in_turn(f"{what}, {way}", *commands(path, dissector, arguments), rounds)
+        us, them = medians(pairs)
         ratio = median(one.processor / other.processor for one, other in pairs)
         each = (text for one in (us, them) for text in (f"{one.processor:.1f}", f"{one.peak / MIB:,.0f}"))
         size = f"{path.stat().st_size / MIB:,.0f}"
@@ -78,15 +74,12 @@ def main() -> int:
     )
     table = Table("The dissector of examples/wireshark beside tshark's own: our time / its", header, tuple(rows))
     where = replace(machine((OURS,)), versions={"kipwire": version("kipwire"), "tshark": tshark_release()})
-    show([table])
-    print(where)
     how = (
         f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
         "output to /dev/null. tshark's own dissector leaves out the fields of versions that it does not have; ours "
         "shows all. CPU is the processor time of all threads."
     )
-    text = markdown([table], where, how, title="Results: dissectors in tshark", command="make bench-wireshark")
-    RESULTS.write_text(text, encoding="utf-8")
+    write_results(RESULTS, [table], where, how, title="Results: dissectors in tshark", command="make bench-wireshark")
     return 0
 
 

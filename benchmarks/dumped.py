@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +23,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.peers import OURS, WrongBytesError
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from kipwire.records import read_segment, with_offsets
 
 ROOT = Path(__file__).parents[1]
@@ -152,14 +152,25 @@ def check(folder: Path, subject: Subject, jars: str) -> None:
             raise WrongBytesError(f"{name} shows {batches} batches and {records} records of {segment}")
 
 
+def runs_in_turn(what: str, ours: list[str], theirs: list[str], rounds: int) -> list[tuple[Run, Run]]:
+    """The runs of two commands in each round, one after the other."""
+    found = []
+    for number in range(rounds):
+        print(f"{what}, round {number + 1} ...", file=sys.stderr)
+        found.append((run(ours), run(theirs)))
+    return found
+
+
+def medians(rounds: Sequence[tuple[Run, Run]]) -> tuple[Run, Run]:
+    """The medians of both commands."""
+    us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in zip(*rounds, strict=True))
+    return us, them
+
+
 def measure(subject: Subject, segment: Segment, jars: str, rounds: int) -> tuple[str, ...]:
     """The row of a subject: medians of rounds, interleaved."""
-    ours, kafkas = [], []
-    for number in range(rounds):
-        print(f"{subject.name}, round {number + 1} ...", file=sys.stderr)
-        ours.append(run(our_command(segment.path, subject)))
-        kafkas.append(run(kafka_command(segment.path, subject.kafkas, jars)))
-    us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in (ours, kafkas))
+    commands = our_command(segment.path, subject), kafka_command(segment.path, subject.kafkas, jars)
+    us, them = medians(runs_in_turn(subject.name, *commands, rounds))
     ratio = them.seconds / us.seconds
     shown = segment.records if subject.ours else segment.batches
     return (
@@ -218,8 +229,6 @@ def main() -> int:
     release = next(Path(jars).glob("kafka-tools-[0-9]*.jar")).stem.removeprefix("kafka-tools-")
     versions = {**{name: version(name) for name in ("kipwire", "cramjam")}, "Kafka": release, "Java": _java()}
     where = replace(machine((OURS,)), versions=versions)
-    show([table])
-    print(where)
     how = (
         f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
         "output to /dev/null. The segments repeat the batches of real ones (uncompressed, gzip, snappy, lz4 and zstd). "
@@ -227,8 +236,7 @@ def main() -> int:
         "the options of the JVM that kafka-run-class.sh gives it. CPU is the processor time of all threads: where "
         "others use the machine, its ratio is the fairer one."
     )
-    text = markdown([table], where, how, title="Results: dumps of logs", command="make bench-dump")
-    RESULTS.write_text(text, encoding="utf-8")
+    write_results(RESULTS, [table], where, how, title="Results: dumps of logs", command="make bench-dump")
     return 0
 
 

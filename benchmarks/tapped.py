@@ -19,12 +19,11 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import NamedTuple
 
-from benchmarks.dumped import MIB, Run, run
+from benchmarks.dumped import MIB, medians, runs_in_turn
 from benchmarks.peers import OURS, WrongBytesError
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder
 
@@ -127,12 +126,8 @@ def check(folder: Path) -> None:
 
 def measure(packets: Packets, rounds: int) -> tuple[str, ...]:
     """The row of a file: medians of rounds, interleaved."""
-    ours, theirs = [], []
-    for number in range(rounds):
-        print(f"{packets.size / MIB:,.0f} MiB, round {number + 1} ...", file=sys.stderr)
-        ours.append(run(our_command(packets.path)))
-        theirs.append(run(tshark_command(packets.path)))
-    us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in (ours, theirs))
+    commands = our_command(packets.path), tshark_command(packets.path)
+    us, them = medians(runs_in_turn(f"{packets.size / MIB:,.0f} MiB", *commands, rounds))
     ratio = them.seconds / us.seconds
     return (
         f"{packets.size / MIB:,.0f}",
@@ -179,8 +174,6 @@ def main() -> int:
     )
     table = Table("kipwire tap beside tshark -T fields: tshark's time / that of tap", header, tuple(rows))
     where = replace(machine((OURS,)), versions={"kipwire": version("kipwire"), "tshark": tshark_release()})
-    show([table])
-    print(where)
     how = (
         f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
         f"output to /dev/null. The packets are those of examples/capture, {AT_ONCE} copies at once, of clients at "
@@ -188,8 +181,7 @@ def main() -> int:
         "its response, and it checks every byte of both. CPU is the processor time of all threads: where others use "
         "the machine, its ratio is the fairer one."
     )
-    text = markdown([table], where, how, title="Results: tap of packets", command="make bench-tap")
-    RESULTS.write_text(text, encoding="utf-8")
+    write_results(RESULTS, [table], where, how, title="Results: tap of packets", command="make bench-tap")
     return 0
 
 

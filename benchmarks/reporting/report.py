@@ -80,6 +80,13 @@ def _coloured(cell: str) -> str:
     return f"[red]{cell}[/]" if cell.endswith("MISSED") else cell
 
 
+def write_results(file: Path, tables: Sequence[Table], where: Machine, how: str, *, title: str, command: str) -> None:
+    """Show tables and where they were measured, and write both into a results file; arguments as of `markdown`."""
+    show(tables)
+    print(where)
+    file.write_text(markdown(tables, where, how, title=title, command=command), encoding="utf-8")
+
+
 def markdown(
     tables: Sequence[Table], where: Machine, how: str, *, title: str = "Results", command: str = "make bench"
 ) -> str:

@@ -55,15 +55,11 @@ def in_turn(run: Run, what: str, rounds: int, cost: Callable[[str], ProgramCost]
     return costs
 
 
-def command_of(program: str, job: str, path: Path, out: Path) -> list[str]:
-    """The command line of a job that writes its tables."""
+def cost_of_job(program: str, job: str, path: Path, out: Path) -> ProgramCost:
+    """The cost of a job that writes its tables."""
     more = ["--master", "local[2]"] if program == ON_SPARK else []
-    return [str(Path(sys.executable).parent / program), job, str(path), "--out", str(out), *more]
-
-
-def environment() -> dict[str, str]:
-    """What programs are started with."""
-    return {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY}
+    command = [str(Path(sys.executable).parent / program), job, str(path), "--out", str(out), *more]
+    return cost_of_program(command, {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY})
 
 
 def comparison(title: str, rows: Sequence[Compared]) -> Table:
@@ -123,7 +119,7 @@ def _compared(run: Run, job: str, path: Path, read: str, rounds: int) -> Compare
 
     def cost(program: str) -> ProgramCost:
         shutil.rmtree(outs[program], ignore_errors=True)
-        return cost_of_program(command_of(program, job, path, outs[program]), environment())
+        return cost_of_job(program, job, path, outs[program])
 
     costs = in_turn(run, f"{job}, {read}", rounds, cost)
     _check_equal(job, *outs.values())

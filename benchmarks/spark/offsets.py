@@ -12,15 +12,14 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks.reporting.report import Table
-from benchmarks.spark.clock import ProgramCost, cost_of_program
+from benchmarks.spark.clock import ProgramCost
 from benchmarks.spark.engines import (
     DRIVER_MEMORY,
     IN_PROCESS,
     ON_SPARK,
     Compared,
-    command_of,
     comparison,
-    environment,
+    cost_of_job,
     in_turn,
 )
 from benchmarks.spark.kept import kept
@@ -122,7 +121,7 @@ def _logs(run: Run, partitions: int) -> _Logs:
 
 def _cost(run: Run, logs: _Logs, program: str) -> ProgramCost:
     out = run.scratch / f"{logs.folder.name}-{program}"
-    cost = cost_of_program(command_of(program, "offsets", logs.folder, out), environment())
+    cost = cost_of_job(program, "offsets", logs.folder, out)
     _check(program, out, logs)
     shutil.rmtree(out)
     return cost
