@@ -99,9 +99,8 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
             totals = total_row(report)
     if wanted.shown is Format.TEXT:
         show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
-    elif wanted.shown is Format.JSON:
-        _print_json(report, waiting)
-    if wanted.html is not None or wanted.shown is Format.JSON:
+    has_rows = _print_json(report, waiting) if wanted.shown is Format.JSON else False
+    if wanted.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])
     if wanted.metrics is not None or wanted.shown is Format.PROMETHEUS:
         with waiting():
@@ -120,21 +119,23 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
             charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
         write_file(wanted.html, page(report, tables, charts, totals))
         said.print(f"\nPage: {wanted.html}")
-    return any(shown.rows for shown in tables)
+    return has_rows or any(shown.rows for shown in tables)
 
 
-def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[None]]) -> None:
-    """Print the totals and all rows of all tables."""
+def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[None]]) -> bool:
+    """Print the totals and all rows of all tables; return True if any table has rows."""
     every = list(report.tables)
     if report.totals is not None:
         every.insert(0, Table("totals", "", report.totals, tuple(report.totals.columns[:1])))
-    lines, out = json_lines(every), Output()
+    lines, out, printed = json_lines(every), Output(), 0
     with waiting():
         line = next(lines, None)  # which waits for the first table alone
     while line is not None:
         out.write(line)
+        printed += 1
         line = next(lines, None)
     out.flush()
+    return printed > len(every) - len(report.tables)  # totals are one row
 
 
 def on_logs(

@@ -41,9 +41,14 @@ class Report:
     """An earlier look, by which the other says who stands still."""
 
     @cached_property
+    def rows_by_group(self) -> list[Row]:
+        """The rows of all groups, in the order of groups and partitions."""
+        return rows_of(self.look)
+
+    @cached_property
     def rows(self) -> list[Row]:
         """The rows of all groups, largest lag first."""
-        return largest_first(rows_of(self.look))
+        return largest_first(self.rows_by_group)
 
     @cached_property
     def stalled(self) -> list[Stalled] | None:

@@ -19,7 +19,6 @@ from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
 from kipwire.console.offsets.given import Format, Wanted
 from kipwire.console.offsets.groups import is_wanted
-from kipwire.console.offsets.lag import rows_of
 from kipwire.console.offsets.looking import look
 from kipwire.console.offsets.metrics import metrics_of
 from kipwire.console.offsets.model import Look
@@ -89,7 +88,7 @@ def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
         case Format.JSON:
             return json_of(report)
         case Format.PROMETHEUS:
-            return iter([metrics_of(report.look, rows_of(report.look), report.stalled or ())])
+            return iter([metrics_of(report.look, report.rows_by_group, report.stalled or ())])
 
 
 def _nothing(wanted: Wanted, names: Sequence[str]) -> str:
