@@ -47,11 +47,12 @@ SPECS = ("kafka_messages", "kafka_records")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The resolved specs, and the dissector of Kafka."""
+    """The resolved specs, and the dissectors of Kafka: on its ports, and on the port of the captures of clients."""
     folder = tmp_path_factory.mktemp("wireshark")
     found = {name: resolved(ROOT / "schemas" / name, folder / f"{name}.json") for name in SPECS}
     arguments = (found["kafka_messages"], "--records", found["kafka_records"], "--name", "kipwire_kafka")
     found["lua"] = wireshark.make_dissector(folder / "kipwire_kafka.lua", *arguments)
+    found["clients"] = wireshark.make_dissector(folder / "clients.lua", *arguments[:-1], "clients", "--ports", "24092")
     return found
 
 
@@ -219,13 +220,9 @@ def test_the_capture_of_the_examples_is_shown_as_inspect_does(files: dict[str, P
 
 @pytest.mark.parametrize("capture", sorted((DATA / "clients").glob("*.pcap.gz")), ids=lambda path: path.name)
 def test_captures_of_clients_are_shown_as_inspect_does(capture: Path, files: dict[str, Path], tmp_path: Path) -> None:
-    lua = wireshark.make_dissector(
-        tmp_path / "clients.lua",
-        *(files["kafka_messages"], "--records", files["kafka_records"], "--name", "clients", "--ports", "24092"),
-    )
     copy = tmp_path / capture.name
     shutil.copyfile(capture, copy)
-    shown = wireshark.packets(lua, copy, "clients")
+    shown = wireshark.packets(files["clients"], copy, "clients")
     recorded = capture_at(capture)
     assert recorded is not None
     frames = [one.found for one in frames_of(recorded, ())]

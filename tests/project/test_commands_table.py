@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from kipgen.commands.app import app as kipgen
 from kipspark.commands import app as kipspark
+from kipwire.console.app import JOBS
 from kipwire.console.app import app as kipwire
 from kipwire.console.command_line import CommandLine, Later
 from kipwire.testing import FakeBroker
@@ -34,12 +35,11 @@ def rows() -> dict[tuple[str, str], tuple[str, list[str]]]:
         program = names[0].split()[0]
         listed = [name.removeprefix(f"{program} ") for name in names]
         if listed[0] == program:
-            listed = [*(name for owner, name in found if owner == "kipwire" and name in JOBS), "offsets"]
+            listed = list(JOBS)
         found |= {(program, name): (row["found"], formats) for name in listed}
     return found
 
 
-JOBS = ("traffic", "transactions", "metadata", "compaction", "share", "tiered", "encodings")
 TABLE = rows()
 
 
