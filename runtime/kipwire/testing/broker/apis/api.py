@@ -1,4 +1,4 @@
-"""An API: the module that answers it, and what several of them have in common."""
+"""An API: the module that answers it; and the words that all modules are written in, beside `rows`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
-from kipwire.testing.broker.apis.rows import Values, answered, refused_rows
+from kipwire.testing.broker.apis.rows import Sent, Values, answered, by_distinct_row, by_row, refused_rows
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, Transaction
 
-__all__ = ["Api", "NoAnswer", "Node", "Refused", "Sent", "Values", "answered", "refused_rows"]
-"""The words that all APIs are written in, whichever module has them; and, further below, functions for some."""
-
-Sent = Any
-"""A request, or a struct of one: each version has a class of its own."""
+__all__ = ["Api", "CoordinatorType", "ErrorCode", "NoAnswer", "Node", "Refused", "Request", "Sent", "Values"]
+__all__ += ["answered", "by_distinct_row", "by_row", "expect", "refused_rows"]
 
 
 class NoAnswer(ClosedByHandler):
@@ -33,37 +30,28 @@ class Api(NamedTuple):
     """The handler of one API."""
 
     answer: Callable[[Node, Request], Values | Awaitable[Values]]
-    """Handle a request."""
     refuse: Callable[[Any, int], Message]
     """Answer a request with an error code; nothing else happens."""
     versions: range | None = None
-    """Those that are served, where they are not all that Kafka has."""
+    """The versions that are served, where they are not all that Kafka has."""
 
 
 def api_of(module: ModuleType) -> Api:
-    """The API that a module answers.
-
-    It has `answer`, which is given the body of a request; or `answer_request`, for those who need its header, too.
-    """
-    on_request = getattr(module, "answer_request", None)
+    """The API that a module answers, with its `answer`, or `answer_request` for those who need the header, too."""
+    on_request = getattr(module, "answer_request", lambda node, request: module.answer(node, request.body))
 
     def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
         node.expire_transactions()
-        found: Values | Awaitable[Values]
-        found = module.answer(node, request.body) if on_request is None else on_request(node, request)
+        found: Values | Awaitable[Values] = on_request(node, request)
         return found
 
     return Api(answer, getattr(module, "refuse", refusal), getattr(module, "VERSIONS", None))
 
 
-# Answers of nodes that do not lead.
-
-
-def with_endpoints(node: Node, values: Values) -> Values:
-    """A response with the addresses of the leaders that its rows name (KIP-951)."""
-    rows = [row for topic in values["responses"] for row in topic.get("partition_responses", topic.get("partitions"))]
-    leaders = {row["current_leader"]["leader_id"] for row in rows if "current_leader" in row}
-    return {**values, "node_endpoints": [node.nodes[one].address for one in sorted(leaders)]} if leaders else values
+def expect(holds: object, error: int, message: str = "") -> None:
+    """Go on if something holds, and refuse the request, or its row, if not."""
+    if not holds:
+        raise Refused(error, message)
 
 
 # Requests of producers with a transactional id.

@@ -7,8 +7,8 @@ Unlike Kafka:
 * A Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
 """
 
-from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.apis.api import NoAnswer, Node, Refused, Sent, Values, answered, with_endpoints
+from kipwire.testing.broker.apis.api import ErrorCode, NoAnswer, Node, Refused, Sent, Values, answered, expect
+from kipwire.testing.broker.apis.rows import with_endpoints
 from kipwire.testing.broker.state.batches import sent_batch
 from kipwire.testing.broker.state.configs import limits_of
 
@@ -17,10 +17,9 @@ _BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Append batches."""
     transactional_id = getattr(body, "transactional_id", None)
-    if transactional_id is None and any(_is_transactional(one) for one in body.topic_data):
-        raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    is_allowed = transactional_id is not None or not any(_is_transactional(one) for one in body.topic_data)
+    expect(is_allowed, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
     def append(topic: Sent, partition: Sent) -> Values:
         found = node.topic_of(topic)
@@ -28,8 +27,7 @@ def answer(node: Node, body: Sent) -> Values:
         data = bytes(partition.records or b"")
         batch = sent_batch(data, body.VERSION)
         node.verify((found.name, partition.index), batch, transactional_id, body.VERSION)
-        if body.acks not in (-1, 0, 1):
-            raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
+        expect(body.acks in (-1, 0, 1), ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
         try:
             base_offset = log.append(data, limits_of(found.configs, node.milliseconds()))
         except Refused as error:
@@ -39,9 +37,8 @@ def answer(node: Node, body: Sent) -> Values:
         return {"base_offset": base_offset, "log_start_offset": log.start_offset}
 
     appended = answered(body, append)
-    if body.acks == 0 and any(
-        "error_code" in one for topic in appended["responses"] for one in topic["partition_responses"]
-    ):
+    rows = (row for topic in appended["responses"] for row in topic["partition_responses"])
+    if body.acks == 0 and any("error_code" in row for row in rows):
         raise NoAnswer
     return with_endpoints(node, appended)
 

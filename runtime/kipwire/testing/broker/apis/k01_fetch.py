@@ -8,9 +8,10 @@ Unlike Kafka:
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode, IsolationLevel
+from kafka_messages.enums import IsolationLevel
 from kipwire import Message, build
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, refused_rows, with_endpoints
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values, expect, refused_rows
+from kipwire.testing.broker.apis.rows import with_endpoints
 from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
 
 _NOTHING = {"high_watermark": -1, "records": b""}
@@ -85,8 +86,7 @@ class _Read:
         try:
             log = node.led(node.topic_of(one.topic), asked.partition, asked)
             end_offset = log.last_stable_offset if self.is_committed else log.end_offset
-            if not log.start_offset <= asked.fetch_offset <= log.end_offset:
-                raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+            expect(log.start_offset <= asked.fetch_offset <= log.end_offset, ErrorCode.OFFSET_OUT_OF_RANGE)
         except Refused as error:
             self.has_error = True
             leader = error.values if self.has_leaders else {}

@@ -2,8 +2,8 @@
 
 from collections.abc import Set
 
-from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kafka_messages.enums import ConsumerGroupMemberType
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values, answered, expect
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.consumer_members import ConsumerMember
@@ -11,12 +11,10 @@ from kipwire.testing.broker.state.offsets import indexes_by_topic
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Describe groups."""
     present = {group.name: group for group in node.present_groups()}
 
     def describe(name: str) -> Values:
-        if not name:
-            raise Refused(ErrorCode.INVALID_GROUP_ID)
+        expect(name, ErrorCode.INVALID_GROUP_ID)
         group = present.get(name)
         if not isinstance(group, ConsumerGroup):
             reason = f"Group {name} not found." if group is None else f"Group {name} is not a consumer group."
