@@ -195,8 +195,8 @@ class FakeBroker:
 
         def append() -> int:
             node = self._node
-            if node.settings.auto_create_topics and topic not in node.topics.by_name:
-                node.topics.create(topic, node.settings.default_partitions)
+            if node.settings.auto_create_topics:
+                node.create_missing(topic)
             offset = node.topics.log(topic, partition).append(batch)
             node.changes.notify()
             return offset

@@ -1,9 +1,9 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
 A module has `answer`, a function of a node and the body of a request, or `answer_request`, if it needs the header, too.
-Where refusals are not by the rule of `kipwire.connection`, it has `refuse`; and the `VERSIONS` that are served, where
-they are not all that Kafka has. Its head has these versions, and how the answers differ from Kafka's. docs/testing.md
-repeats the heads, and test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules that are here.
+`rows.by_row` makes it of a function for each row of the response. Where refusals are not by the rule of
+`kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka has are served. The head has these
+versions, and how the answers differ from Kafka's. docs/testing.md repeats it, and test_fake_broker_heads.py compares.
 
 Unlike Kafka:
 
@@ -26,11 +26,7 @@ MODULES = {
     for found in iter_modules(__path__)
     if found.name.startswith("k")
 }
-"""By API key."""
-
 APIS: dict[int, Api] = {int(key): api_of(module) for key, module in sorted(MODULES.items())}
-"""The handlers, by API key."""
-
 _VERSIONS = REGISTRY.api_versions()
 SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}
-"""The versions of each; all that Kafka has, if its module does not say otherwise."""
+"""All by API key: the modules, their handlers, and the versions that are served."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
@@ -30,10 +30,10 @@ class Api(NamedTuple):
     """The handler of one API."""
 
     answer: Callable[[Node, Request], Values | Awaitable[Values]]
-    refuse: Callable[[Any, int], Message]
+    refuse: Callable[[Sent, int], Message]
     """Answer a request with an error code; nothing else happens."""
     versions: range | None = None
-    """The versions that are served, where they are not all that Kafka has."""
+    """The versions that are served; None is all that Kafka has."""
 
 
 def api_of(module: ModuleType) -> Api:
@@ -66,11 +66,7 @@ def numbers_of(body: Sent) -> Numbers:
 
 
 def current(node: Node, body: Sent, transactional_id: str, numbers: Numbers) -> Transaction:
-    """The transaction of a producer.
-
-    Raises:
-        Refused: another producer has its transactional id now, or another node coordinates it.
-    """
+    """The transaction of a producer, if no other one has its transactional id now, and this node coordinates it."""
     node.expect_coordinator(CoordinatorType.TRANSACTION, transactional_id)
     try:
         return node.producers.current(transactional_id, numbers)

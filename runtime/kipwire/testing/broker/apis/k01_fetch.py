@@ -37,7 +37,7 @@ async def answer(node: Node, body: Sent) -> Values:
         read = _Read(node, body, asked)
         if read.has_error or read.size >= enough or not asked or node.now() >= until:
             break
-        await node.changes.wait(min(until, node.next_expiry) - node.now())
+        await node.changes.wait(min(until, node.producers.next_expiry) - node.now())
         node.expire_transactions()
     if session is not None:
         changed = _responses(session.changes(read.found), asked)

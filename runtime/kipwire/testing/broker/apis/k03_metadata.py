@@ -39,8 +39,8 @@ def _found(node: Node, asked: Sent, may_create: bool) -> Values:
     try:
         if asked.name is not None and _id(asked) == NO_ID:
             node.topics.check_name(asked.name)
-            if may_create and asked.name not in node.topics.by_name:
-                node.topics.create(asked.name, node.settings.default_partitions)
+            if may_create:
+                node.create_missing(asked.name)
         return _described(node, node.topic_of(asked))
     except Refused as error:
         return {"error_code": error.error, "name": asked.name, "topic_id": _id(asked)}

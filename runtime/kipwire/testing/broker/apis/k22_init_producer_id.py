@@ -24,7 +24,11 @@ def answer(node: Node, body: Sent) -> Values:
     expect(0 < timeout <= _LONGEST_TIMEOUT, ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
     try:
         expected = None if numbers.producer_id == -1 else numbers
-        transaction = node.begin_producer(body.transactional_id, expected, timeout)
+        known = node.producers.to_begin(body.transactional_id, expected)
+        if known is not None and known.is_ongoing:
+            node.abort(known)
+        transaction = node.producers.begin(body.transactional_id, expected)
     except Refused as error:
         raise in_version(error, body.VERSION, _FIRST_WITH_FENCED) from None
+    transaction.timeout = timeout
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}

@@ -7,6 +7,7 @@ Unlike Kafka:
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_distinct_row, expect
+from kipwire.testing.broker.apis.k32_describe_configs import topic_configs
 from kipwire.testing.broker.state.configs import Configs, given, replace
 
 
@@ -18,10 +19,6 @@ def answer(node: Node, body: Sent, asked: Sent) -> Values:
 
 
 def altered_configs(node: Node, asked: Sent) -> Configs:
-    """The settings of a topic that a request alters.
-
-    Raises:
-        Refused: there is no such topic.
-    """
+    """The settings of the topic that a request alters."""
     expect(asked.resource_name, ErrorCode.INVALID_REQUEST, "the settings of all brokers cannot be altered")
-    return node.configs_of(asked)
+    return topic_configs(node, asked)
