@@ -1,8 +1,7 @@
 """A Kafka broker in the process of a test, or a cluster of several: `FakeBroker`.
 
 Its nodes speak Kafka's protocol on sockets, keep everything in memory, and do what Kafka does as far as clients can
-tell. Kafka's answers to the cases of tests/support/broker_cases are recorded, and test_fake_broker_like_kafka.py
-compares.
+tell (test_fake_broker_like_kafka.py).
 
 Rooms, each of which uses those below it:
 
@@ -10,18 +9,16 @@ Rooms, each of which uses those below it:
 * `lifecycle`: the thread of the event loop, from the start to the end; and how a test acts on the state there.
 * `server`: a server of `kipwire.aio` for each node, and the way from a request to its answer.
 * `interceptors`: functions of tests before the handlers. `fail`, `delay` and `disconnect` are such functions.
-* `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`.
+* `apis`: how each API is answered, in a module of its key and name, such as `k03_metadata`. Beside them,
+  `authentication` is SASL, for one connection.
 * `node`: all that requests act on, as one object: topics, groups, producers, settings; what takes several of them, such
   as the end of a transaction; and the clock.
 * `state`: each of these by itself, as data without I/O. It is given the time, so that tests move the clock
   (test_fake_broker_groups.py).
 
-`authentication` stands beside them: SASL, for one connection.
-
 How a request goes through:
 
-1. `kipwire.aio` reads bytes and calls `server` with each request. Its frame is kept for `FakeBroker.requests`; the
-   oldest are forgotten when they are too many.
+1. `kipwire.aio` reads bytes and calls `server` with each request, which is kept for `FakeBroker.requests`.
 2. On a connection with SASL, `Authentication` has it until the client has proved who it is.
 3. A version that ApiVersions does not name closes the connection, as Kafka does; only ApiVersions itself has an answer
    then (`test_every_request_that_is_not_served_closes_the_connection`).
@@ -41,9 +38,8 @@ is, `state/nodes` and the leaders of logs say (`test_what_a_node_did_goes_to_the
 Waiting. A Fetch without enough bytes, or a JoinGroup whose group is not complete, is answered later. Its handler is a
 coroutine, which looks at the state and, while that is not enough, awaits `node.changes` for as long as the client or
 the group allows. After every request, and after a test has changed something or moved the clock, all who wait look
-again. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. A group decides about its
-members by `Ticket`s: one is found at some time, or refused
-(`test_all_tickets_are_decided_in_the_end_and_generations_only_grow`).
+again. Nothing polls but `FakeBroker.wait_until`, because time alone may fulfil its condition. Members of a group wait
+with a `Ticket` (`test_all_tickets_are_decided_in_the_end_and_generations_only_grow`).
 
 One thread. While the broker runs, the thread of its event loop alone touches the state, so nothing needs a lock, and a
 handler that does not await is not interrupted. What a test calls is run there, by `Lifecycle.call`.

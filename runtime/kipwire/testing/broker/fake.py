@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kafka_messages.enums import ApiKey, CoordinatorType
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
-from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.apis import served
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.lifecycle import Lifecycle
-from kipwire.testing.broker.node import Node, Settings
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import Asked, Security, Server
 from kipwire.testing.broker.state.groups import Group, GroupState
 from kipwire.testing.broker.state.nodes import Nodes
@@ -37,8 +37,8 @@ class FakeBroker:
     """A Kafka broker in this process, or several, for tests: real clients produce and consume, and tests look inside.
 
     As a context manager it runs in a thread of its own; with `async with` in the event loop that runs. What it has
-    stays when it is stopped, and is there again when it is started again, at the same port. All methods raise
-    ValueError if there is no such topic, partition, API or node.
+    stays when it is stopped, and is there again when it is started again, at the same port. Methods raise ValueError if
+    they cannot do what they are asked for: there is no such topic, partition, API or node, or an argument is wrong.
 
     Example:
         with FakeBroker(topics={"orders": 3}) as broker:
@@ -74,17 +74,13 @@ class FakeBroker:
             auto_create_topics: whether a topic is created when a client asks for it.
             default_partitions: of a topic created without a count.
             versions: serve fewer versions of some APIs; an empty range serves none.
-
-        Raises:
-            ValueError: a topic cannot be created, an API is not served in such versions, or there is no node.
         """
         if nodes < 1:
             raise ValueError(f"a fake broker has 1 node or more, not {nodes}")
-        served = SERVED | {int(key): _expect_served(key, some) for key, some in (versions or {}).items()}
-        settings = Settings(auto_create_topics, default_partitions)
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
-        versions = {key: some for key, some in served.items() if some}
-        self._node = node = Node(settings, versions, layout, Topics(layout.leader_of_new))
+        self._node = node = Node(
+            served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
+        )
         security = Security(ssl, None if users is None else dict(users))
         self._interceptors, self._asked = Interceptors(node), Asked()
         self._life = Lifecycle(node, lambda: Server(node, self._interceptors, self._asked, security, host))
@@ -158,12 +154,8 @@ class FakeBroker:
     # Topics and records.
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
-        """Create a topic, by default with `default_partitions`.
-
-        Raises:
-            ValueError: there is such a topic, or the name is not valid.
-        """
-        count = self._node.settings.default_partitions if partitions is None else partitions
+        """Create a topic, by default with `default_partitions`."""
+        count = self._node.default_partitions if partitions is None else partitions
         self._call(lambda: self._node.topics.create(name, count))
 
     def delete_topic(self, name: str) -> None:
@@ -195,7 +187,7 @@ class FakeBroker:
 
         def append() -> int:
             node = self._node
-            if node.settings.auto_create_topics:
+            if node.auto_create_topics:
                 node.create_missing(topic)
             offset = node.topics.log(topic, partition).append(batch)
             node.changes.notify()
@@ -263,17 +255,16 @@ class FakeBroker:
     ) -> None:
         """Give requests of an API to a function, which answers, changes, delays, drops or counts them.
 
-        The function gets the request, and a `handle` that gives the response that there would be otherwise:
-        `await handle()`. It returns a response, of any version, or None for that one. It may be a coroutine function,
-        and raises `kipwire.aio.ClosedByHandler` to close the connection. It runs in the broker's thread. Several go
-        around each other in their order, with `fail`, `delay` and `disconnect` among them.
+        The function gets the request, and `await handle()` gives the response that there would be otherwise. It returns
+        a response, of any version, or None for that one, or raises `kipwire.aio.ClosedByHandler`. It may be a coroutine
+        function, and runs in the broker's thread. Functions go around each other in their order, with faults between.
 
         Args:
             api: the class in which the function gets requests, whichever version clients send, and in whose version it
                 gets responses; or a key, for requests and responses as they are.
             function: `def function(request, handle)`.
             times: how many requests; None for all, until `clear_faults`.
-            when: which requests; it is called in the broker's thread. By default any.
+            when: which requests, as the broker's thread asks; by default any.
             node: requests of one node alone.
         """
         step = interceptors.calling(None if isinstance(api, int) else api, function)
@@ -308,12 +299,9 @@ class FakeBroker:
     ) -> None:
         """Close the connection instead of answering the next requests of an API.
 
-        With `handled` they take effect before, so that only the answer is lost; with `after`, too, of whose bytes so
-        many are sent. With `received`, so many bytes of the request have come, and the rest is not read; what says the
-        API are the first six. Sizes are among the bytes.
-
-        Raises:
-            ValueError: `received` stands beside what needs the whole request.
+        With `handled` they take effect before, so that only the answer is lost. So they do with `after`, the number of
+        bytes of the answer that are sent. `received` is the number of bytes of the request that come before; the rest
+        is not read. The first six say the API. The size of a message counts, too.
         """
         if received is not None and (received < 1 or handled or after or when is not None):
             raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
@@ -393,15 +381,6 @@ class FakeBroker:
     def pause_node(self, node: int) -> None:
         """Let a node take connections and requests without answering, until `start_node`. It stays what it is."""
         self._life.change(lambda: self._node.nodes.pause(node))
-
-
-def _expect_served(key: int, versions: range) -> range:
-    """The versions, if the fake broker can serve them."""
-    served = SERVED.get(key, range(0))
-    if not all(one in served for one in versions):
-        has = f"{served[0]} to {served[-1]}" if served else "none"
-        raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {versions}; the versions it has: {has}")
-    return versions
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
@@ -55,18 +54,6 @@ class Changes:
 
 
 CLUSTER_ID = "kipwire-fake-cluster"
-_VERSION = b"\0\0"
-"""Of the values of control records."""
-
-
-@dataclass(slots=True)
-class Settings:
-    """Settings of a fake broker."""
-
-    auto_create_topics: bool
-    """True if topics are created when clients ask for their metadata."""
-    default_partitions: int
-    """Of a topic created without a count."""
 
 
 @dataclass(slots=True)
@@ -84,11 +71,14 @@ class Node:
     A method raises `Refused`, with Kafka's code, if what it looks for is not there, or another node has to answer.
     """
 
-    settings: Settings
     served: dict[int, range]
     """The versions of each API, by API key."""
     nodes: Nodes
     topics: Topics
+    auto_create_topics: bool = True
+    """True if topics are created when clients ask for them."""
+    default_partitions: int = 1
+    """Of a topic created without a count."""
     groups: dict[str, AnyGroup] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
     changes: Changes = field(default_factory=Changes)
@@ -138,9 +128,13 @@ class Node:
         log.expect_leader(self.node_id, asked)
         return log
 
+    def coordinates(self, kind: CoordinatorType, key: str) -> bool:
+        """Tell whether this node coordinates a group or a transactional id."""
+        return self.nodes.coordinator(kind, key) == self.node_id
+
     def expect_coordinator(self, kind: CoordinatorType, key: str) -> None:
         """Check that this node coordinates a group or a transactional id."""
-        if self.nodes.coordinator(kind, key) != self.node_id:
+        if not self.coordinates(kind, key):
             raise Refused(ErrorCode.NOT_COORDINATOR)
 
     def expect_controller(self) -> None:
@@ -162,7 +156,7 @@ class Node:
     def create_missing(self, name: str) -> None:
         """Create a topic that is not there yet, with the usual number of partitions."""
         if name not in self.topics.by_name:
-            self.topics.create(name, self.settings.default_partitions)
+            self.topics.create(name, self.default_partitions)
 
     def delete_topic(self, topic: Topic) -> None:
         """Remove a topic, and what groups and transactions know of it."""
@@ -183,8 +177,7 @@ class Node:
 
     def present_groups(self) -> list[AnyGroup]:
         """The groups of this node in the order of their names, without members that have expired."""
-        coordinator = partial(self.nodes.coordinator, CoordinatorType.GROUP)
-        own = [name for name in sorted(self.groups) if coordinator(name) == self.node_id]
+        own = [name for name in sorted(self.groups) if self.coordinates(CoordinatorType.GROUP, name)]
         return [group for name in own if (group := self.present_group(name)) is not None]
 
     def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> AnyGroup:
@@ -238,22 +231,17 @@ class Node:
         places: Set[TopicPartition] = frozenset(),
         groups: Set[str] = frozenset(),
         adds: bool,
-        error: int,
+        is_abortable: bool,
     ) -> None:
         """Check that partitions, or the offsets of groups, are part of the transaction of a producer.
 
-        Args:
-            transactional_id: of the producer.
-            numbers: that it says it has.
-            places: the partitions.
-            groups: whose offsets they are.
-            adds: make them part of it instead (KIP-890).
-            error: of the refusal otherwise.
+        With `adds` they become part of it instead (KIP-890). With `is_abortable` clients have TRANSACTION_ABORTABLE.
         """
         transaction = self.producers.verified(transactional_id, numbers)
         if adds:
             self.fill_transaction(transaction, places, groups)
         elif not (transaction.is_ongoing and places <= transaction.partitions and groups <= transaction.groups):
+            error = ErrorCode.TRANSACTION_ABORTABLE if is_abortable else ErrorCode.INVALID_TXN_STATE
             raise Refused(error, f"the {'group' if groups else 'partition'} was not added to the transaction")
 
     def fill_transaction(
@@ -287,10 +275,7 @@ class Node:
     def end_transaction(self, transaction: Transaction, *, is_commit: bool, has_epochs: bool = False) -> None:
         """Commit or abort: a marker in each partition, and the offsets of groups.
 
-        Args:
-            transaction: to be ended.
-            is_commit: whether it is committed.
-            has_epochs: raise the epoch of the producer before, as KIP-890 has it.
+        With `has_epochs` the epoch of the producer is raised before (KIP-890).
         """
         if has_epochs:
             transaction.epoch += 1
@@ -306,12 +291,9 @@ class Node:
 
 
 def _marker(transaction: Transaction, is_commit: bool) -> bytes:
-    record = Record(
-        offset=0,
-        timestamp=time.time_ns() // 1_000_000,
-        key=end_marker_key("COMMIT" if is_commit else "ABORT"),
-        value=_VERSION + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode(),
-    )
+    key = end_marker_key("COMMIT" if is_commit else "ABORT")
+    value = b"\0\0" + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode()  # after its version
+    record = Record(offset=0, timestamp=time.time_ns() // 1_000_000, key=key, value=value)
     return write_batch(
         [record],
         producer_id=transaction.producer_id,

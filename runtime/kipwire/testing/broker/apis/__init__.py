@@ -7,13 +7,13 @@ versions, and how the answers differ from Kafka's. docs/testing.md repeats it, a
 
 Unlike Kafka:
 
-* Share groups and Streams groups are not served.
-* ACLs, quotas and delegation tokens are not served.
+* Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
 * Records are never removed by retention or compaction.
 * `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
   settings of topics have no effect. Their values are checked by their types alone.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -30,3 +30,18 @@ APIS: dict[int, Api] = {int(key): api_of(module) for key, module in sorted(MODUL
 _VERSIONS = REGISTRY.api_versions()
 SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}
 """All by API key: the modules, their handlers, and the versions that are served."""
+
+
+def served(fewer: Mapping[ApiKey, range] | Mapping[int, range]) -> dict[int, range]:
+    """The versions of each API, of some of them fewer, or none.
+
+    Raises:
+        ValueError: there are no such versions.
+    """
+    for key, some in fewer.items():
+        known = SERVED.get(key, range(0))
+        if not all(one in known for one in some):
+            has = f"{known[0]} to {known[-1]}" if known else "none"
+            raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {some}; the versions it has: {has}")
+    chosen = SERVED | {int(key): versions for key, versions in fewer.items()}
+    return {key: versions for key, versions in chosen.items() if versions}

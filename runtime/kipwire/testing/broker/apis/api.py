@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import NamedTuple
 
@@ -10,20 +11,17 @@ from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
-from kipwire.testing.broker.apis.rows import Sent, Values, answered, by_distinct_row, by_row, refused_rows
+from kipwire.testing.broker.apis.rows import Sent, Values, answered, by_distinct_row, by_row
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Numbers, Transaction
 
 __all__ = ["Api", "CoordinatorType", "ErrorCode", "NoAnswer", "Node", "Refused", "Request", "Sent", "Values"]
-__all__ += ["answered", "by_distinct_row", "by_row", "expect", "refused_rows"]
+__all__ += ["answered", "by_distinct_row", "by_row", "expect"]
 
 
 class NoAnswer(ClosedByHandler):
-    """The broker closes the connection instead of answering, as Kafka does if a Produce with `acks` of 0 fails.
-
-    Its text says why, for the log; it is empty if the test or the client has asked for it.
-    """
+    """The broker closes the connection instead of answering; the text says why, if nothing has asked for it."""
 
 
 class Api(NamedTuple):
@@ -56,9 +54,6 @@ def expect(holds: object, error: int, message: str = "") -> None:
 
 # Requests of producers with a transactional id.
 
-_FIRST_WITH_FENCED = 2
-"""The first version of most of these APIs whose clients have the code PRODUCER_FENCED."""
-
 
 def numbers_of(body: Sent) -> Numbers:
     """The numbers of the producer that asks."""
@@ -68,13 +63,15 @@ def numbers_of(body: Sent) -> Numbers:
 def current(node: Node, body: Sent, transactional_id: str, numbers: Numbers) -> Transaction:
     """The transaction of a producer, if no other one has its transactional id now, and this node coordinates it."""
     node.expect_coordinator(CoordinatorType.TRANSACTION, transactional_id)
-    try:
+    with known_codes(body):
         return node.producers.current(transactional_id, numbers)
+
+
+@contextmanager
+def known_codes(body: Sent, first_with_fenced: int = 2) -> Iterator[None]:
+    """Refuse a producer with a code that clients of the asked version have: PRODUCER_FENCED is newer than most APIs."""
+    try:
+        yield
     except Refused as error:
-        raise in_version(error, body.VERSION, _FIRST_WITH_FENCED) from None
-
-
-def in_version(error: Refused, version: int, first_with_fenced: int) -> Refused:
-    """A refusal with a code that clients of a version have."""
-    is_new = error.error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
-    return Refused(ErrorCode.INVALID_PRODUCER_EPOCH) if is_new else error
+        has_code = error.error != ErrorCode.PRODUCER_FENCED or first_with_fenced <= body.VERSION
+        raise error if has_code else Refused(ErrorCode.INVALID_PRODUCER_EPOCH) from None

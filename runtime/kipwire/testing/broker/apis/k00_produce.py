@@ -23,8 +23,6 @@ def answer(node: Node, body: Sent) -> Values:
     transactional_id = getattr(body, "transactional_id", None)
     is_allowed = transactional_id is not None or not any(_is_transactional(one) for one in body.topic_data)
     expect(is_allowed, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    is_abortable = body.VERSION >= _FIRST_ABORTABLE
-    not_added = ErrorCode.TRANSACTION_ABORTABLE if is_abortable else ErrorCode.INVALID_TXN_STATE
 
     def append(topic: Sent, partition: Sent) -> Values:
         found = node.topic_of(topic)
@@ -32,10 +30,10 @@ def answer(node: Node, body: Sent) -> Values:
         data = bytes(partition.records or b"")
         batch = sent_batch(data, body.VERSION)
         if transactional_id is not None and batch.is_transactional and not log.producers.has_open_transaction(batch):
-            adds = body.VERSION >= _FIRST_THAT_ADDS
+            is_abortable, adds = body.VERSION >= _FIRST_ABORTABLE, body.VERSION >= _FIRST_THAT_ADDS
             log.producers.note_unverified(batch, begins=adds)
             numbers, place = Numbers(batch.producer_id, batch.producer_epoch), (found.name, partition.index)
-            node.expect_part(transactional_id, numbers, places={place}, adds=adds, error=not_added)
+            node.expect_part(transactional_id, numbers, places={place}, adds=adds, is_abortable=is_abortable)
         expect(body.acks in (-1, 0, 1), ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
         try:
             base_offset = log.append(data, limits_of(found.configs, node.milliseconds()))

@@ -7,8 +7,9 @@ from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Re
 from kipwire.testing.broker.node import AnyGroup
 from kipwire.testing.broker.state.assignors import Place
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
+from kipwire.testing.broker.state.offsets import Committed, TopicPartition
 
+Commit = Callable[[dict[TopicPartition, Committed]], None]
 _LONGEST_METADATA = 4096
 """Characters: Kafka's default of `offset.metadata.max.bytes`."""
 _FIRST_OF_CONSUMER_GROUPS = 9
@@ -16,15 +17,11 @@ _FIRST_OF_CONSUMER_GROUPS = 9
 
 
 def answer(node: Node, body: Sent) -> Values:
-    return committed_in(node, body, lambda: committing_group(node, body), Offsets.commit)
+    return committed_in(node, body, lambda: committing_group(node, body).offsets.commit)
 
 
 def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) -> AnyGroup:
-    """The group that a member, or a client that is not in a group, commits offsets of.
-
-    Raises:
-        Refused: it may not.
-    """
+    """The group that a member, or a client that is not in a group, may commit offsets of."""
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
     node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
@@ -34,8 +31,7 @@ def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) 
     group = node.group(body.group_id)  # also an empty one, of consumers that have no group
     group.expect_committer(member_id, instance_id, generation, node.now(), is_transactional=is_transactional)
     if isinstance(group, ConsumerGroup):
-        is_served = is_newer or is_transactional or not group.is_consumer(member_id)
-        expect(is_served, ErrorCode.UNSUPPORTED_VERSION)
+        expect(is_newer or is_transactional or not group.is_consumer(member_id), ErrorCode.UNSUPPORTED_VERSION)
         group.expect_owner(member_id, generation, _places(node, body))
     return group
 
@@ -50,24 +46,11 @@ def _places(node: Node, body: Sent) -> list[Place]:
     return found
 
 
-def committed_in(
-    node: Node,
-    body: Sent,
-    find_group: Callable[[], AnyGroup],
-    commit: Callable[[Offsets, dict[TopicPartition, Committed]], None],
-) -> Values:
-    """The response to a request that commits offsets, of partitions that exist.
-
-    Args:
-        node: the cluster.
-        body: the request.
-        find_group: finds the group, or refuses all these partitions.
-        commit: takes in the offsets.
-    """
-    group: AnyGroup | None = None
-    refused: Refused | None = None
+def committed_in(node: Node, body: Sent, find: Callable[[], Commit]) -> Values:
+    """The response to a request whose offsets go to what `find` gives; if it refuses, all partitions that exist are."""
+    commit, refused = None, None
     try:
-        group = find_group()
+        commit = find()
     except Refused as error:
         refused = error
     offsets: dict[TopicPartition, Committed] = {}
@@ -84,6 +67,6 @@ def committed_in(
         return {}
 
     values = answered(body, check)
-    if group is not None:
-        commit(group.offsets, offsets)
+    if commit is not None:
+        commit(offsets)
     return values

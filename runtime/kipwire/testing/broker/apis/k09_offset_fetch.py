@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values
+from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.offsets import Committed, Offsets, indexes_by_topic
 from kipwire.testing.broker.state.topics import NO_ID
@@ -14,24 +14,21 @@ _NONE = Committed(-1)
 def answer(node: Node, body: Sent) -> Values:
     is_stable = getattr(body, "require_stable", False)
     if hasattr(body, "groups"):
-        return {"groups": [_group_fetched(node, one, is_stable) for one in body.groups]}
+        return answered(body, lambda asked: {"topics": _group_fetched(node, asked, is_stable)})
     # Versions with one group know topics by name alone.
     found = _fetched(node, body, is_stable)
     return {"topics": [{"name": one["name"], "partitions": one["partitions"]} for one in found]}
 
 
-def _group_fetched(node: Node, asked: Sent, is_stable: bool) -> Values:
-    """The offsets of one group, if it is its member who asks, or one who does not say so."""
+def _group_fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
+    """The topics of one group, if it is its member who asks, or one who does not say so."""
     group, member_id = node.present_group(asked.group_id), getattr(asked, "member_id", None)
     epoch = getattr(asked, "member_epoch", -1)
-    try:
-        if isinstance(group, ConsumerGroup) and (member_id is not None or epoch >= 0):
-            if member_id is None:
-                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka fails
-            group.expect_valid_epoch(member_id, epoch)
-        return {"group_id": asked.group_id, "topics": _fetched(node, asked, is_stable)}
-    except Refused as error:
-        return {"group_id": asked.group_id, "error_code": error.error}
+    if isinstance(group, ConsumerGroup) and (member_id is not None or epoch >= 0):
+        if member_id is None:
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka fails
+        group.expect_valid_epoch(member_id, epoch)
+    return _fetched(node, asked, is_stable)
 
 
 def _fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:

@@ -34,16 +34,12 @@ def answer(node: Node, body: Sent) -> Values:
 
 def _count(node: Node, asked: Sent) -> int:
     """The number of partitions that a topic is to have; -1 stands for the usual."""
-    usual = node.settings.default_partitions if asked.num_partitions == -1 else asked.num_partitions
+    usual = node.default_partitions if asked.num_partitions == -1 else asked.num_partitions
     return len(asked.assignments) or usual
 
 
 def _expect_assignment(asked: Sent) -> None:
-    """Check the replicas that a client wants.
-
-    Raises:
-        Refused: it says twice how many, or leaves out a partition, or a partition has none.
-    """
+    """Check the replicas that a client wants."""
     if not asked.assignments:
         is_valid = asked.replication_factor == -1 or asked.replication_factor > 0
         reason = "give a replication factor above 0, or -1 for the usual"
@@ -58,10 +54,6 @@ def _expect_assignment(asked: Sent) -> None:
 
 
 def expect_brokers(assignments: Sent) -> None:
-    """Check that each partition has replicas.
-
-    Raises:
-        Refused: one has none, or two on one broker.
-    """
+    """Check that each partition has replicas, on different brokers."""
     is_valid = all(one.broker_ids and len(set(one.broker_ids)) == len(one.broker_ids) for one in assignments)
     expect(is_valid, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each partition needs replicas, on different brokers")

@@ -1,6 +1,6 @@
 """InitProducerId, versions 0 to 5: a producer id; with a transactional id the next epoch of the one it has."""
 
-from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, expect, in_version
+from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Sent, Values, expect, known_codes
 from kipwire.testing.broker.state.transactions import Numbers
 
 VERSIONS = range(6)
@@ -22,13 +22,11 @@ def answer(node: Node, body: Sent) -> Values:
     timeout = body.transaction_timeout_ms
     reason = f"the transaction timeout is {timeout} ms; it may be 1 to {_LONGEST_TIMEOUT}"
     expect(0 < timeout <= _LONGEST_TIMEOUT, ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
-    try:
-        expected = None if numbers.producer_id == -1 else numbers
+    expected = None if numbers.producer_id == -1 else numbers
+    with known_codes(body, _FIRST_WITH_FENCED):
         known = node.producers.to_begin(body.transactional_id, expected)
         if known is not None and known.is_ongoing:
             node.abort(known)
         transaction = node.producers.begin(body.transactional_id, expected)
-    except Refused as error:
-        raise in_version(error, body.VERSION, _FIRST_WITH_FENCED) from None
     transaction.timeout = timeout
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}

@@ -2,7 +2,6 @@
 
 Unlike Kafka:
 
-* The settings of the broker cannot be altered.
 * AlterConfigs of a topic that is named twice, which Kafka never answers, is refused with INVALID_REQUEST.
 """
 

@@ -12,7 +12,7 @@ def answer(node: Node, body: Sent) -> Values:
     found = [
         {"transactional_id": name, "producer_id": one.producer_id, "transaction_state": one.state}
         for name, one in sorted(node.producers.transactions.items())
-        if node.nodes.coordinator(CoordinatorType.TRANSACTION, name) == node.node_id
+        if node.coordinates(CoordinatorType.TRANSACTION, name)
         and (not body.state_filters or one.state in body.state_filters)
         and (not producers or one.producer_id in producers)
         and (duration < 0 or node.milliseconds() - one.started > duration)

@@ -2,10 +2,9 @@
 
 Unlike Kafka:
 
-* Members of consumer groups are told to heartbeat each half second, so that rebalances are quick in tests
-  (`group.consumer.heartbeat.interval.ms` is 500). Targets are computed at once
-  (`group.consumer.assignment.interval.ms` is 0), and new topics match regular expressions at once, not up to ten
-  seconds later.
+* Members of consumer groups heartbeat each half second (`group.consumer.heartbeat.interval.ms` is 500). Targets are
+  computed at once (`group.consumer.assignment.interval.ms` is 0), and new topics match regular expressions at once,
+  not up to ten seconds later.
 * RE2 in C++ matches regular expressions; Kafka's RE2J also takes larger ones, such as repetitions within
   repetitions of more than 1,000 in all, and refuses two groups of one name.
 * The assignor `uniform` balances as Kafka's does, but which of several equal members gets a partition may differ.
@@ -57,11 +56,7 @@ def answer_request(node: Node, request: Request) -> Values:
 
 
 def _check(body: Sent) -> None:
-    """Check what does not depend on the group.
-
-    Raises:
-        Refused: something is missing or is not a value of its kind.
-    """
+    """Check what does not depend on the group."""
     regex = getattr(body, "subscribed_topic_regex", None)
     has_id = body.VERSION >= _FIRST_WITH_OWN_IDS or body.member_epoch > JOINS or body.member_epoch == LEAVES
     is_valid = body.group_id and body.instance_id != "" and body.rack_id != "" and (body.member_id or not has_id)

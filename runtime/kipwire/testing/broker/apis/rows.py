@@ -26,11 +26,9 @@ Values = dict[str, Any]
 def answered(body: Sent, action: Callable[..., Values], *, is_distinct: bool = False) -> Values:
     """The arrays of a response, with the outcome of an action in each row that has a code.
 
-    Args:
-        body: the request.
-        action: called with the elements of the request that lead to the row, such as a topic and a partition. It gives
-            the values of the row, or raises `Refused`.
-        is_distinct: answer elements that the request names twice once, with INVALID_REQUEST.
+    The action is called with the elements of the request that lead to the row, such as a topic and a partition. It
+    gives the values of the row, or raises `Refused`. With `is_distinct`, elements that the request names twice are
+    answered once, with INVALID_REQUEST.
     """
     return _Rows(action, is_distinct, body.API_KEY).arrays(body.RESPONSE, body, ())
 
@@ -41,17 +39,8 @@ def by_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
 
 
 def by_distinct_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
-    """As `by_row`, where elements that the request names twice are answered once, with INVALID_REQUEST."""
+    """As `by_row`, with `is_distinct`."""
     return lambda node, body: answered(body, partial(action, node, body), is_distinct=True)
-
-
-def refused_rows(body: Sent, error: int) -> Values:
-    """The arrays of a response, with an error code in each row that has one."""
-
-    def refuse(*_: Any) -> Values:
-        raise Refused(error)
-
-    return answered(body, refuse)
 
 
 def with_endpoints(node: Node, values: Values) -> Values:
