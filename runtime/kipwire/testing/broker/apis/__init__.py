@@ -7,11 +7,10 @@ repeats the heads, and test_fake_broker_heads.py compares. `APIS` and `SERVED` a
 
 Unlike Kafka:
 
-* Share groups and Streams groups are not served.
-* ACLs, quotas and delegation tokens are not served.
-* Records are never removed by retention or compaction.
-* `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
-  settings of topics have no effect. Their values are checked by their types alone.
+* Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
+* Retention and compaction remove no records.
+* `max.message.bytes` and `message.timestamp.after.max.ms` apply, with Kafka's defaults. Other settings of topics have
+  no effect; only their types are checked.
 """
 
 from importlib import import_module

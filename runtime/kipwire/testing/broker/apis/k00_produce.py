@@ -2,9 +2,9 @@
 
 Unlike Kafka:
 
-* Records that `kipwire.records` cannot read are refused with INVALID_RECORD. Kafka stores some of them, such as
-  compressed records whose sizes are wrong.
-* A Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
+* Records that `kipwire.records` cannot read are refused with INVALID_RECORD. Kafka stores some, such as compressed
+  records with wrong sizes.
+* Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
 """
 
 from kafka_messages.enums import ErrorCode

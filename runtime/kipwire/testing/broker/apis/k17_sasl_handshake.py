@@ -2,8 +2,9 @@
 
 Unlike Kafka:
 
-* SaslHandshake has no version 0, after which tokens come without headers.
-* Clients never have to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
+* SaslHandshake v0, with tokens without headers, is not served.
+* Clients never authenticate again (`connections.max.reauth.ms`).
+* OAUTHBEARER and GSSAPI are not served.
 """
 
 from kafka_messages.enums import ErrorCode

@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* The settings of the broker cannot be altered.
-* AlterConfigs of a topic that is named twice, which Kafka never answers, is refused with INVALID_REQUEST.
+* Settings of the broker cannot be altered.
+* AlterConfigs of a topic named twice, which Kafka never answers, is refused with INVALID_REQUEST.
 """
 
 from kafka_messages.enums import ErrorCode
