@@ -9,8 +9,8 @@ Unlike Kafka:
 
 * Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
 * Retention and compaction remove no records.
-* `max.message.bytes` and `message.timestamp.after.max.ms` apply, with Kafka's defaults. Other settings of topics have
-  no effect; only their types are checked.
+* `max.message.bytes` and `message.timestamp.after.max.ms` apply, with Kafka's defaults; of other topic settings only
+  types are checked.
 """
 
 from importlib import import_module

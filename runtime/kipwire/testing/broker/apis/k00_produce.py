@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* Records that `kipwire.records` cannot read are refused with INVALID_RECORD. Kafka stores some, such as compressed
-  records with wrong sizes.
+* Records that `kipwire.records` cannot read, such as compressed ones with wrong sizes, are refused with
+  INVALID_RECORD; Kafka stores some.
 * Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
 """
 

@@ -4,7 +4,7 @@ Unlike Kafka:
 
 * There are no internal topics: `__consumer_offsets` is an ordinary name.
 * Any replication factor above 0 and any replicas are accepted.
-* Other nodes than the controller answer NOT_CONTROLLER, as Kafka did before KRaft; they no longer do.
+* Nodes other than the controller answer NOT_CONTROLLER, as before KRaft, and forward nothing.
 """
 
 from kafka_messages.enums import ErrorCode

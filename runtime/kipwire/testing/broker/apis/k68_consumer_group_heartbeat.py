@@ -3,8 +3,8 @@
 Unlike Kafka:
 
 * Members heartbeat each half second (`group.consumer.heartbeat.interval.ms` is 500), so that rebalances are quick.
-* Targets (`group.consumer.assignment.interval.ms` is 0) and topics of regular expressions update at once; Kafka takes
-  up to ten seconds for the latter.
+* Targets (`group.consumer.assignment.interval.ms` is 0) and topics of regular expressions, for which Kafka takes ten
+  seconds, update at once.
 * Kafka's RE2J takes larger regular expressions than RE2, such as over 1,000 nested repetitions, and refuses two
   groups of one name.
 * `uniform` may give a partition to another of several equal members.
