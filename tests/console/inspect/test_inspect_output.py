@@ -215,7 +215,7 @@ def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
     for data, name in re.findall(r"^\$ echo ([0-9a-f]+) > (\S+\.hex)$", text, re.MULTILINE):
         (tmp_path / name).write_text(data)
     shown = re.findall(r"^\$ kipwire inspect (.* (?:[0-9a-f ]+|\S+\.hex))\n((?:[^$`].*\n)+)", text, re.MULTILINE)
-    assert len(shown) == 4
+    assert len(shown) == 3
     for arguments, output in shown:
         assert kipwire(*arguments.split(), folder=tmp_path).stdout.decode() == output
 
