@@ -2,7 +2,6 @@
 
 Unlike Kafka:
 
-* SaslHandshake v0, with tokens without headers, is not served.
 * Clients never authenticate again (`connections.max.reauth.ms`).
 * OAUTHBEARER and GSSAPI are not served.
 """

@@ -2,7 +2,6 @@
 
 Unlike Kafka:
 
-* Settings of the broker cannot be altered.
 * AlterConfigs of a topic named twice, which Kafka never answers, is refused with INVALID_REQUEST.
 """
 
