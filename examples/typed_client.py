@@ -13,54 +13,72 @@ from typing import TypeVar
 
 import kafka_messages
 from kafka_messages.api_versions_request.v5 import ApiVersionsRequest
-from kafka_messages.list_offsets_request.v11 import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_messages.list_offsets_request.v11 import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire import AnsweredBy, Message
-from kipwire.connection import ClientConnection, Response, best_version, served_versions, version_to_retry
+from kipwire import connection as wire
 
+REGISTRY = kafka_messages.REGISTRY
 LATEST = -1
 M = TypeVar("M", bound=Message)
 
 
 class Broker:
-    """A connection to a broker. Whatever its versions are, messages are of those imported above."""
+    """A connection; messages are of the versions imported above."""
 
     def __init__(self, host: str, port: int) -> None:
         self.socket = socket.create_connection((host, port), timeout=30)
         self.close = self.socket.close
-        self.connection = ClientConnection(kafka_messages.REGISTRY, client_id="typed-client")
-        hello = ApiVersionsRequest(client_software_name="typed-client", client_software_version="1")
+        self.connection = wire.ClientConnection(REGISTRY, client_id="typed")
+        hello = ApiVersionsRequest(
+            client_software_name="typed-client",
+            client_software_version="1",
+        )
         answer = self.ask(hello, hello.VERSION)
-        if (version := version_to_retry(kafka_messages.REGISTRY, answer)) is not None:
+        version = wire.version_to_retry(REGISTRY, answer)
+        if version is not None:
             answer = self.ask(hello, version)
-        self.versions = served_versions(answer)
+        self.versions = wire.served_versions(answer)
 
     def ask(self, request: AnsweredBy[M], version: int | None = None) -> M:
-        """The response to a request, which is sent in the highest version that both sides have."""
-        version = best_version(request, self.versions) if version is None else version
+        """Send a request in the highest version of both sides."""
+        if version is None:
+            version = wire.best_version(request, self.versions)
         self.socket.sendall(self.connection.send(request, version=version))
         while data := self.socket.recv(65536):
             self.connection.receive_data(data)
             for event in self.connection.events():
-                assert isinstance(event, Response)
+                assert isinstance(event, wire.Response)
                 return event.body_as(type(request))
         raise ConnectionError("the broker has closed the connection")
 
 
 def ends(address: str) -> Iterator[tuple[str, int, int]]:
-    """Topic, partition and end offset of all partitions that have a leader."""
+    """Topic, partition and end offset of all partitions with a leader."""
     host, _, port = address.rpartition(":")
     with closing(Broker(host, int(port))) as broker:
         cluster = broker.ask(MetadataRequest(topics=None))
     for node in cluster.brokers:
         request = ListOffsetsRequest(replica_id=-1)
         for topic in cluster.topics:
-            led = [one.partition_index for one in topic.partitions if one.leader_id == node.node_id]
-            partitions = [ListOffsetsPartition(partition_index=one, timestamp=LATEST) for one in led]
-            request.topics.append(ListOffsetsTopic(name=topic.name or "", partitions=partitions))
+            led = [
+                ListOffsetsPartition(
+                    partition_index=one.partition_index,
+                    timestamp=LATEST,
+                )
+                for one in topic.partitions
+                if one.leader_id == node.node_id
+            ]
+            asked = ListOffsetsTopic(name=topic.name or "", partitions=led)
+            request.topics.append(asked)
         with closing(Broker(node.host, node.port)) as broker:
             for found in broker.ask(request).topics:
-                yield from ((found.name, one.partition_index, one.offset) for one in found.partitions)
+                for one in found.partitions:
+                    yield found.name, one.partition_index, one.offset
 
 
 if __name__ == "__main__":

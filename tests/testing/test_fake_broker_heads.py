@@ -46,7 +46,7 @@ def test_the_page_lists_the_apis_that_are_served() -> None:
 
 
 def test_the_page_has_the_differences_of_all_heads_in_their_order() -> None:
-    listed = PAGE.partition("as the heads of the modules in")[2]
+    listed = PAGE.partition("in the heads of the modules in")[2]
     found = [" ".join(one.split()) for one in re.split(r"^\* ", listed, flags=re.MULTILINE)[1:]]
     assert found == [
         one for module in (apis, *(MODULES[key] for key in sorted(MODULES))) for one in differences(module)

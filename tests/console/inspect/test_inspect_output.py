@@ -212,7 +212,9 @@ def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> No
 
 def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\$ kipwire inspect (.* [0-9a-f ]+)\n((?:[^$`].*\n)+)", text, re.MULTILINE)
+    for data, name in re.findall(r"^\$ echo ([0-9a-f]+) > (\S+\.hex)$", text, re.MULTILINE):
+        (tmp_path / name).write_text(data)
+    shown = re.findall(r"^\$ kipwire inspect (.* (?:[0-9a-f ]+|\S+\.hex))\n((?:[^$`].*\n)+)", text, re.MULTILINE)
     assert len(shown) == 3
     for arguments, output in shown:
         assert kipwire(*arguments.split(), folder=tmp_path).stdout.decode() == output

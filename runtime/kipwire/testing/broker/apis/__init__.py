@@ -8,9 +8,9 @@ versions, and how the answers differ from Kafka's. docs/testing.md repeats it, a
 Unlike Kafka:
 
 * Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
-* Records are never removed by retention or compaction.
-* `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
-  settings of topics have no effect. Their values are checked by their types alone.
+* Retention and compaction remove no records.
+* `max.message.bytes` and `message.timestamp.after.max.ms` apply, with Kafka's defaults; of other topic settings only
+  types are checked.
 """
 
 from collections.abc import Mapping

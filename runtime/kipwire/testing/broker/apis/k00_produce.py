@@ -2,9 +2,9 @@
 
 Unlike Kafka:
 
-* Records that `kipwire.records` cannot read are refused with INVALID_RECORD. Kafka stores some of them, such as
-  compressed records whose sizes are wrong.
-* A Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
+* Records that `kipwire.records` cannot read, such as compressed ones with wrong sizes, are refused with
+  INVALID_RECORD; Kafka stores some.
+* Produce with null records, which Kafka never answers, is refused with INVALID_RECORD.
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, NoAnswer, Node, Refused, Sent, Values, answered, expect

@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* Followers do not answer Fetch: there are no reads from the nearest replica (KIP-392).
-* When there are 1,000 fetch sessions, one gives way only if it was not used for two minutes, whatever its size.
+* Followers do not answer Fetch (KIP-392).
+* Of 1,000 fetch sessions, one gives way only after two unused minutes, whatever its size.
 """
 
 from typing import Any

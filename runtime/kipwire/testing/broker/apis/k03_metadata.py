@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* Every node has a replica of every partition, which is in sync whenever the node runs.
-* Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, and not with UNKNOWN_SERVER_ERROR.
+* Every running node has an in-sync replica of every partition.
+* Metadata of a topic without name and id is refused with UNKNOWN_TOPIC_ID, not UNKNOWN_SERVER_ERROR.
 """
 
 from typing import Any

@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* A new group does not wait for more members (`group.initial.rebalance.delay.ms` is 0), and any session timeout above 0
-  is accepted.
+* A new group does not wait for more members (`group.initial.rebalance.delay.ms` is 0).
+* Any session timeout above 0 is accepted.
 """
 
 from kipwire import Message

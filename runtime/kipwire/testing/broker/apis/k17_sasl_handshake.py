@@ -2,8 +2,8 @@
 
 Unlike Kafka:
 
-* SaslHandshake has no version 0, after which tokens come without headers.
-* Clients never have to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
+* Clients never authenticate again (`connections.max.reauth.ms`).
+* OAUTHBEARER and GSSAPI are not served.
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values

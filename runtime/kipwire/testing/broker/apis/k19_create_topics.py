@@ -2,9 +2,9 @@
 
 Unlike Kafka:
 
-* There are no internal topics: `__consumer_offsets` is a name like others.
-* Any replication factor above 0 is accepted, and any replicas, though every node has everything.
-* Nodes that are not the controller answer NOT_CONTROLLER, as Kafka did before KRaft; now they pass the request on.
+* There are no internal topics: `__consumer_offsets` is an ordinary name.
+* Any replication factor above 0 and any replicas are accepted.
+* Nodes other than the controller answer NOT_CONTROLLER, as before KRaft, and forward nothing.
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, answered, expect

@@ -2,7 +2,7 @@
 
 Unlike Kafka:
 
-* Transactions end at once: no producer is told to wait with CONCURRENT_TRANSACTIONS.
+* Transactions end at once, without CONCURRENT_TRANSACTIONS.
 """
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Sent, Values, current, expect, numbers_of

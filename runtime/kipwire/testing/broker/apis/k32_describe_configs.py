@@ -2,7 +2,7 @@
 
 Unlike Kafka:
 
-* The broker has no settings, and DescribeConfigs gives no synonyms and no documentation.
+* The broker has no settings to describe or alter; DescribeConfigs gives no synonyms or documentation.
 """
 
 from kafka_messages.enums import ConfigResourceType

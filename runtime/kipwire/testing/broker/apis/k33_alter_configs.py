@@ -2,7 +2,7 @@
 
 Unlike Kafka:
 
-* AlterConfigs of a topic that is named twice, which Kafka never answers, is refused with INVALID_REQUEST.
+* AlterConfigs of a topic named twice, which Kafka never answers, is refused with INVALID_REQUEST.
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_distinct_row, expect

@@ -2,12 +2,12 @@
 
 Unlike Kafka:
 
-* Members of consumer groups heartbeat each half second (`group.consumer.heartbeat.interval.ms` is 500). Targets are
-  computed at once (`group.consumer.assignment.interval.ms` is 0), and new topics match regular expressions at once,
-  not up to ten seconds later.
-* RE2 in C++ matches regular expressions; Kafka's RE2J also takes larger ones, such as repetitions within
-  repetitions of more than 1,000 in all, and refuses two groups of one name.
-* The assignor `uniform` balances as Kafka's does, but which of several equal members gets a partition may differ.
+* Members heartbeat each half second (`group.consumer.heartbeat.interval.ms` is 500), so that rebalances are quick.
+* Targets (`group.consumer.assignment.interval.ms` is 0) and topics of regular expressions, for which Kafka takes ten
+  seconds, update at once.
+* Kafka's RE2J takes larger regular expressions than RE2, such as over 1,000 nested repetitions, and refuses two
+  groups of one name.
+* `uniform` may give a partition to another of several equal members.
 * Groups may have any number of members.
 """
 
