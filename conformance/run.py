@@ -100,6 +100,7 @@ def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for one in sorted(least.values(), key=lambda found: (found["kind"] == "refuse", len(found["bytes"]))):
         if len(one["bytes"]) <= 2 * MOST_BYTES:
             reason = one["reason"].split("; its last words")[0].replace("|", "\\|")
+            reason = reason.replace("accepts it, although", "accepts:").replace("refuses it:", "refuses:")
             yield {**one, "reason": reason}
 
 
@@ -111,7 +112,7 @@ def of_each_kind(failures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     kinds = set()
     for one in failures:
-        kind = re.sub(r"[\w:]*(?:\d|::)[\w:]*|\b[0-9a-f]{2}\b", "", one["reason"])
+        kind = re.sub(r"-?[\w:]*(?:\d|::)[\w:]*|\b[0-9a-f]{2}\b", "", one["reason"])
         if kind not in kinds:
             kinds.add(kind)
             yield one
