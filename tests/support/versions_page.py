@@ -27,6 +27,8 @@ def rows() -> list[Row]:
     found = _LAST.search(page)
     assert found is not None
     others = dict(re.findall(r"(\w+)\s\(([\d.]+)\)", found[2]))
-    table = [Row(*cells, others.pop(cells[0], found[1])) for cells in _ROW.findall(page)]
+    table = [
+        Row(name, key, served, older, others.pop(name, found[1])) for name, key, served, older in _ROW.findall(page)
+    ]
     assert not others
     return table
