@@ -9,6 +9,7 @@ named docs/conformance.md has what their last run has left there.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,8 @@ BUILT = ROOT / "build" / "conformance"
 HERE = ROOT / "conformance"
 KIPWIRE = Path(sys.executable).with_name("kipwire")
 KIPGEN = Path(sys.executable).with_name("kipgen")
-MOST_SHOWN = 12
-"""Failures of a library that the page shows."""
+MOST_SEARCHED = 12
+"""Messages of a library in which the page's failures are looked for: those that the fewest bytes show."""
 MOST_BYTES = 40
 
 
@@ -99,7 +100,22 @@ def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for one in sorted(least.values(), key=lambda found: (found["kind"] == "refuse", len(found["bytes"]))):
         if len(one["bytes"]) <= 2 * MOST_BYTES:
             reason = one["reason"].split("; its last words")[0].replace("|", "\\|")
+            reason = reason.replace("accepts it, although", "accepts:").replace("refuses it:", "refuses:")
             yield {**one, "reason": reason}
+
+
+def of_each_kind(failures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The first failure of each kind.
+
+    A reason in other words, but for numbers, bytes and the names of messages, is another kind: a library fails in a
+    hundred messages for a few reasons.
+    """
+    kinds = set()
+    for one in failures:
+        kind = re.sub(r"-?[\w:]*(?:\d|::)[\w:]*|\b[0-9a-f]{2}\b", "", one["reason"])
+        if kind not in kinds:
+            kinds.add(kind)
+            yield one
 
 
 def main(names: list[str]) -> None:
@@ -119,7 +135,8 @@ def main(names: list[str]) -> None:
         counts = total(results["versions"])
         print(f"{library.name}: {counts}", flush=True)
         failures = list(shown(results["versions"]))
-        rows.append({**results["program"], **counts, "failures": failures[:MOST_SHOWN], "more": len(failures)})
+        kinds = list(of_each_kind(failures[:MOST_SEARCHED]))
+        rows.append({**results["program"], **counts, "failures": kinds, "wrong_messages": len(failures)})
     if missing:
         print(f"not built: {', '.join(missing)}; see conformance/README.md")
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)

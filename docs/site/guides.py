@@ -12,7 +12,6 @@ from docs.site.navigation import Nav
 START = ("docs/getting-started.md",)
 ORDER = (
     "installation",
-    "first-session",
     "own-specs",
     "editors",
     "connections",

@@ -8,6 +8,9 @@ If it is in use, its functions are the methods `decode`, `read`, `encode` and `e
 that it cannot handle falls back to the Python methods it replaced. See docs/native.md.
 """
 
+# Why a kernel and no compiled classes: by mypyc, `OffsetCommitRequest` v8 takes 1.04 times as long to decode and 0.90
+# times as long to encode as interpreted, at 380 KB a module.
+
 from __future__ import annotations
 
 import os
@@ -36,7 +39,7 @@ def _load() -> tuple[ModuleType | None, str]:
         import kipwire._kernel as _kernel
     except ModuleNotFoundError as error:
         return None, f"it is not built for this Python: {error}"
-    except ImportError as error:  # such as in a subinterpreter, which cannot have it
+    except ImportError as error:  # such as in a second interpreter: its types and numbers are C globals
         return None, f"it cannot be loaded here: {error}"
     return _kernel, f"it is built: {_kernel.__file__}"
 

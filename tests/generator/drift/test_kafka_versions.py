@@ -24,6 +24,7 @@ from kipgen.resolve.wire import resolve
 from tests.support import golden_data
 from tests.support.kafka_jars import fetch_jars
 from tests.support.places import ROOT
+from tests.support.versions_page import Row, rows
 
 HISTORY: dict[str, Any] = json.loads((ROOT / "runtime" / "kipwire" / "traffic" / "kafka_versions.json").read_text())
 """The last release of each line that has specs in its jar, and by message the validVersions from a line on."""
@@ -105,21 +106,20 @@ def _range(versions: range) -> str:
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
-def _rows() -> Iterator[str]:
+def _rows() -> Iterator[Row]:
     for name in kafka_messages.names():
         entry = kafka_messages.REGISTRY.entry(name)
         old = [version for version in entry.versions if version not in entry.served]
         if not old or entry.type == "response":
             continue
         last = [line for line in LINES if (name, old[0]) in pairs_of(line)][-1]
-        key = "" if entry.api_key is None else entry.api_key
+        key = "" if entry.api_key is None else str(entry.api_key)
         older = _range(range(old[0], old[-1] + 1))
-        yield f"| {name.removesuffix('Request')} | {key} | {_range(entry.served)} | {older} | {last} |"
+        yield Row(name.removesuffix("Request"), key, _range(entry.served), older, last)
 
 
 def test_the_page_names_all_that_is_no_longer_served_and_all_that_is_left_out() -> None:
-    rows = re.findall(r"^\| \w+ \| \d* \| .*\|$", PAGE, re.MULTILINE)
-    assert sorted(rows) == sorted(_rows())
+    assert sorted(rows()) == sorted(_rows())
     left_out = PAGE.partition("## What is left out")[2]
     for name, version in NEVER_SERVED | OTHER_FORMS.keys():
         api = re.sub("Request$|Response$", "", name)
