@@ -12,13 +12,13 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any, NamedTuple
 
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.api_keys import API_VERSIONS_KEY
 
-_FILE = Path(__file__).parent / "kafka_versions.json"
+_FILE = "kafka_versions.json"
 _REQUEST = "Request"
 _EARLIER_NAMES = {"ElectPreferredLeaders": "ElectLeaders", "ListOffset": "ListOffsets"}
 """APIs without a class of that name, by their later name."""
@@ -194,4 +194,4 @@ def _range(text: str) -> range:
 
 @cache
 def _content() -> Any:
-    return json.loads(_FILE.read_text(encoding="utf-8"))
+    return json.loads(get_data(__name__, _FILE) or b"")  # also from an archive, such as Spark's workers are given

@@ -107,9 +107,6 @@ def test_a_source_has_the_same_rows(spark: SparkSession, name: str, path: Path, 
     assert sorted_rows(rows(spark.read.format(name).options(**options).load(str(path)))) == sorted_rows(expected)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the process in which this server plans a stream does not find the modules of the wheel"
-)
 def test_a_stream_of_logs_has_all_rows_once(spark: SparkSession, tmp_path: Path) -> None:
     chosen = ("topic", "partition", "offset", "key", "value")
     stream = spark.readStream.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS)).select(*chosen)

@@ -1,9 +1,13 @@
-"""Live topics of a real broker, by the Spark that its connector is for. For `make test-broker`."""
+"""Live topics of a real broker, by the Spark that its connector is for: its own session, and a Spark Connect server.
+
+For `make test-broker`.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -21,6 +25,7 @@ from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.segments import find_segments
 from kipjobs.sources.splits import cut
 from tests.support.live import broker_traffic as traffic
+from tests.support.live.connect_server import connect_server
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka
 from tests.support.live.live_spark import Spark
 from tests.support.live.real_broker import ADDRESS, LOGS
@@ -58,6 +63,24 @@ def used() -> None:
         admin.delete_topics([GONE])
 
 
+@pytest.fixture(scope="module")
+def server(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Spark Connect server."""
+    with connect_server(live_spark, tmp_path_factory.mktemp("server") / "log") as address:
+        yield address
+
+
+@pytest.fixture(params=["a session here", "Spark Connect"])
+def remote(request: pytest.FixtureRequest) -> str | None:
+    """Where Spark reads: None for a session of the command's own, or the address of a server."""
+    return None if request.param == "a session here" else request.getfixturevalue("server")
+
+
+def at(remote: str | None) -> tuple[str, ...]:
+    """The options of kipspark that say so."""
+    return ("--remote", remote) if remote else ()
+
+
 def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
     """The rows of `kafka_log`, without Spark."""
     segments = find_segments(str(LOGS), topics, ())
@@ -83,12 +106,13 @@ def place_of(row: dict[str, Any]) -> tuple[str, int, int]:
     return row["topic"], row["partition"], row["offset"]
 
 
-def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_path: Path) -> None:
+def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, remote: str | None, tmp_path: Path) -> None:
     with traffic.admin_client(ADDRESS) as admin:
         described = admin.describe_topics()
     topics = tuple(sorted(topic["name"] for topic in described))
     assert {SENT, traffic.TRANSACTIONAL, "__consumer_offsets", "__transaction_state"} <= set(topics)
-    live_spark.run("python", str(SUPPORT / "live" / "live_job.py"), "read", ADDRESS, ",".join(topics), str(tmp_path))
+    job = ("python", str(SUPPORT / "live" / "live_job.py"), "read", ADDRESS, ",".join(topics), str(tmp_path))
+    live_spark.run(*job, *([remote] if remote else []))
     found = {place_of(row): tuple(row[name] for name in COLUMNS) for row in files(tmp_path / "records")}
     logged = {place_of(row): tuple(row[name] for name in COLUMNS) for row in log_rows(topics)}
     # Reading has joined a group, so that one topic has grown since.
@@ -109,8 +133,11 @@ def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_
     assert {(row["topic"], row["partition"]): row["end_offset"] for row in files(tmp_path / "ends")} == reported
 
 
-def test_groups_are_where_the_admin_client_says(live_spark: Spark, used: None, tmp_path: Path) -> None:
-    text = live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--out", str(tmp_path))
+def test_groups_are_where_the_admin_client_says(
+    live_spark: Spark, used: None, remote: str | None, tmp_path: Path
+) -> None:
+    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--out", str(tmp_path))
+    text = live_spark.run(*command, *at(remote))
     assert "Lag is the present end of the partition" in text
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
@@ -133,9 +160,9 @@ def test_groups_are_where_the_admin_client_says(live_spark: Spark, used: None, t
     assert not [group for group, _ in events if group.startswith(OWN)]
 
 
-def test_metrics_are_what_kafkas_own_tools_print(live_spark: Spark, used: None) -> None:
+def test_metrics_are_what_kafkas_own_tools_print(live_spark: Spark, used: None, remote: str | None) -> None:
     command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stalled-after", "1", "-f", "prometheus")
-    found = samples(live_spark.run(*command))  # nothing else is printed
+    found = samples(live_spark.run(*command, *at(remote)))  # nothing else is printed
     places = ("consumergroup", "topic", "partition")
     lags = by_labels(found, "kafka_consumergroup_lag", places)
     ends = by_labels(found, "kafka_topic_partition_current_offset", places[1:])
@@ -155,15 +182,18 @@ def test_metrics_are_what_kafkas_own_tools_print(live_spark: Spark, used: None) 
     assert set(ends) >= {place[1:] for place in lags}
 
 
-def test_commits_that_are_streamed_are_those_of_the_log(live_spark: Spark, used: None, tmp_path: Path) -> None:
+def test_commits_that_are_streamed_are_those_of_the_log(
+    live_spark: Spark, used: None, remote: str | None, tmp_path: Path
+) -> None:
     places = ("--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint"))
-    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stream", *places)
+    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stream", *places, *at(remote))
     live_spark.run(*command)
     first = written_by_stream(tmp_path / "out")
-    traffic.consume(ADDRESS, "live-more", [SENT], 40)
+    later = "live-more" if remote is None else "live-more-by-connect"
+    traffic.consume(ADDRESS, later, [SENT], 40)
     live_spark.run(*command)
     second = written_by_stream(tmp_path / "out")
-    assert {row["group"] for row in second} - {row["group"] for row in first} == {"live-more"}
+    assert {row["group"] for row in second} - {row["group"] for row in first} == {later}
     keyed = Counter((row["log_partition"], row["log_offset"]) for row in second)
     assert set(keyed.values()) == {1}
     # By their keys: the int16 before them is the type, 1 a commit; of a transaction that was aborted there is none.

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -45,6 +46,11 @@ def main(master: str, wheel: Path, logs: Path) -> None:
     places = spark.range(12).repartition(12).mapInArrow(where, "file string, process long").toArrow().to_pylist()
     log = spark.read.format("kafka_log").option("splitBytes", "20000").load(str(logs))
     commits = offsets.commits(log).select("group", "topic", "partition", "offset", "metadata").toArrow().to_pylist()
+    with TemporaryDirectory() as folder:
+        writer = spark.readStream.format("kafka_log").load(str(logs)).select("topic", "offset").writeStream
+        writer = writer.format("parquet").option("checkpointLocation", f"{folder}/checkpoint")
+        writer.trigger(availableNow=True).start(f"{folder}/out").awaitTermination()
+        streamed = spark.read.parquet(f"{folder}/out").count()
     print(
         json.dumps(
             {
@@ -52,6 +58,7 @@ def main(master: str, wheel: Path, logs: Path) -> None:
                 "files": sorted({place["file"] for place in places}),
                 "processes": len({place["process"] for place in places}),
                 "records": log.count(),
+                "streamed": streamed,
                 "commits": commits,
             }
         )

@@ -1,5 +1,6 @@
-"""Live topics read by the Spark that its connector is for: `live_job.py read|follow ADDRESS TOPICS OUT [CHECKPOINT]`.
+"""Live topics read by the Spark that its connector is for: `live_job.py read|follow ADDRESS TOPICS OUT [PLACE]`.
 
+PLACE of `read` is the address of a Spark Connect server, if it is one that reads; of `follow` it is the checkpoint.
 `read` writes what the topics have now, and their ends, as Parquet files. `follow` writes what comes, in small steps,
 until it is ended.
 """
@@ -31,12 +32,13 @@ def follow(spark: SparkSession, address: str, topics: list[str], out: Path, chec
 
 def main(what: str, address: str, topics: str, *places: str) -> None:
     """Do the one or the other."""
-    spark = open_session("local[2]", None, connector_jars())
-    out, *checkpoint = map(Path, places)
+    out, *more = places
+    remote = more[0] if what == "read" and more else None
+    spark = open_session("local[2]", remote, connector_jars())
     if what == "read":
-        read(spark, address, topics.split(","), out)
+        read(spark, address, topics.split(","), Path(out))
     else:
-        follow(spark, address, topics.split(","), out, *checkpoint)
+        follow(spark, address, topics.split(","), Path(out), *map(Path, more))
     spark.stop()
 
 

@@ -52,11 +52,11 @@ def made() -> Spark:
     java.use_java()
     spark = Spark(ROOT / "build" / f"spark-{TESTED_VERSION}")
     ready = spark.folder / ".ready"
-    if not ready.exists():
+    packages = [f"pyspark[connect]=={TESTED_VERSION}", "--editable", f"{ROOT}[spark]"]
+    if not ready.exists() or ready.read_text() != "\n".join(packages):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(spark.folder)], check=True, timeout=120)
-        packages = [f"pyspark=={TESTED_VERSION}", "--editable", f"{ROOT}[spark]"]
         pip = [str(spark.folder / "bin" / "pip"), "install", "--quiet", *packages]
         subprocess.run(pip, check=True, timeout=600)
         spark.run("kipspark", "connector")
-        ready.touch()
+        ready.write_text("\n".join(packages))
     return spark
