@@ -9,6 +9,12 @@
 
 `pip install 'kipwire[columns]'` brings pyarrow. With the compiled kernel (see `kipwire.native`) it is fast; without it,
 and for record formats, the generated classes do the work. See docs/columns.md.
+
+`arrow_types` maps classes to columns, `inputs` takes the forms of input, `soundness` and `input_checks` validate it,
+`kernel_engine` and `python_engine` convert, `records` gathers records. In the kernel, `columns.pxi` holds columns;
+`column_reading.pxi`, `column_writing.pxi` and `record_columns.pxi` convert; `utf8.pxd` checks texts; `sizes.pxd` adds
+sizes with overflow checks. On failure the kernel reports only the row; `decode` or `encode` of the class finds the
+location. `make fuzz-native` runs it under AddressSanitizer.
 """
 
 from __future__ import annotations

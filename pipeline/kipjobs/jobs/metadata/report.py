@@ -134,7 +134,11 @@ def utc(time: datetime) -> str:
 
 
 def metadata_snapshot(session: Session, roots: Roots) -> DataFrame:
-    """Rows of `kafka_snapshot` of the metadata log."""
+    """Rows of `kafka_snapshot` of the metadata log.
+
+    It is the snapshot that the log begins with, not the newest one: the state is the same, and times and changes are
+    known for the whole log.
+    """
     return snapshots(session, roots, [metadata.TOPIC])
 
 

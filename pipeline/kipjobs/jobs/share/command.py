@@ -1,4 +1,8 @@
-"""The job `share`: its report and its options."""
+"""The job `share`: its report and its options.
+
+It is not a part of `offsets`, whose rows are commits with a lag at their time: a share group has no commits, and its
+offsets and lag are of its last state.
+"""
 
 from __future__ import annotations
 
