@@ -13,9 +13,10 @@ from kipwire.testing.broker.interceptors import Condition, Interceptor, Intercep
 from kipwire.testing.broker.lifecycle import Lifecycle
 from kipwire.testing.broker.node import Node, Settings
 from kipwire.testing.broker.server import Asked, Security, Server
-from kipwire.testing.broker.state.groups import Group, GroupState
+from kipwire.testing.broker.state import TopicPartition
+from kipwire.testing.broker.state.classic_groups import Group
+from kipwire.testing.broker.state.groups import GroupState
 from kipwire.testing.broker.state.nodes import Nodes
-from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import Server
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from kipwire.testing.broker.apis.api import Api, NoAnswer
 from kipwire.testing.broker.authentication import Authentication
 from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 _log = logging.getLogger("kipwire.testing")
 

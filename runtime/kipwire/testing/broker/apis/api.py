@@ -12,8 +12,8 @@ from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
 from kipwire.testing.broker.apis.rows import Values, answered, refused_rows
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.state.transactions import Numbers, Transaction
+from kipwire.testing.broker.state import Refused
+from kipwire.testing.broker.state.producers import Numbers, Transaction
 
 __all__ = ["Api", "NoAnswer", "Node", "Refused", "Sent", "Values", "answered", "refused_rows"]
 """The words that all APIs are written in, whichever module has them; and, further below, functions for some."""

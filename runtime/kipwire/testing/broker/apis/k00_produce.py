@@ -9,8 +9,8 @@ Unlike Kafka:
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.apis.api import NoAnswer, Node, Refused, Sent, Values, answered, with_endpoints
-from kipwire.testing.broker.state.batches import sent_batch
-from kipwire.testing.broker.state.configs import limits_of
+from kipwire.testing.broker.state.logs import sent_batch
+from kipwire.testing.broker.state.topics import limits_of
 
 _BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
 """Refusals of the log without its first offset."""

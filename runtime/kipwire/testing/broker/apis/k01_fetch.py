@@ -11,7 +11,7 @@ from typing import Any
 from kafka_messages.enums import ErrorCode, IsolationLevel
 from kipwire import Message, build
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, refused_rows, with_endpoints
-from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
+from kipwire.testing.broker.state.nodes import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
 
 _NOTHING = {"high_watermark": -1, "records": b""}
 _SESSION_ERRORS = {
@@ -56,14 +56,14 @@ def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
         Refused: there is no such session, or it expects another request.
     """
     if epoch in (OUTSIDE, BEGINNING):
-        node.fetch_sessions.end(getattr(body, "session_id", 0))
+        node.fetch_sessions.pop(getattr(body, "session_id", 0), None)
         return None
     session = node.fetch_sessions.going_on(body.session_id, epoch, has_ids=body.VERSION >= _FIRST_WITH_IDS)
     session.update(body.topics, body.forgotten_topics_data)
     session.advance(node.now())
     if session.asked:
         return session
-    node.fetch_sessions.end(body.session_id)
+    node.fetch_sessions.pop(body.session_id, None)
     return None
 
 

@@ -5,9 +5,10 @@ from contextlib import suppress
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.node import AnyGroup
-from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, TopicPartition
+from kipwire.testing.broker.state.groups import Committed
+from kipwire.testing.broker.state.subscriptions import Place
 
 _LONGEST_METADATA = 4096
 """Characters: Kafka's default of `offset.metadata.max.bytes`."""
@@ -22,7 +23,7 @@ def answer(node: Node, body: Sent) -> Values:
     except Refused as error:
         return committed_in(node, body, error)[1]
     offsets, values = committed_in(node, body)
-    group.offsets.commit(offsets)
+    group.offsets.committed.update(offsets)
     return values
 
 

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
+from kipwire.testing.broker.state import TopicPartition, indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition, indexes_by_topic
+from kipwire.testing.broker.state.groups import Committed, Offsets
 from kipwire.testing.broker.state.topics import NO_ID
 
 _NO_OFFSET = {"committed_offset": -1}

@@ -10,7 +10,7 @@ from kafka_messages.enums import ErrorCode
 from kipwire import Message
 from kipwire.connection import Request, refusal
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
-from kipwire.testing.broker.state.groups import Joining
+from kipwire.testing.broker.state.classic_groups import Joining
 
 _FIRST_WITH_ID_FIRST = 4
 """The first version of JoinGroup in which new members join in two steps."""

@@ -2,7 +2,8 @@
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
-from kipwire.testing.broker.state.groups import STABLE, Group
+from kipwire.testing.broker.state.classic_groups import Group
+from kipwire.testing.broker.state.groups import STABLE
 
 _DEAD = "Dead"
 _FIRST_WITH_NOT_FOUND = 6

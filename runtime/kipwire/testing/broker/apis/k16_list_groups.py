@@ -2,7 +2,7 @@
 
 from kipwire.testing.broker.apis.api import Node, Sent, Values
 from kipwire.testing.broker.node import AnyGroup
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.classic_groups import Group
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -9,8 +9,7 @@ Unlike Kafka:
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
-from kipwire.testing.broker.state.configs import expect_valid_configs, shown_configs
-from kipwire.testing.broker.state.topics import MOST_PARTITIONS
+from kipwire.testing.broker.state.topics import MOST_PARTITIONS, expect_valid_configs, shown_configs
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -2,7 +2,7 @@
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, in_version
-from kipwire.testing.broker.state.transactions import Numbers
+from kipwire.testing.broker.state.producers import Numbers
 
 VERSIONS = range(6)
 

@@ -2,8 +2,8 @@
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, current, numbers_of
-from kipwire.testing.broker.state.offsets import TopicPartition
-from kipwire.testing.broker.state.transactions import Numbers
+from kipwire.testing.broker.state import TopicPartition
+from kipwire.testing.broker.state.producers import Numbers
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -7,7 +7,7 @@ Unlike Kafka:
 
 from kafka_messages.enums import ConfigResourceType
 from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
-from kipwire.testing.broker.state.configs import shown_configs, type_of
+from kipwire.testing.broker.state.topics import shown_configs, type_of
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -8,7 +8,7 @@ Unlike Kafka:
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
-from kipwire.testing.broker.state.configs import Configs, given, replace
+from kipwire.testing.broker.state.topics import Configs, given, replace
 
 
 def answer(node: Node, body: Sent) -> Values:

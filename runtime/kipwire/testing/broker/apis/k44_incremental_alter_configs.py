@@ -5,7 +5,7 @@ from collections import Counter
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.apis.k33_alter_configs import altered_configs
-from kipwire.testing.broker.state.configs import changed, replace
+from kipwire.testing.broker.state.topics import changed, replace
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -2,7 +2,7 @@
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state import indexes_by_topic
 
 
 def answer(node: Node, body: Sent) -> Values:

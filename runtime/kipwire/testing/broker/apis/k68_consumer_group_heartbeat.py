@@ -15,10 +15,9 @@ Unlike Kafka:
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
-from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
+from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
-from kipwire.testing.broker.state.expressions import matching
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state.subscriptions import ASSIGNORS, Place, matching
 
 _FIRST_WITH_OWN_IDS = 1
 """The first version in which members make their ids."""

@@ -4,10 +4,10 @@ from collections.abc import Set
 
 from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
-from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.consumer_members import ConsumerMember
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state.subscriptions import Place
 
 
 def answer(node: Node, body: Sent) -> Values:
@@ -33,19 +33,18 @@ def answer(node: Node, body: Sent) -> Values:
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
-    is_classic = member.classic is not None
     return {
         "member_id": member.member_id,
-        "instance_id": member.instance_id,
+        "instance_id": member.asked.instance_id,
         "rack_id": member.rack_id,
         "member_epoch": member.epoch,
-        "client_id": member.client_id,
-        "client_host": f"/{member.client_host}",
+        "client_id": member.asked.client_id,
+        "client_host": f"/{member.asked.client_host}",
         "subscribed_topic_names": sorted(member.topics),
         "subscribed_topic_regex": member.regex,
         "assignment": _assignment(group, member.assigned.keys()),
         "target_assignment": _assignment(group, group.targets.get(member.member_id, frozenset())),
-        "member_type": ConsumerGroupMemberType.CLASSIC if is_classic else ConsumerGroupMemberType.CONSUMER,
+        "member_type": ConsumerGroupMemberType.CLASSIC if member.is_classic else ConsumerGroupMemberType.CONSUMER,
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kafka_messages.enums import ErrorCode
 from kipwire.connection.refusals import CODES, answered_by, beside, has_codes, repeated
 from kipwire.model.structs import Field, Struct
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 Values = dict[str, Any]
 """The values of a response, or of a struct of it, by field."""

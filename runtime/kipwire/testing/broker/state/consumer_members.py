@@ -7,8 +7,9 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kipwire.testing.broker.state.assignors import Place
-from kipwire.testing.broker.state.groups import STABLE, Joining
+from kipwire.testing.broker.state.classic_groups import Joining
+from kipwire.testing.broker.state.groups import STABLE, AnyMember
+from kipwire.testing.broker.state.subscriptions import Place
 
 UNREVOKED, UNRELEASED = "Unrevoked", "Unreleased"
 """States of a member beside Stable: it has to give up partitions, or waits for others to do so."""
@@ -16,6 +17,8 @@ JOINS, LEAVES, PAUSES = 0, -1, -2
 """Epochs that members say instead of theirs; a static member that pauses comes back."""
 SESSION_TIMEOUT = 45.0
 """Seconds: Kafka's default of `group.consumer.session.timeout.ms`."""
+_KEPT = ("rack_id", "rebalance_timeout", "topics", "regex", "assignor")
+"""The values of heartbeats that hold until another is said."""
 
 
 class Beat(NamedTuple):
@@ -38,8 +41,7 @@ class Beat(NamedTuple):
     @property
     def said(self) -> dict[str, object]:
         """The attributes of the member that it says anew."""
-        names = ("instance_id", "rack_id", "rebalance_timeout", "topics", "regex", "assignor")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in _KEPT if (value := getattr(self, name)) is not None}
 
     @property
     def is_full(self) -> bool:
@@ -58,14 +60,10 @@ class Beaten(NamedTuple):
 
 
 @dataclass(slots=True)
-class ConsumerMember:
+class ConsumerMember(AnyMember):
     """A member. What is assigned is kept with the epoch in which it was."""
 
-    member_id: str
-    seen: float
-    client_id: str = ""
-    client_host: str = ""
-    instance_id: str | None = None
+    asked: Beat | Joining
     rack_id: str | None = None
     rebalance_timeout: float = math.inf
     topics: frozenset[str] = frozenset()
@@ -79,13 +77,16 @@ class ConsumerMember:
     """The partitions that it has to give up."""
     rebalance_by: float = math.inf
     """Until then it has to give up partitions, or to take the next step of the classic protocol."""
-    classic: Joining | None = None
-    """The request with which a member of the classic protocol joined."""
+
+    @property
+    def is_classic(self) -> bool:
+        """Tell whether it has joined by the classic protocol."""
+        return isinstance(self.asked, Joining)
 
     @property
     def expires(self) -> float:
         """The time at which it is removed, if it stays silent."""
-        timeout = SESSION_TIMEOUT if self.classic is None else self.classic.session_timeout
+        timeout = self.asked.session_timeout if isinstance(self.asked, Joining) else SESSION_TIMEOUT
         return min(self.seen + timeout, self.rebalance_by)
 
     @property
@@ -97,13 +98,13 @@ class ConsumerMember:
         """Tell whether it has reached its target of an epoch."""
         return self.state == STABLE and self.epoch == epoch
 
-    def step(self, target: Set[Place], epoch: int, others: Set[Place], owned: Set[Place] | None, now: float) -> None:
+    def step(self, target: Set[Place], epoch: int, taken: Set[Place], owned: Set[Place] | None, now: float) -> None:
         """Take the next step towards a target, which is reached in its epoch.
 
         Args:
             target: what it is to have.
             epoch: of the target.
-            others: what other members have.
+            taken: what other members have.
             owned: what it says it reads; None if it does not say.
             now: the time.
         """
@@ -111,18 +112,13 @@ class ConsumerMember:
             return  # it has still to give up what it was told to
         assigned = {place: since for place, since in self.assigned.items() if place in target}
         revoking = {place: since for place, since in self.assigned.items() if place not in target}
+        self.previous_epoch, self.assigned = self.epoch, assigned
         rebalance_by = math.inf
         if revoking and (owned is None or owned & revoking.keys()):
-            self._take(UNREVOKED, self.epoch, assigned, revoking)
-            rebalance_by = now + self.rebalance_timeout
+            self.state, self.revoking, rebalance_by = UNREVOKED, revoking, now + self.rebalance_timeout
         else:
             missing = target - assigned.keys()
-            assigned |= dict.fromkeys(missing - others, epoch)
-            self._take(UNRELEASED if missing & others else STABLE, epoch, assigned, {})
-        if self.classic is None:
+            assigned |= dict.fromkeys(missing - taken, epoch)
+            self.state, self.revoking, self.epoch = UNRELEASED if missing & taken else STABLE, {}, epoch
+        if not self.is_classic:
             self.rebalance_by = rebalance_by
-
-    def _take(self, state: str, epoch: int, assigned: dict[Place, int], revoking: dict[Place, int]) -> None:
-        """Take a step towards the target."""
-        self.previous_epoch, self.epoch = self.epoch, epoch
-        self.state, self.assigned, self.revoking = state, assigned, revoking
