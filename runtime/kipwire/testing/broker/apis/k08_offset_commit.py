@@ -7,8 +7,8 @@ from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answere
 from kipwire.testing.broker.node import AnyGroup
 from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
+from kipwire.testing.broker.state.consumer_members import Place
 from kipwire.testing.broker.state.groups import Committed
-from kipwire.testing.broker.state.subscriptions import Place
 
 _LONGEST_METADATA = 4096
 """Characters: Kafka's default of `offset.metadata.max.bytes`."""

@@ -2,8 +2,8 @@
 
 from kafka_messages.enums import CoordinatorType
 from kipwire.testing.broker.apis.api import Node, Sent, Values
+from kipwire.testing.broker.state import matching
 from kipwire.testing.broker.state.producers import STATES
-from kipwire.testing.broker.state.subscriptions import matching
 
 
 def answer(node: Node, body: Sent) -> Values:

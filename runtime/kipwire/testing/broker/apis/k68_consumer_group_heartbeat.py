@@ -15,9 +15,8 @@ Unlike Kafka:
 from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
-from kipwire.testing.broker.state import indexes_by_topic
-from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
-from kipwire.testing.broker.state.subscriptions import ASSIGNORS, Place, matching
+from kipwire.testing.broker.state import indexes_by_topic, matching
+from kipwire.testing.broker.state.consumer_members import ASSIGNORS, JOINS, LEAVES, PAUSES, Beat, Place
 
 _FIRST_WITH_OWN_IDS = 1
 """The first version in which members make their ids."""

@@ -6,8 +6,7 @@ from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
 from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
 from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.consumer_members import ConsumerMember
-from kipwire.testing.broker.state.subscriptions import Place
+from kipwire.testing.broker.state.consumer_members import ConsumerMember, Place
 
 
 def answer(node: Node, body: Sent) -> Values:

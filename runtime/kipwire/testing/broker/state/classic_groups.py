@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.state import Refused
-from kipwire.testing.broker.state.groups import EMPTY, STABLE, AnyMember, GroupOf, GroupState
-from kipwire.testing.broker.state.subscriptions import subscription_of
+from kipwire.testing.broker.state.groups import EMPTY, STABLE, AnyMember, GroupOf, GroupState, subscription_of
 
 PREPARING, COMPLETING = "PreparingRebalance", "CompletingRebalance"
 """States of a group beside Empty and Stable."""
@@ -110,11 +109,7 @@ class Group(GroupOf[Member]):
     """Of the rebalance: until then members have to join, and then to ask for their assignments."""
 
     def join(self, asked: Joining, now: float) -> Ticket[Joined]:
-        """A ticket for the next generation, or for this one if it need not change.
-
-        Refuses a member that is not known or has no protocol in common with the others, and a new one that has to join
-        again with the id that it is given (KIP-394).
-        """
+        """A ticket for the next generation, or for this one if it need not change; refuses unknown members."""
         self.expire(now)
         others = [one.asked for one in self.members.values() if one.member_id != asked.member_id]
         has_type = bool(asked.protocol_type) and (not others or asked.protocol_type == self.protocol_type)
@@ -128,7 +123,7 @@ class Group(GroupOf[Member]):
             return self._replace(known, asked, now)
         if is_new and asked.takes_id_first and asked.instance_id is None:
             self.announced[asked.member_id] = now + asked.session_timeout
-            raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=asked.member_id)
+            raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=asked.member_id)  # it joins again with it (KIP-394)
         if is_new or self.announced.pop(asked.member_id, None) is not None:
             member = self.members[asked.member_id] = Member(asked, now)
             self.protocol_type = asked.protocol_type
@@ -144,10 +139,7 @@ class Group(GroupOf[Member]):
     def sync(
         self, member_id: str, instance_id: str | None, generation: int, assignments: dict[str, bytes], now: float
     ) -> Ticket[bytes]:
-        """A ticket for a member's assignment; the assignments, by member id, count if they are the leader's.
-
-        Refuses a member that is not of this generation, or has to join again.
-        """
+        """A ticket for a member's assignment, which the leader gives to all; refuses as `heartbeat`."""
         member = self._current(member_id, instance_id, generation, now)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -176,11 +168,7 @@ class Group(GroupOf[Member]):
     def expect_committer(
         self, member_id: str, instance_id: str | None, generation: int, now: float, *, is_transactional: bool = False
     ) -> None:
-        """Refuse who may not commit offsets: members do, and any client while the group is empty.
-
-        A client that is not a member has the generation -1 and an empty id. A transaction need not say for which member
-        it commits.
-        """
+        """Refuse who may not commit offsets; while the group is empty, those who say that they are no members may."""
         self.expire(now)
         if generation < 0 and self.state == EMPTY:
             return

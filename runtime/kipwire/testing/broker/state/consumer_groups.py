@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state import Refused
+from kipwire.testing.broker.state import Refused, matching
 from kipwire.testing.broker.state.classic_groups import Group, Joined, Joining, Member, Ticket, common_protocols
 from kipwire.testing.broker.state.consumer_members import (
+    ASSIGNORS,
     JOINS,
     PAUSES,
     UNRELEASED,
@@ -26,15 +27,17 @@ from kipwire.testing.broker.state.consumer_members import (
     Beat,
     Beaten,
     ConsumerMember,
-)
-from kipwire.testing.broker.state.groups import CONSUMER, EMPTY, STABLE, GroupOf, GroupState
-from kipwire.testing.broker.state.subscriptions import (
-    ASSIGNORS,
     Place,
     Targets,
+)
+from kipwire.testing.broker.state.groups import (
+    CONSUMER,
+    EMPTY,
+    STABLE,
+    GroupOf,
+    GroupState,
     assigned_in,
     assignment_of,
-    matching,
     subscription_of,
 )
 from kipwire.testing.broker.state.topics import Topics
@@ -104,10 +107,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     # The consumer protocol.
 
     def beat(self, asked: Beat, now: float) -> Beaten:
-        """Keep a member alive, and take the next step towards its target.
-
-        Refuses a member that is not known or not of this epoch, another's instance id, and an expression that is none.
-        """
+        """Keep a member alive, and take its next step; refuses unknown members, epochs and expressions."""
         self.expire(now)
         if asked.epoch < JOINS:
             return self._leave(asked)
@@ -149,10 +149,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
             raise _stale(member)
 
     def expect_owner(self, member_id: str, epoch: int, places: Iterable[Place]) -> None:
-        """Refuse offsets of a member that is late if it has not had the partitions since then (KIP-1251).
-
-        Another member may have committed later ones.
-        """
+        """Refuse offsets of a late member for partitions that others may have had since its epoch (KIP-1251)."""
         member = self.members.get(member_id)
         if member is None or epoch == member.epoch:
             return
@@ -198,10 +195,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     def sync(
         self, member_id: str, instance_id: str | None, generation: int, assignments: dict[str, bytes], now: float
     ) -> Ticket[bytes]:
-        """The assignment of a member of the classic protocol, who does not need the assignments of a leader.
-
-        Refuses one that is not of this generation, or has to join again.
-        """
+        """The assignment of a member of the classic protocol, without a leader's; refuses as `heartbeat`."""
         member, asked = self._beaten(member_id, instance_id, generation, now)
         if self.assignment_epoch > member.epoch and member.state != UNREVOKED:
             self._expect_rejoin(member, now)
@@ -209,7 +203,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         return Ticket(_assignment(member, asked, self.existing))
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member of the classic protocol alive; refuses as `sync`."""
+        """Keep a member of the classic protocol alive; refuses one of another generation, or that has to join again."""
         member, _ = self._beaten(member_id, instance_id, generation, now)
         is_free = member.state == UNRELEASED and not self._is_waiting(member)
         if member.epoch < self.assignment_epoch or member.state == UNREVOKED or is_free:
@@ -352,10 +346,7 @@ def _assignment(member: ConsumerMember, asked: Joining, topics: Topics) -> bytes
 
 
 def upgraded(group: Group, topics: Topics) -> ConsumerGroup:
-    """A group of consumers, of which a member of the consumer protocol becomes one; an empty one is a new group.
-
-    Refuses a group whose members are no consumers, or have got more than partitions from their assignor.
-    """
+    """A group that a member of the consumer protocol has joined; refuses one of others than consumers."""
     made = ConsumerGroup(group.name, topics, offsets=group.offsets)
     if not group.members:
         return made

@@ -1,16 +1,24 @@
-"""Members of groups of the consumer protocol (KIP-848): what they say and hear, and their steps towards a target."""
+"""Members of groups of the consumer protocol (KIP-848): what they say and hear, their targets, and the steps there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
 from kipwire.testing.broker.state.classic_groups import Joining
 from kipwire.testing.broker.state.groups import STABLE, AnyMember
-from kipwire.testing.broker.state.subscriptions import Place
 
+Place = tuple[UUID, int]
+"""A partition, by the id of its topic."""
+Readers = Mapping[str, Set[UUID]]
+"""The topics that each member reads."""
+Counts = Mapping[UUID, int]
+"""The number of partitions of each topic."""
+Targets = dict[str, frozenset[Place]]
+"""The partitions that each member is to have."""
 UNREVOKED, UNRELEASED = "Unrevoked", "Unreleased"
 """States of a member beside Stable: it has to give up partitions, or waits for others to do so."""
 JOINS, LEAVES, PAUSES = 0, -1, -2
@@ -99,15 +107,7 @@ class ConsumerMember(AnyMember):
         return self.state == STABLE and self.epoch == epoch
 
     def step(self, target: Set[Place], epoch: int, taken: Set[Place], owned: Set[Place] | None, now: float) -> None:
-        """Take the next step towards a target, which is reached in its epoch.
-
-        Args:
-            target: what it is to have.
-            epoch: of the target.
-            taken: what other members have.
-            owned: what it says it reads; None if it does not say.
-            now: the time.
-        """
+        """Take the next step from what it says it owns to the target of an epoch, without what others have taken."""
         if self.state == UNREVOKED and (owned is None or owned & self.revoking.keys()):
             return  # it has still to give up what it was told to
         assigned = {place: since for place, since in self.assigned.items() if place in target}
@@ -122,3 +122,64 @@ class ConsumerMember(AnyMember):
             self.state, self.revoking, self.epoch = UNRELEASED if missing & taken else STABLE, {}, epoch
         if not self.is_classic:
             self.rebalance_by = rebalance_by
+
+
+# The assignors of consumer groups (KIP-848): which member is to read which partitions.
+
+
+def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
+    """As many partitions for each member as its topics allow; they stay where they were before, if that is so."""
+    by_topic = {topic: [one for one in readers if topic in readers[one]] for topic in counts}
+    owned = {one: {place for place in before.get(one, ()) if place[0] in topics} for one, topics in readers.items()}
+    taken = {place for places in owned.values() for place in places}
+
+    def least(place: Place) -> str:
+        return min(by_topic[place[0]], key=lambda one: len(owned[one]))
+
+    for place in ((topic, index) for topic, count in counts.items() for index in range(count)):
+        if place not in taken and by_topic[place[0]]:
+            owned[least(place)].add(place)
+    is_moved = True
+    while is_moved:
+        is_moved = False
+        for giver in sorted(owned, key=lambda one: -len(owned[one])):
+            for place in sorted(owned[giver], reverse=True):
+                taker = least(place)
+                if len(owned[taker]) + 1 < len(owned[giver]):
+                    owned[giver].remove(place)
+                    owned[taker].add(place)
+                    is_moved = True
+    return {one: frozenset(places) for one, places in owned.items()}
+
+
+def ranges(readers: Readers, counts: Counts, before: Targets) -> Targets:
+    """Neighbouring partitions of each topic for each member, which has the same ones of other topics if it can."""
+    owned: dict[str, set[Place]] = {one: set() for one in readers}
+    for topic, count in counts.items():
+        members = [one for one in readers if topic in readers[one]]
+        if not members:
+            continue
+        quota, extra = divmod(count, len(members))
+        kept: dict[str, list[Place]] = {}
+        wanting: list[tuple[str, int]] = []
+        for one in members:
+            had = sorted(place for place in before.get(one, ()) if place[0] == topic)
+            has_extra = len(had) > quota and extra > 0
+            extra -= has_extra
+            kept[one] = had[: quota + has_extra]
+            if not has_extra:
+                wanting.append((one, quota - len(kept[one])))
+        staying = {place for places in kept.values() for place in places}
+        free = [(topic, index) for index in range(count) if (topic, index) not in staying]
+        for one, missing in wanting:
+            wanted = missing + (extra > 0)
+            extra -= extra > 0
+            kept[one] += free[:wanted]
+            del free[:wanted]
+        for one, places in kept.items():
+            owned[one].update(places)
+    return {one: frozenset(places) for one, places in owned.items()}
+
+
+ASSIGNORS: dict[str, Callable[[Readers, Counts, Targets], Targets]] = {"uniform": uniform, "range": ranges}
+"""By name; the first is the usual one."""

@@ -1,12 +1,16 @@
-"""What groups of both protocols have: members, the offsets that they have committed, and how tests see them."""
+"""What groups of both protocols have: members, committed offsets, and the bytes that consumers exchange."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from kafka_messages import REGISTRY
 from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state import Refused, TopicPartition
+from kipwire import build
+from kipwire.model.errors import DecodeError
+from kipwire.testing.broker.state import Refused, TopicPartition, indexes_by_topic
 
 EMPTY, STABLE = "Empty", "Stable"
 """States of any group, in Kafka's words."""
@@ -133,3 +137,54 @@ class GroupOf(Generic[M]):
         """The member that leaves, perhaps by its instance id alone; refuses as `member`."""
         static = self.static(instance_id)
         return self.member(member_id or (static.member_id if static else ""), instance_id)
+
+
+# The bytes that consumers of the classic protocol exchange.
+
+_SUBSCRIPTION, _ASSIGNMENT = "ConsumerProtocolSubscription", "ConsumerProtocolAssignment"
+
+
+class Subscription(NamedTuple):
+    """The subscription with which a consumer joins."""
+
+    topics: frozenset[str]
+    owned: frozenset[TopicPartition]
+    """The partitions that it has kept, if its assignor is a cooperative one."""
+    rack_id: str | None
+
+
+def subscription_of(data: bytes) -> Subscription:
+    """The subscription in the metadata of a member; refuses other bytes."""
+    found = _decoded(_SUBSCRIPTION, data)
+    owned = ((one.topic, index) for one in getattr(found, "owned_partitions", ()) for index in one.partitions)
+    return Subscription(frozenset(found.topics), frozenset(owned), getattr(found, "rack_id", None))
+
+
+def assigned_in(data: bytes) -> frozenset[TopicPartition]:
+    """The partitions of an assignment; refuses other bytes, and data that an assignor has added."""
+    if not data:
+        return frozenset()
+    found = _decoded(_ASSIGNMENT, data)
+    if found.user_data:
+        raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return frozenset((one.topic, index) for one in found.assigned_partitions for index in one.partitions)
+
+
+def assignment_of(places: Iterable[TopicPartition], like: bytes) -> bytes:
+    """The bytes of an assignment, in the version of some other bytes of the protocol."""
+    version = _version(_ASSIGNMENT, like)
+    rows = [{"topic": topic, "partitions": indexes} for topic, indexes in indexes_by_topic(places).items()]
+    message = build(REGISTRY.message(_ASSIGNMENT, version), {"assigned_partitions": rows})
+    return version.to_bytes(2, "big") + message.encode()
+
+
+def _decoded(name: str, data: bytes) -> Any:
+    try:
+        return REGISTRY.message(name, _version(name, data)).decode(data[2:])
+    except DecodeError:
+        raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL) from None
+
+
+def _version(name: str, data: bytes) -> int:
+    """The version of some bytes; one that is not known yet begins as the newest that is."""
+    return min(int.from_bytes(data[:2], "big"), REGISTRY.versions(name)[-1])

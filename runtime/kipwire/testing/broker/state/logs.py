@@ -11,9 +11,8 @@ from kafka_messages.enums import ErrorCode
 from kipwire.codec.checksums import crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, RecordBatch, read_batches, read_committed, with_offsets
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE
-from kipwire.records.compression import CompressedDataError, decompress
-from kipwire.records.heads import FORMATS, RECORDS
+from kipwire.records.compression import CompressedDataError
+from kipwire.records.heads import FORMATS
 from kipwire.testing.broker.state import Refused
 from kipwire.testing.broker.state.producers import ProducerStates
 
@@ -127,19 +126,13 @@ class Log:
     # Writing.
 
     def delete_before(self, offset: int) -> None:
-        """Delete the records before an offset; -1 is the end, after which it refuses.
-
-        Their batches stay, as Kafka's do in their segment.
-        """
+        """Delete the records before an offset; -1 is the end. Their batches stay, as Kafka's do in their segment."""
         if not -1 <= offset <= self.end_offset:
             raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         self.start_offset = max(self.start_offset, self.end_offset if offset == -1 else offset)
 
     def append(self, data: bytes, limits: Limits = NO_LIMITS) -> int:
-        """The offset of the first record of a batch that is now in the log, if it was not there before.
-
-        Refuses a batch that is broken, or that its producer may not append now.
-        """
+        """The offset of a batch, which is then in the log if it was not before; refuses a broken or untimely one."""
         batch = sent_batch(data)
         data = data[: batch.size]
         _expect_appendable(batch, data, limits)
@@ -170,10 +163,7 @@ class Log:
     # Reading.
 
     def read(self, offset: int, max_bytes: int, end_offset: int) -> bytes:
-        """Whole batches from the one with an offset on, before another offset.
-
-        Those after the first are within the size, which the first may exceed (KIP-74).
-        """
+        """Whole batches from the one with an offset on, before another offset; the first may be too large (KIP-74)."""
         parts: list[bytes] = []
         size = 0
         first = bisect_left(self.stored, offset, key=lambda one: one.batch.last_offset)
@@ -212,10 +202,7 @@ class Log:
 
 
 def sent_batch(data: bytes, version: int = NEWEST_PRODUCE) -> RecordBatch:
-    """The one batch that a Produce request of a version has for a partition; a cut-off batch after it does not count.
-
-    Refuses what is no batch, not alone, or of a format that the version does not take.
-    """
+    """The one batch that a Produce of a version has for a partition, perhaps before a cut-off one; refuses others."""
     try:
         batches = list(read_batches(data, check_crcs=False))
     except DecodeError as error:
@@ -247,7 +234,7 @@ def _expect_appendable(batch: RecordBatch, data: bytes, limits: Limits) -> None:
     reason = _wrong_head(batch)
     if reason:
         raise Refused(ErrorCode.INVALID_RECORD, reason)
-    newest = max((one.timestamp for one in _sent_records(batch, data)), default=-1)
+    newest = max((one.timestamp for one in _sent_records(batch)), default=-1)
     if newest > limits.newest_timestamp:
         reason = f"the timestamp {newest} is after {limits.newest_timestamp}, the newest that the topic takes now"
         raise Refused(ErrorCode.INVALID_TIMESTAMP, reason)
@@ -266,22 +253,15 @@ def _wrong_head(batch: RecordBatch) -> str:
     return ""
 
 
-def _sent_records(batch: RecordBatch, data: bytes) -> list[Record]:
+def _sent_records(batch: RecordBatch) -> list[Record]:
     try:
         records = batch.records
     except DecodeError as error:
         # Kafka does not expect bytes that cannot be decompressed.
-        is_section = batch.compression == "none" or _can_decompress(batch, data)
-        raise Refused(ErrorCode.INVALID_RECORD if is_section else ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from error
+        is_expected = not isinstance(error.__cause__, CompressedDataError)
+        code = ErrorCode.INVALID_RECORD if is_expected else ErrorCode.UNKNOWN_SERVER_ERROR
+        raise Refused(code, str(error)) from error
     if batch.compression != "none" and any(one.offset != at for at, one in enumerate(records)):
         # Kafka writes such batches again, which fails.
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "the offsets of compressed records have gaps")
     return records
-
-
-def _can_decompress(batch: RecordBatch, data: bytes) -> bool:
-    try:
-        decompress(batch.compression, data[RECORDS:], MAX_DECOMPRESSED_SIZE)
-    except CompressedDataError:
-        return False
-    return True

@@ -18,6 +18,8 @@ _REMEMBERED_BATCHES = 5
 """Of each producer, as in Kafka: as many as a producer may have in flight."""
 _FIRST_PRODUCER_ID = 1000
 _NO_EPOCH = -1
+_LAST_EPOCH = HIGHEST_EPOCH - 1
+"""Of a producer; the highest one fences it."""
 STATES = frozenset(one.name.title().replace("_", "") for one in TransactionState)
 """All that Kafka's transactions have; those here are never being prepared."""
 
@@ -79,10 +81,7 @@ class ProducerStates:
         return next((one for one in known.recent if (one.first, one.last) == numbers), None)
 
     def note_unverified(self, batch: RecordBatch, *, begins: bool) -> None:
-        """Remember a batch for which its transaction is asked: if that refuses it, those after it have to wait.
-
-        If it begins, its number has to be 0 unless something is known of the producer.
-        """
+        """Remember a batch for which its transaction is asked, and which may have to be the first of its producer."""
         if begins:
             self._beginning.add(batch.producer_id)
         numbers = batch.producer_epoch, batch.base_sequence
@@ -189,17 +188,6 @@ class Transaction:
             return "Ongoing"
         return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
-    @property
-    def is_exhausted(self) -> bool:
-        """Tell whether there is no next epoch for its producer."""
-        return self.epoch >= HIGHEST_EPOCH - 1
-
-    def takes(self, expected: Numbers | None) -> bool:
-        """Tell whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
-        if expected is None or expected.producer_id == self.producer_id:
-            return True
-        return expected.producer_id == self.previous_id and expected.epoch >= HIGHEST_EPOCH - 1
-
     def raise_epoch(self, expected: Numbers | None) -> None:
         """Give the producer its next epoch; refuses one whose place another has taken."""
         if expected is None or expected.epoch == self.epoch:
@@ -228,14 +216,17 @@ class Producers:
     def to_begin(self, transactional_id: str, expected: Numbers | None) -> Transaction | None:
         """The transaction that a producer which begins finds; refuses numbers that another one has by now."""
         known = self.transactions.get(transactional_id)
-        if known is not None and not known.takes(expected):
-            raise Refused(ErrorCode.PRODUCER_FENCED)
+        if known is not None and expected is not None and expected.producer_id != known.producer_id:
+            is_used_up = expected.epoch >= _LAST_EPOCH  # so that it has got another id (KIP-360)
+            if expected.producer_id != known.previous_id or not is_used_up:
+                raise Refused(ErrorCode.PRODUCER_FENCED)
         return known
 
     def begin(self, transactional_id: str, expected: Numbers | None) -> Transaction:
         """The transaction of a producer that begins, which fences the one before it; refuses as `to_begin`."""
         known = self.to_begin(transactional_id, expected)
-        if known is not None and not (known.is_exhausted and (expected is None or expected.epoch == known.epoch)):
+        is_again = known is not None and expected is not None and expected.epoch != known.epoch
+        if known is not None and (is_again or known.epoch < _LAST_EPOCH):
             known.raise_epoch(expected)
             return known
         found = self.transactions[transactional_id] = Transaction(self.new_id())
@@ -254,12 +245,9 @@ class Producers:
         return found
 
     def to_end(self, transactional_id: str, numbers: Numbers) -> tuple[Transaction, bool]:
-        """The transaction that a producer ends whose epoch is raised then, and whether it asks for the second time.
-
-        Refuses as `current`.
-        """
+        """The transaction that a producer ends to get its next epoch, and whether it is the second time."""
         found = self._known(transactional_id)
-        is_renewed = numbers == (found.previous_id, HIGHEST_EPOCH - 1) and found.epoch == 0
+        is_renewed = numbers == (found.previous_id, _LAST_EPOCH) and found.epoch == 0
         is_raised = numbers == (found.producer_id, found.epoch - 1)
         if (is_raised or is_renewed) and not found.is_ongoing and found.last_was_commit is not None:
             return found, True
