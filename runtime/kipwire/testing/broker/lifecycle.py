@@ -72,7 +72,6 @@ class Lifecycle:
 
     def start(self) -> None:
         """Listen, in a new thread; as `FakeBroker.start`."""
-        self._expect_stopped()
         started: Future[_Running] = Future()
 
         def run() -> None:
@@ -80,7 +79,7 @@ class Lifecycle:
                 with asyncio.Runner() as runner:
                     runner.get_loop()  # which may fail, before there is a coroutine that is then never awaited
                     runner.run(self._serve(started))
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
                 if started.done():
                     raise
                 started.set_exception(error)
@@ -89,7 +88,7 @@ class Lifecycle:
         thread.start()
         try:
             started.result().thread = thread
-        except OSError:
+        except (OSError, RuntimeError):
             thread.join()
             raise
 
@@ -100,7 +99,8 @@ class Lifecycle:
 
     async def open(self) -> _Running:
         """Listen, in the event loop that runs; as `FakeBroker.start`."""
-        self._expect_stopped()
+        if self._running is not None:
+            raise RuntimeError(f"the fake broker runs already, at {self._node.nodes.bootstrap_servers}")
         server = self._make_server()
         await server.open()
         self._running = _Running(server)
@@ -172,10 +172,6 @@ class Lifecycle:
         """Let a node listen, or no more, as its state says; in the thread of the event loop when that goes on."""
         if self._running is not None:
             self._running.run(self._running.server.update(node_id))
-
-    def _expect_stopped(self) -> None:
-        if self._running is not None:
-            raise RuntimeError(f"the fake broker runs already, at {self._node.nodes.bootstrap_servers}")
 
 
 def _raise_failure(server: Server, error: BaseException | None) -> None:

@@ -20,7 +20,7 @@ from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
 from kipwire.model.errors import MissingExtraError
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import Api, NoAnswer
+from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.authentication import Authentication
 from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
@@ -161,23 +161,19 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
         return _unserved(node, request)
 
     async def handle() -> Message:
-        response = await _handled(node, request, APIS[request.api_key])
+        api = APIS[request.api_key]
+        try:
+            values = api.answer(node, request)
+            values = await values if inspect.isawaitable(values) else values
+            response = build(_REGISTRY.response(request.api_key, request.api_version), values)
+        except Refused as error:
+            response = api.refuse(request.body, error.error)
+            for name, value in error.values.items():
+                setattr(response, name, value)
         node.changes.notify()
         return response
 
     return await interceptors.answer(call, handle)
-
-
-async def _handled(node: Node, request: Request, api: Api) -> Message:
-    try:
-        values = api.answer(node, request)
-        values = await values if inspect.isawaitable(values) else values
-    except Refused as error:
-        response = api.refuse(request.body, error.error)
-        for name, value in error.values.items():
-            setattr(response, name, value)
-        return response
-    return build(_REGISTRY.response(request.api_key, request.api_version), values)
 
 
 def _unserved(node: Node, request: Request) -> Message:

@@ -205,7 +205,8 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
         """Keep a member of the classic protocol alive; refuses one of another generation, or that has to join again."""
         member, _ = self._beaten(member_id, instance_id, generation, now)
-        is_free = member.state == UNRELEASED and not self._is_waiting(member)
+        missing = self.targets.get(member_id, frozenset()) - member.assigned.keys()
+        is_free = member.state == UNRELEASED and missing.isdisjoint(self._taken(member))
         if member.epoch < self.assignment_epoch or member.state == UNREVOKED or is_free:
             self._expect_rejoin(member, now)
 
@@ -234,11 +235,6 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     def _expect_rejoin(member: ConsumerMember, now: float) -> None:
         member.rebalance_by = min(member.rebalance_by, now + member.rebalance_timeout)
         raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
-
-    def _is_waiting(self, member: ConsumerMember) -> bool:
-        """Tell whether others still have partitions that a member is to have."""
-        missing = self.targets.get(member.member_id, frozenset()) - member.assigned.keys()
-        return not missing.isdisjoint(self._taken(member))
 
     # Members come and go.
 

@@ -16,8 +16,6 @@ from kipwire.records.heads import FORMATS
 from kipwire.testing.broker.state import Refused
 from kipwire.testing.broker.state.producers import ProducerStates
 
-NEWEST_PRODUCE = 13
-"""The newest version of Produce."""
 _FIRST_WITH_ZSTD = 7
 _UNCOVERED = FORMATS[2].attributes
 """Bytes of the head that the checksum does not cover."""
@@ -201,7 +199,7 @@ class Log:
 # Checks of a batch, in Kafka's order.
 
 
-def sent_batch(data: bytes, version: int = NEWEST_PRODUCE) -> RecordBatch:
+def sent_batch(data: bytes, version: int = _FIRST_WITH_ZSTD) -> RecordBatch:
     """The one batch that a Produce of a version has for a partition, perhaps before a cut-off one; refuses others."""
     try:
         batches = list(read_batches(data, check_crcs=False))

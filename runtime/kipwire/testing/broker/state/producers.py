@@ -55,7 +55,6 @@ class ProducerStates:
     """The producers of one partition."""
 
     by_id: dict[int, ProducerState] = field(default_factory=dict)
-    """By producer id."""
     _unverified: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Epoch and lowest number of batches for which the transaction was asked, and none of which is stored."""
     _beginning: set[int] = field(default_factory=set)
@@ -69,16 +68,17 @@ class ProducerStates:
 
     def has_open_transaction(self, batch: RecordBatch) -> bool:
         """Tell whether a batch goes on with a transaction that has records in this partition."""
-        known = self.by_id.get(batch.producer_id)
-        return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
+        known = self._same(batch)
+        return known is not None and known.first_of_transaction is not None
 
     def appended_before(self, batch: RecordBatch) -> Sequence | None:
         """Find the earlier copy of a batch that its producer sends again; None for a new one."""
+        known, numbers = self._same(batch), (batch.base_sequence, batch.last_sequence)
+        return next((one for one in known.recent if (one.first, one.last) == numbers), None) if known else None
+
+    def _same(self, batch: RecordBatch) -> ProducerState | None:
         known = self.by_id.get(batch.producer_id)
-        if known is None or known.epoch != batch.producer_epoch:
-            return None
-        numbers = batch.base_sequence, batch.last_sequence
-        return next((one for one in known.recent if (one.first, one.last) == numbers), None)
+        return known if known is not None and known.epoch == batch.producer_epoch else None
 
     def note_unverified(self, batch: RecordBatch, *, begins: bool) -> None:
         """Remember a batch for which its transaction is asked, and which may have to be the first of its producer."""
@@ -115,8 +115,8 @@ class ProducerStates:
         known.recent.append(Sequence(batch.base_sequence, batch.last_sequence, base_offset))
         if batch.is_transactional:
             self._unverified.pop(batch.producer_id, None)
-        if batch.is_transactional and known.first_of_transaction is None:
-            known.first_of_transaction = base_offset
+            if known.first_of_transaction is None:
+                known.first_of_transaction = base_offset
 
     def end_transaction(self, producer_id: int, epoch: int, timestamp: int) -> int | None:
         """Take in a marker: its epoch fences producers with a lower one; the first offset of what it ends."""
@@ -235,13 +235,15 @@ class Producers:
             found.last_epoch = _NO_EPOCH if expected is None else known.epoch
         return found
 
-    def current(self, transactional_id: str, numbers: Numbers) -> Transaction:
+    def current(
+        self, transactional_id: str, numbers: Numbers, fenced: ErrorCode = ErrorCode.PRODUCER_FENCED
+    ) -> Transaction:
         """The transaction of a producer; refuses one that does not have this transactional id now."""
         found = self._known(transactional_id)
         if found.producer_id != numbers.producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if found.epoch != numbers.epoch:
-            raise Refused(ErrorCode.PRODUCER_FENCED)
+            raise Refused(fenced, "another producer has taken its place")
         return found
 
     def to_end(self, transactional_id: str, numbers: Numbers) -> tuple[Transaction, bool]:
@@ -261,12 +263,7 @@ class Producers:
 
     def verified(self, transactional_id: str, numbers: Numbers) -> Transaction:
         """As `current`, for a partition, which refuses with the code that producers have."""
-        try:
-            return self.current(transactional_id, numbers)
-        except Refused as error:
-            if error.error == ErrorCode.PRODUCER_FENCED:
-                raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, "another producer has taken its place") from None
-            raise
+        return self.current(transactional_id, numbers, ErrorCode.INVALID_PRODUCER_EPOCH)
 
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:
