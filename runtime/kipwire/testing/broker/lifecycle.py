@@ -31,7 +31,7 @@ class _Running:
     thread: threading.Thread | None = None
     """The one that ends with the server; None where the test owns the event loop."""
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    """What was asked for in the thread of the event loop, which cannot wait for it."""
+    """Actions that were asked for in the thread of the event loop, which cannot wait for it."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -63,7 +63,7 @@ class Lifecycle:
         self._node, self._make_server = node, make_server
         self._running: _Running | None = None
         self._ending: _Running | None = None
-        """What `stop` has left to `close`."""
+        """The server that `stop` has left to `close`."""
 
     @property
     def is_running(self) -> bool:

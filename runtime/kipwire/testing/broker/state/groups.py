@@ -1,4 +1,4 @@
-"""What groups of both protocols have: members, committed offsets, and the bytes that consumers exchange."""
+"""Groups of both protocols: their members, committed offsets, and the bytes that consumers exchange."""
 
 from __future__ import annotations
 
