@@ -150,7 +150,7 @@ bench-headers: setup  ## Times of reading low header keys of a KIP-82 message, b
 	$(BIN)/python -m benchmarks.low_headers
 
 bench-space: setup  ## What message formats add to a batch, beside the draft of KIP-98; frames of all 0.8 alternatives
-	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
+	$(BIN)/python -m benchmarks.space
 
 bench-projection: setup  ## Read and replace two fields of a message, beside all of them, Rust and Go
 	$(BIN)/python -m benchmarks.chosen_fields

@@ -1,6 +1,8 @@
 """Sizes and times of KIP-625's encodings, next to the table of its text.
 
 python -m benchmarks.encodings [--rounds 15] [--seconds 0.02]
+
+The tables go to the terminal and to benchmarks/RESULTS-encodings.md.
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks import kip625
 from benchmarks.peers import OURS
-from benchmarks.reporting.report import Table, machine, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import interleaved, median_ratio
+
+RESULTS = Path(__file__).parent / "RESULTS-encodings.md"
 
 
 class Measured(NamedTuple):
@@ -169,10 +174,11 @@ def main() -> int:
     options = parser.parse_args()
     measured = rows()
     times = measure(measured, options.rounds, options.seconds)
-    show([kip_table(), our_table(measured, times), times_table(times)])
+    tables = [kip_table(), our_table(measured, times), times_table(times)]
     print(WHAT_DIFFERS)
-    print()
-    print(machine((OURS,)))
+    how = f"{' '.join(WHAT_DIFFERS.split())}\n\nMedians of {options.rounds} rounds of {options.seconds} s."
+    command = "make bench-encodings"
+    write_results(RESULTS, tables, machine((OURS,)), how, title="Results: encodings of KIP-625", command=command)
     return 0
 
 

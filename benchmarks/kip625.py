@@ -1,7 +1,7 @@
 """The contents of the size table of KIP-625: a MetadataResponse of one topic with 100 partitions on two brokers.
 
-The KIP gives three sizes, but not what was in the message, and no contents give all three: see docs/kip-625.md. These
-are plain ones, and one that was found by arithmetic to give two of the three.
+The KIP gives three sizes, but not what was in the message, and no contents give all three: see RESULTS-encodings.md.
+These are plain ones, and one that was found by arithmetic to give two of the three.
 """
 
 from __future__ import annotations

@@ -1,20 +1,25 @@
 """What message formats add to a batch, next to the draft of KIP-98; frames of the 0.8 proposal and its alternatives.
 
-python -m benchmarks.space [--plot FILE]
+python -m benchmarks.space
+
+The tables go to the terminal and, with a plot, to benchmarks/RESULTS-space.md. They are sums of bytes, the same on
+every machine, so a test compares the file with them.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 from benchmarks import wire_format_08
-from benchmarks.reporting.report import Table, show
+from benchmarks.reporting.report import Table, markdown, show
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
 from kafka_records.records.v2 import Record, Records
 from kipwire.drafts.proposals.message_set.v2 import Message, MessageSet
+
+RESULTS = Path(__file__).parent / "RESULTS-space.md"
+PLOT = Path(__file__).parent / "kip-98-space.svg"
 
 DRAFT_TABLE = {1: (34, 62), 3: (102, 96), 10: (340, 215), 50: (1700, 895), 100: (3400, 1745)}
 """The draft's table: by messages in a batch, the bytes that the old and the new format add to them."""
@@ -117,18 +122,30 @@ def draw(file: Path) -> None:
         figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
+def results() -> str:
+    """Return the text of the results file."""
+    contents = (
+        f"Topics of the 0.8 frames are {', '.join(f'`{topic}`' for topic in wire_format_08.TOPICS)}, the client is "
+        f"`{wire_format_08.CLIENT_ID}`. In brackets is the difference from the proposal; an empty cell is unchanged. "
+        "The last row is the list that the proposal replaces, in the frame of a ProduceRequest."
+    )
+    plot = f"![Bytes beyond the contents, per message, by messages in a batch]({PLOT.name})"
+    texts = (" ".join(WHAT_DIFFERS.split()), contents, " ".join(wire_format_08.handshake().split()), plot)
+    how = "\n\n".join(texts)
+    return markdown(_tables(), None, how, title="Results: bytes of message formats", command="make bench-space")
+
+
+def _tables() -> list[Table]:
+    return [table(), *(wire_format_08.table(contents) for contents in (wire_format_08.ONE, wire_format_08.MANY))]
+
+
 def main() -> int:
-    """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw a .png, .svg or .pdf")
-    options = parser.parse_args()
-    show([table()])
+    """Show the tables, and write them and the plot; return the exit status."""
+    show(_tables())
     print(WHAT_DIFFERS)
-    show([wire_format_08.table(contents) for contents in (wire_format_08.ONE, wire_format_08.MANY)])
     print(wire_format_08.handshake())
-    if options.plot:
-        draw(options.plot)
-        print(f"\nDrawn: {options.plot}")
+    draw(PLOT)
+    RESULTS.write_text(results(), encoding="utf-8")
     return 0
 
 

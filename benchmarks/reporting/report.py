@@ -88,10 +88,12 @@ def write_results(file: Path, tables: Sequence[Table], where: Machine, how: str,
 
 
 def markdown(
-    tables: Sequence[Table], where: Machine, how: str, *, title: str = "Results", command: str = "make bench"
+    tables: Sequence[Table], where: Machine | None, how: str, *, title: str = "Results", command: str = "make bench"
 ) -> str:
-    """The text of a results file, which the command writes."""
-    parts = [f"# {title}", f"Written by `{command}`; do not edit.", how, f"Measured on: {where}."]
+    """The text of a results file, which the command writes; without a machine for what is the same on all."""
+    parts = [f"# {title}", f"Written by `{command}`; do not edit.", how]
+    if where is not None:
+        parts.append(f"Measured on: {where}.")
     for table in tables:
         alignment = [":--", *("--:" for _ in table.header[1:])]
         lines = [table.header, alignment, *table.rows]

@@ -186,10 +186,10 @@ def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced(mo
     late = made.now() + 10.0
     monkeypatch.setattr(Node, "now", staticmethod(lambda: late - 1))
     made.expire_transactions()
-    assert log.last_stable_offset == 3 and made.next_expiry <= late
+    assert log.last_stable_offset == 3 and made.producers.next_expiry <= late
     monkeypatch.setattr(Node, "now", staticmethod(lambda: late + 1))
     assert fetched(fetch(made, {"fetch_offset": 3}, isolation_level=READ_COMMITTED)) == [[b"open", b"\0\0\0\0\0\0"]]
-    assert log.last_stable_offset == log.end_offset == 5 and made.next_expiry == math.inf
+    assert log.last_stable_offset == log.end_offset == 5 and made.producers.next_expiry == math.inf
     assert producer.ask(ApiKey.END_TXN, committed=True) == [ErrorCode.PRODUCER_FENCED]
     assert producer.produced(producer.batch(b"late", 1)) == ErrorCode.INVALID_PRODUCER_EPOCH
     assert [record.value for record in log.records(is_committed=True)][3:] == []

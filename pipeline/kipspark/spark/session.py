@@ -37,6 +37,7 @@ _MASTER = re.compile(
 )
 """The addresses of Spark masters."""
 
+_NO_TIMEOUT = "-1"
 _ERR = 2
 _OF_VM = "Error occurred during initialization of VM"
 """The reason is in the next line."""
@@ -103,6 +104,8 @@ def open_session(
 
 def _opened(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
+    # A table to broadcast may need all input first: 2 GB of packets take longer than Spark's five minutes.
+    builder = builder.config("spark.sql.broadcastTimeout", _NO_TIMEOUT)
     if remote is not None:
         _check_answers(remote)
         spark = builder.remote(remote).getOrCreate()

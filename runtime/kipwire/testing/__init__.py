@@ -12,19 +12,9 @@ if TYPE_CHECKING:
     from kipwire.testing.broker import FakeBroker, GroupMember, GroupState
     from kipwire.testing.strategies import damaged, field_values, messages, same_message, structs, unknown_tagged_fields
 
-__all__ = [
-    "FakeBroker",
-    "GroupMember",
-    "GroupState",
-    "damaged",
-    "field_values",
-    "messages",
-    "same_message",
-    "structs",
-    "unknown_tagged_fields",
-]
-
-_OF_BROKER = ("FakeBroker", "GroupMember", "GroupState")
+__all__ = ["FakeBroker", "GroupMember", "GroupState"]
+_OF_BROKER = frozenset(__all__)
+__all__ += ["damaged", "field_values", "messages", "same_message", "structs", "unknown_tagged_fields"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,4 @@
-"""The pytest fixtures `fake_broker` and `fake_cluster`.
-
-A conftest.py asks for them: `pytest_plugins = ["kipwire.testing.pytest_plugin"]`.
-"""
+"""The pytest fixtures `fake_broker` and `fake_cluster`: `pytest_plugins = ["kipwire.testing.pytest_plugin"]`."""
 
 from __future__ import annotations
 
@@ -16,18 +13,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def fake_broker() -> Iterator[FakeBroker]:
+def fake_broker(fake_cluster: Callable[..., FakeBroker]) -> FakeBroker:
     """A `kipwire.testing.FakeBroker` for one test, which creates the topics that clients ask for."""
-    from kipwire.testing.broker import FakeBroker  # here, so that tests without the fixture do not pay for it
-
-    with FakeBroker() as broker:
-        yield broker
+    return fake_cluster(nodes=1)
 
 
 @pytest.fixture
 def fake_cluster() -> Iterator[Callable[..., FakeBroker]]:
     """A function that starts a `FakeBroker` for one test, with the arguments of that; by default it has three nodes."""
-    from kipwire.testing.broker import FakeBroker
+    from kipwire.testing.broker import FakeBroker  # here, so that tests without the fixture do not pay for it
 
     with ExitStack() as stack:
 

@@ -14,7 +14,7 @@ from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing.broker import server
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.interceptors import Call, Interceptors, Step
-from kipwire.testing.broker.node import Node, Settings
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.nodes import Nodes
 from kipwire.testing.broker.state.topics import Topics
 
@@ -28,8 +28,7 @@ ALONE = {"member_id": "", "group_instance_id": None}
 def node(**settings: Any) -> Node:
     """A node with the topic `orders` of two partitions; the first has three records."""
     nodes = Nodes("127.0.0.1", [9])
-    used = Settings(**{"auto_create_topics": True, "default_partitions": 1, **settings})
-    made = Node(used, dict(SERVED), nodes, Topics(nodes.leader_of_new))
+    made = Node(dict(SERVED), nodes, Topics(nodes.leader_of_new), **settings)
     made.topics.create(TOPIC, 2, {"retention.ms": "1000"})
     for number in range(3):
         made.topics.named(TOPIC).partition(0).append(batch(b"v%d" % number, timestamp=1000 + number))

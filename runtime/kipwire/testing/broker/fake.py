@@ -1,4 +1,4 @@
-"""A fake broker, or a cluster of them, as tests hold it: each method is a few words to the rooms below."""
+"""A fake broker, or a cluster of them, as tests hold it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kafka_messages.enums import ApiKey, CoordinatorType
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
-from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.apis import served
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.lifecycle import Lifecycle
-from kipwire.testing.broker.node import Node, Settings
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import Asked, Security, Server
 from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.classic_groups import Group
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kipwire.records.compression import Compression
     from kipwire.records.model import Header
 
+    AnyApi = ApiKey | int | type[AnsweredBy[Any]]
+    When = Condition | None
+
 Q = TypeVar("Q")
 
 
@@ -35,7 +38,8 @@ class FakeBroker:
     """A Kafka broker in this process, or several, for tests: real clients produce and consume, and tests look inside.
 
     As a context manager it runs in a thread of its own; with `async with` in the event loop that runs. What it has
-    stays when it is stopped, and is there again when it is started again, at the same port.
+    stays when it is stopped, and is there again when it is started again, at the same port. Methods raise ValueError if
+    they cannot do what they are asked for: there is no such topic, partition, API or node, or an argument is wrong.
 
     Example:
         with FakeBroker(topics={"orders": 3}) as broker:
@@ -66,22 +70,18 @@ class FakeBroker:
             host: where it listens.
             port: where it listens; 0 is a free port. Each further node has the next port, or a free one, too.
             advertised_host: what it says its host is; by default `host`.
-            ssl: a context with a certificate of the server, for connections with TLS.
+            ssl: with a certificate of the server, for connections with TLS.
             users: passwords by user, for connections with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
             auto_create_topics: whether a topic is created when a client asks for it.
-            default_partitions: partitions of a topic created without a count.
-            versions: serve fewer versions of some APIs, by `ApiKey`; an empty range serves none.
-
-        Raises:
-            ValueError: a topic cannot be created, an API is not served in such versions, or there is no node.
+            default_partitions: of a topic created without a count.
+            versions: serve fewer versions of some APIs; an empty range serves none.
         """
         if nodes < 1:
             raise ValueError(f"a fake broker has 1 node or more, not {nodes}")
-        served = SERVED | {int(key): _expect_served(key, some) for key, some in (versions or {}).items()}
-        settings = Settings(auto_create_topics, default_partitions)
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
-        versions = {key: some for key, some in served.items() if some}
-        self._node = node = Node(settings, versions, layout, Topics(layout.leader_of_new))
+        self._node = node = Node(
+            served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
+        )
         security = Security(ssl, None if users is None else dict(users))
         self._interceptors, self._asked = Interceptors(node), Asked()
         self._life = Lifecycle(node, lambda: Server(node, self._interceptors, self._asked, security, host))
@@ -144,9 +144,7 @@ class FakeBroker:
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
         """Wait until something holds, such as `lambda: len(broker.records("orders")) == 5`.
 
-        Args:
-            condition: called in the broker's thread, after each request that was handled.
-            timeout: seconds.
+        The condition is called in the broker's thread, after each request. `timeout` is in seconds.
 
         Raises:
             TimeoutError: it does not hold in time.
@@ -157,24 +155,12 @@ class FakeBroker:
     # Topics and records.
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
-        """Create a topic.
-
-        Args:
-            name: of the topic.
-            partitions: how many; by default `default_partitions`.
-
-        Raises:
-            ValueError: there is such a topic, or the name is not valid.
-        """
-        count = self._node.settings.default_partitions if partitions is None else partitions
+        """Create a topic, by default with `default_partitions`."""
+        count = self._node.default_partitions if partitions is None else partitions
         self._call(lambda: self._node.topics.create(name, count))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, its records and the offsets that groups have of it.
-
-        Raises:
-            ValueError: there is no such topic.
-        """
+        """Delete a topic, its records and the offsets that groups have of it."""
         self._call(lambda: self._node.delete_topic(self._node.topics.named(name)))
 
     def topics(self) -> dict[str, int]:
@@ -194,17 +180,7 @@ class FakeBroker:
     ) -> int:
         """The offset of a record that is now in a partition, as if a producer had sent it.
 
-        Args:
-            topic: created, if the settings allow it.
-            value: of the record.
-            key: of the record.
-            headers: of the record.
-            timestamp: milliseconds since 1970; by default the time now.
-            partition: of the topic.
-            compression: of the batch.
-
-        Raises:
-            ValueError: there is no such topic or partition.
+        The topic is created if the settings allow it. `timestamp` is in milliseconds since 1970, by default now.
         """
         when = self._node.milliseconds() if timestamp is None else timestamp
         record = Record(offset=0, timestamp=when, key=key, value=value, headers=headers)
@@ -212,8 +188,8 @@ class FakeBroker:
 
         def append() -> int:
             node = self._node
-            if node.settings.auto_create_topics and topic not in node.topics.by_name:
-                node.topics.create(topic, node.settings.default_partitions)
+            if node.auto_create_topics:
+                node.create_missing(topic)
             offset = node.topics.log(topic, partition).append(batch)
             node.changes.notify()
             return offset
@@ -221,15 +197,9 @@ class FakeBroker:
         return self._call(append)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = False) -> list[Record]:
-        """The records of a topic, by partition and offset, without control records.
+        """The records of a topic, or of a partition of it, by partition and offset, without control records.
 
-        Args:
-            topic: its name.
-            partition: that alone; by default all.
-            committed: leave out records of transactions that are open or were aborted.
-
-        Raises:
-            ValueError: there is no such topic or partition.
+        With `committed`, records of transactions that are open or were aborted are left out.
         """
 
         def read() -> list[Record]:
@@ -240,29 +210,18 @@ class FakeBroker:
         return self._call(read)
 
     def batches(self, topic: str, partition: int = 0) -> list[RecordBatch]:
-        """The batches of a partition, control batches too: their compression, producer and sequence numbers.
-
-        Raises:
-            ValueError: there is no such topic or partition.
-        """
+        """The batches of a partition, control batches too: their compression, producer and sequence numbers."""
         return self._call(lambda: self._node.topics.log(topic, partition).batches)
 
     # Requests and groups.
 
-    def requests(
-        self, api: ApiKey | int | type[AnsweredBy[Any]] | None = None, node: int | None = None
-    ) -> list[Request]:
-        """The requests that have come, in their order: their versions, headers and bodies; the newest 64 MiB of them.
-
-        Args:
-            api: requests of one API alone, given by its key or by a class of its requests.
-            node: requests that came to one node alone.
-        """
+    def requests(self, api: AnyApi | None = None, node: int | None = None) -> list[Request]:
+        """The requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
         key = None if api is None else interceptors.api_key_of(api)
         return self._call(lambda: self._asked.found(key, node))
 
     def clear_requests(self) -> list[Request]:
-        """Forget the requests that have come; what is forgotten is returned."""
+        """Forget the requests that have come, and return them."""
 
         def clear() -> list[Request]:
             cleared = self._asked.found(None, None)
@@ -282,12 +241,7 @@ class FakeBroker:
 
     def group(self, name: str) -> GroupState:
         """The state and the members of a group; one without members is `Empty`."""
-
-        def look() -> GroupState:
-            found = self._node.present_group(name)
-            return (Group(name) if found is None else found).view()
-
-        return self._call(look)
+        return self._call(lambda: (self._node.present_group(name) or Group(name)).view())
 
     # Functions and faults.
 
@@ -297,103 +251,58 @@ class FakeBroker:
         function: Interceptor[Q],
         *,
         times: int | None = None,
-        when: Condition | None = None,
+        when: When = None,
         node: int | None = None,
     ) -> None:
         """Give requests of an API to a function, which answers, changes, delays, drops or counts them.
 
-        The function gets the request, and a `handle` that gives the response that there would be otherwise:
-        `await handle()`. It returns a response, of any version, or None for that one. It may be a coroutine function,
-        and raises `kipwire.aio.ClosedByHandler` to close the connection. It runs in the broker's thread. Several go
-        around each other in their order, with `fail`, `delay` and `disconnect` among them.
+        The function gets the request, and `await handle()` gives the response that there would be otherwise. It returns
+        a response, of any version, or None for that one, or raises `kipwire.aio.ClosedByHandler`. It may be a coroutine
+        function, and runs in the broker's thread. Functions go around each other in their order, with faults between.
 
         Args:
             api: the class in which the function gets requests, whichever version clients send, and in whose version it
                 gets responses; or a key, for requests and responses as they are.
             function: `def function(request, handle)`.
             times: how many requests; None for all, until `clear_faults`.
-            when: which requests; it is called in the broker's thread. By default any.
+            when: which requests, as the broker's thread asks; by default any.
             node: requests of one node alone.
-
-        Raises:
-            ValueError: the API is not served, `times` is below 1, or there is no such node.
         """
         step = interceptors.calling(None if isinstance(api, int) else api, function)
         self._call(lambda: self._interceptors.add(api, step, times, when, node))
 
     def fail(
-        self,
-        api: ApiKey | int | type[AnsweredBy[Any]],
-        error: int,
-        *,
-        times: int | None = 1,
-        when: Condition | None = None,
-        node: int | None = None,
+        self, api: AnyApi, error: int, *, times: int | None = 1, when: When = None, node: int | None = None
     ) -> None:
         """Answer the next requests of an API with an error code, without doing what they ask for.
 
-        Responses with a code for each topic, partition or group have it in each.
-
-        Args:
-            api: such as `ApiKey.PRODUCE`, or a class of its requests.
-            error: such as `ErrorCode.NOT_LEADER_OR_FOLLOWER`.
-            times: how many requests; None for all, until `clear_faults`.
-            when: as in `intercept`.
-            node: as in `intercept`.
-
-        Raises:
-            ValueError: as `intercept`.
+        Responses with a code for each topic, partition or group have it in each. `times`, `when` and `node` are as in
+        `intercept`, here and below.
         """
         self._call(lambda: self._interceptors.add(api, interceptors.failing(error), times, when, node))
 
     def delay(
-        self,
-        api: ApiKey | int | type[AnsweredBy[Any]],
-        seconds: float,
-        *,
-        times: int | None = 1,
-        when: Condition | None = None,
-        node: int | None = None,
+        self, api: AnyApi, seconds: float, *, times: int | None = 1, when: When = None, node: int | None = None
     ) -> None:
-        """Handle the next requests of an API later; those after them on the same connection wait.
-
-        Args:
-            api: as in `fail`.
-            seconds: how much later.
-            times: as in `fail`.
-            when: as in `intercept`.
-            node: as in `intercept`.
-
-        Raises:
-            ValueError: as `intercept`.
-        """
+        """Handle the next requests of an API later; those after them on the same connection wait."""
         self._call(lambda: self._interceptors.add(api, interceptors.delaying(seconds), times, when, node))
 
     def disconnect(
         self,
-        api: ApiKey | int | type[AnsweredBy[Any]],
+        api: AnyApi,
         *,
         handled: bool = False,
         after: int = 0,
         received: int | None = None,
         times: int | None = 1,
-        when: Condition | None = None,
+        when: When = None,
         node: int | None = None,
     ) -> None:
         """Close the connection instead of answering the next requests of an API.
 
-        Args:
-            api: as in `fail`.
-            handled: do what they ask for before, so that only the answer is lost.
-            after: the number of bytes of the answer that are sent before, its size among them; implies `handled`.
-            received: the number of bytes of the request that come before, its size among them: the rest is not read.
-                What says the API are the first six.
-            times: as in `fail`.
-            when: as in `intercept`.
-            node: as in `intercept`.
-
-        Raises:
-            ValueError: as `intercept`; or `received` stands beside what needs the whole request.
+        With `handled` they take effect before, so that only the answer is lost. So they do with `after`, the number of
+        bytes of the answer that are sent. `received` is the number of bytes of the request that come before; the rest
+        is not read. The first six say the API. The size of a message counts, too.
         """
         if received is not None and (received < 1 or handled or after or when is not None):
             raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
@@ -412,29 +321,17 @@ class FakeBroker:
         return tuple(self._node.nodes.by_id)
 
     def advance(self, seconds: float) -> None:
-        """Move the clock of sessions, rebalances and transactions; it goes on as usual, too.
-
-        Raises:
-            ValueError: time does not go back.
-        """
+        """Move the clock of sessions, rebalances and transactions forward; it goes on as usual, too."""
         if seconds < 0:
             raise ValueError(f"the clock cannot go back, by {seconds} s")
         self._call(lambda: self._node.advance(seconds))
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The id of the node that leads a partition.
-
-        Raises:
-            ValueError: there is no such topic or partition.
-        """
+        """The id of the node that leads a partition."""
         return self._call(lambda: self._node.topics.log(topic, partition).leader)
 
     def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
-        """Let another node lead a partition, in its next epoch. A Fetch that waits is answered, with an error.
-
-        Raises:
-            ValueError: there is no such topic, partition or node, or the node is stopped.
-        """
+        """Let another node that runs lead a partition, in its next epoch. A Fetch that waits gets an error."""
 
         def move() -> None:
             self._node.nodes.expect_running(to)
@@ -448,11 +345,7 @@ class FakeBroker:
         return self._call(lambda: self._node.nodes.coordinator(kind, key))
 
     def move_coordinator(self, *, group: str | None = None, transactional_id: str | None = None, to: int) -> None:
-        """Let another node coordinate a group or a transactional id, and those that Kafka keeps in one place with it.
-
-        Raises:
-            ValueError: there is no such node, or it is stopped.
-        """
+        """Let another node that runs coordinate a group or a transactional id, and all that have its hash in Kafka."""
         kind, key = _coordinated(group, transactional_id)
         self._life.change(lambda: self._node.nodes.move_coordinator(kind, key, to))
 
@@ -462,58 +355,33 @@ class FakeBroker:
         return self._call(lambda: self._node.nodes.controller)
 
     def move_controller(self, *, to: int) -> None:
-        """Let another node be the controller.
-
-        Raises:
-            ValueError: there is no such node, or it is stopped.
-        """
+        """Let another node that runs be the controller."""
         self._life.change(lambda: self._node.nodes.move_controller(to))
 
     def stop_node(self, node: int) -> None:
         """Close the connections of a node, and listen there no more. What it did goes to the next node that runs.
 
         With `async with`, connections are closed when the event loop goes on.
-
-        Raises:
-            ValueError: there is no such node.
         """
         self._call(lambda: self._node.stop(node))
         self._life.update(node)
 
     def is_running(self, node: int) -> bool:
-        """Tell whether a node has not been stopped.
-
-        Raises:
-            ValueError: there is no such node.
-        """
+        """Tell whether a node has not been stopped."""
         return self._call(lambda: self._node.nodes[node].is_running)
 
     def start_node(self, node: int) -> None:
         """Let a node that was stopped or paused go on. It leads nothing until it is given something.
 
         Raises:
-            ValueError: there is no such node.
             OSError: it cannot listen at its port any more.
         """
         self._life.change(lambda: self._node.nodes.start(node))
         self._life.update(node)
 
     def pause_node(self, node: int) -> None:
-        """Let a node take connections and requests without answering, until `start_node`. It stays what it is.
-
-        Raises:
-            ValueError: there is no such node.
-        """
+        """Let a node take connections and requests without answering, until `start_node`. It stays what it is."""
         self._life.change(lambda: self._node.nodes.pause(node))
-
-
-def _expect_served(key: int, versions: range) -> range:
-    """The versions, if the fake broker can serve them."""
-    served = SERVED.get(key, range(0))
-    if not all(one in served for one in versions):
-        has = f"{served[0]} to {served[-1]}" if served else "none"
-        raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {versions}; the versions it has: {has}")
-    return versions
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import ConfigResourceType, CoordinatorType, ErrorCode
-from kipwire.records import Record, RecordBatch, write_batch
+from kafka_messages.enums import CoordinatorType, ErrorCode
+from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state import Refused, TopicPartition
 from kipwire.testing.broker.state.classic_groups import Group, Ticket
@@ -19,7 +19,7 @@ from kipwire.testing.broker.state.consumer_groups import ConsumerGroup, downgrad
 from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.nodes import FetchSessions, Nodes, Place
 from kipwire.testing.broker.state.producers import COORDINATOR_EPOCH, Numbers, Producers, Transaction
-from kipwire.testing.broker.state.topics import NO_ID, Configs, Topic, Topics
+from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 
 T = TypeVar("T")
 AnyGroup = Group | ConsumerGroup
@@ -37,36 +37,19 @@ class Changes:
             if not future.done():
                 future.set_result(None)
 
-    async def wait(self, seconds: float) -> bool:
-        """Tell whether something changes within that time; may be infinite."""
+    async def wait(self, seconds: float) -> None:
+        """Return when something changes, or after that time, which may be infinite."""
         if seconds <= 0:
-            return False
+            return
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
-            done, _ = await asyncio.wait({future}, timeout=None if seconds == float("inf") else seconds)
-            return bool(done)
+            await asyncio.wait({future}, timeout=None if seconds == math.inf else seconds)
         finally:
             self._waiting.discard(future)
 
 
 CLUSTER_ID = "kipwire-fake-cluster"
-_VERSION = b"\0\0"
-"""Of the values of control records."""
-_FIRST_ABORTABLE, _FIRST_THAT_ADDS = 11, 12
-"""The first version of Produce whose clients know TRANSACTION_ABORTABLE, and the first that adds the partition."""
-_FIRST_ABORTABLE_OFFSETS, _FIRST_OFFSETS_THAT_ADD = 4, 5
-"""The first such versions of TxnOffsetCommit."""
-
-
-@dataclass(slots=True)
-class Settings:
-    """Settings of a fake broker."""
-
-    auto_create_topics: bool
-    """True if topics are created when clients ask for their metadata."""
-    default_partitions: int
-    """Partitions of a topic created without a count."""
 
 
 @dataclass(slots=True)
@@ -79,13 +62,19 @@ class Clock:
 
 @dataclass(slots=True)
 class Node:
-    """A node: the state that all nodes of a cluster share, and what is its own."""
+    """A node: the state that all nodes of a cluster share, and what is its own.
 
-    settings: Settings
+    A method raises `Refused`, with Kafka's code, if what it looks for is not there, or another node has to answer.
+    """
+
     served: dict[int, range]
     """The versions of each API, by API key."""
     nodes: Nodes
     topics: Topics
+    auto_create_topics: bool = True
+    """True if topics are created when clients ask for them."""
+    default_partitions: int = 1
+    """Of a topic created without a count."""
     groups: dict[str, AnyGroup] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
     changes: Changes = field(default_factory=Changes)
@@ -97,6 +86,11 @@ class Node:
         """Another node of the cluster; this one, if it has that id."""
         return self if node_id == self.node_id else replace(self, node_id=node_id, fetch_sessions=FetchSessions())
 
+    @property
+    def place(self) -> Place:
+        """The address of this node."""
+        return self.nodes.by_id[self.node_id]
+
     def now(self) -> float:
         """Seconds, of a clock that only goes forward."""
         return time.monotonic() + self.clock.ahead
@@ -105,16 +99,6 @@ class Node:
         """Milliseconds since 1970, as records have them."""
         return time.time_ns() // 1_000_000 + int(self.clock.ahead * 1000)
 
-    @property
-    def next_expiry(self) -> float:
-        """The time before which no transaction has to be aborted."""
-        return self.producers.next_expiry
-
-    @property
-    def place(self) -> Place:
-        """The address of this node."""
-        return self.nodes.by_id[self.node_id]
-
     def advance(self, seconds: float) -> None:
         """Move the clock, and let what is due happen."""
         self.clock.ahead += seconds
@@ -122,41 +106,6 @@ class Node:
         for group in self.groups.values():
             group.expire(self.now())
         self.changes.notify()
-
-    # What this node may answer for.
-
-    def led(self, topic: Topic, index: int, asked: Any = None) -> Log:
-        """The log of a partition that this node leads.
-
-        Args:
-            topic: of the partition.
-            index: of the partition.
-            asked: the partition of a request, which may have the leader's epoch.
-
-        Raises:
-            Refused: the topic has no such partition, another node leads it, or the epoch is another.
-        """
-        log = topic.partition(index)
-        log.expect_leader(self.node_id, asked)
-        return log
-
-    def expect_coordinator(self, kind: CoordinatorType, key: str) -> None:
-        """Check that this node coordinates a group or a transactional id.
-
-        Raises:
-            Refused: another one does.
-        """
-        if self.nodes.coordinator(kind, key) != self.node_id:
-            raise Refused(ErrorCode.NOT_COORDINATOR)
-
-    def expect_controller(self) -> None:
-        """Check that this node is the controller.
-
-        Raises:
-            Refused: another one is.
-        """
-        if self.nodes.controller != self.node_id:
-            raise Refused(ErrorCode.NOT_CONTROLLER)
 
     def stop(self, node_id: int) -> None:
         """Let a node end: others lead, coordinate and control what it did."""
@@ -167,20 +116,51 @@ class Node:
                     log.move(leader)
         self.changes.notify()
 
-    # What several parts of the state are needed for.
+    # What this node may answer for.
+
+    def led(self, topic: Topic, index: int, asked: Any = None) -> Log:
+        """The log of a partition that this node leads; in the epoch of what a request asks for, if that has one."""
+        log = topic.partition(index)
+        log.expect_leader(self.node_id, asked)
+        return log
+
+    def coordinates(self, kind: CoordinatorType, key: str) -> bool:
+        """Tell whether this node coordinates a group or a transactional id."""
+        return self.nodes.coordinator(kind, key) == self.node_id
+
+    def expect_coordinator(self, kind: CoordinatorType, key: str) -> None:
+        """Check that this node coordinates a group or a transactional id."""
+        if not self.coordinates(kind, key):
+            raise Refused(ErrorCode.NOT_COORDINATOR)
+
+    def expect_controller(self) -> None:
+        """Check that this node is the controller."""
+        if self.nodes.controller != self.node_id:
+            raise Refused(ErrorCode.NOT_CONTROLLER)
+
+    # Topics and groups.
 
     def topic_of(self, asked: Any) -> Topic:
-        """The topic that a struct of a request names or has the id of.
-
-        Raises:
-            Refused: there is no such topic.
-        """
+        """The topic that a struct of a request names or has the id of."""
         topic_id = getattr(asked, "topic_id", NO_ID)
         if topic_id != NO_ID:
             return self.topics.with_id(topic_id)
         if hasattr(asked, "topic_id") and getattr(asked, "name", None) is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         return self.topics.named(asked.topic if hasattr(asked, "topic") else asked.name)
+
+    def create_missing(self, name: str) -> None:
+        """Create a topic that is not there yet, with the usual number of partitions."""
+        if name not in self.topics.by_name:
+            self.topics.create(name, self.default_partitions)
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Remove a topic, and what groups and transactions know of it."""
+        self.topics.delete(topic)
+        for group in self.groups.values():
+            group.offsets.forget_topic(topic.name)
+        for transaction in self.producers.transactions.values():
+            transaction.partitions = {one for one in transaction.partitions if one[0] != topic.name}
 
     def present_group(self, name: str) -> AnyGroup | None:
         """The group of a name without members that have expired; of the classic protocol, if all that remain are."""
@@ -191,12 +171,21 @@ class Node:
             group = self.groups[name] = downgraded(group, self.now())
         return group
 
-    def group(self, name: str) -> AnyGroup:
-        """The group of a name, which it becomes now if there was none.
+    def present_groups(self) -> list[AnyGroup]:
+        """The groups of this node in the order of their names, without members that have expired."""
+        own = [name for name in sorted(self.groups) if self.coordinates(CoordinatorType.GROUP, name)]
+        return [group for name in own if (group := self.present_group(name)) is not None]
 
-        Raises:
-            Refused: another node coordinates it.
-        """
+    def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> AnyGroup:
+        """The group of a name, which is refused with an error if there is none."""
+        self.expect_coordinator(CoordinatorType.GROUP, name)
+        group = self.present_group(name)
+        if group is None:
+            raise Refused(error)
+        return group
+
+    def group(self, name: str) -> AnyGroup:
+        """The group of a name, which it becomes now if there was none."""
         self.expect_coordinator(CoordinatorType.GROUP, name)
         return self.present_group(name) or self.groups.setdefault(name, Group(name))
 
@@ -208,52 +197,18 @@ class Node:
         return group
 
     def consumer_group(self, name: str, *, creates: bool) -> ConsumerGroup:
-        """The group that a member of the consumer protocol is in; one of consumers becomes one of that protocol.
-
-        Args:
-            name: of the group.
-            creates: whether the member joins.
-
-        Raises:
-            Refused: there is none, it is of another protocol and does not become one of this, or another node
-                coordinates it.
-        """
+        """The group of a member of the consumer protocol; one of that protocol is made if the member `creates` it."""
         self.expect_coordinator(CoordinatorType.GROUP, name)
         group = self.present_group(name)
         if isinstance(group, ConsumerGroup):
             return group
         if not creates:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{name} is not a consumer group")
-        made = upgraded(Group(name) if group is None else group, self.topics)
-        self.groups[name] = made
+        made = self.groups[name] = upgraded(Group(name) if group is None else group, self.topics)
         return made
 
-    def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> AnyGroup:
-        """The group of a name.
-
-        Raises:
-            Refused: there is none; the code is the given one. Or another node coordinates it.
-        """
-        self.expect_coordinator(CoordinatorType.GROUP, name)
-        group = self.present_group(name)
-        if group is None:
-            raise Refused(error)
-        return group
-
-    def present_groups(self) -> list[AnyGroup]:
-        """The groups of this node in the order of their names, without members that have expired."""
-        own = [name for name in sorted(self.groups) if self._coordinates(name)]
-        return [group for name in own if (group := self.present_group(name)) is not None]
-
-    def _coordinates(self, group: str) -> bool:
-        return self.nodes.coordinator(CoordinatorType.GROUP, group) == self.node_id
-
     async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
-        """The result that a member of a group waits for.
-
-        Raises:
-            Refused: the group has decided against it, or another node coordinates it by now.
-        """
+        """The result that a member of a group waits for, if the group does not decide against it."""
         self.changes.notify()  # those who were waiting for this member
         while (found := ticket.found()) is None:
             await self.changes.wait(group.next_expiry - self.now())
@@ -262,118 +217,61 @@ class Node:
                 self.changes.notify()
         return found
 
-    def configs_of(self, asked: Any) -> Configs:
-        """The settings of the topic that a request names; changes to them have their effect.
+    # Transactions.
 
-        Raises:
-            Refused: there is none, or the request asks for the settings of something else.
-        """
-        if asked.resource_type != ConfigResourceType.TOPIC:
-            raise Refused(ErrorCode.INVALID_REQUEST, "only topics have settings")
-        self.topics.check_name(asked.resource_name)
-        return self.topics.named(asked.resource_name).configs
+    def expect_part(
+        self,
+        transactional_id: str,
+        numbers: Numbers,
+        *,
+        places: Set[TopicPartition] = frozenset(),
+        groups: Set[str] = frozenset(),
+        adds: bool,
+        is_abortable: bool,
+    ) -> None:
+        """Check that partitions, or the offsets of groups, are part of the transaction of a producer.
 
-    def delete_topic(self, topic: Topic) -> None:
-        """Remove a topic, and what groups and transactions know of it."""
-        self.topics.delete(topic)
-        for group in self.groups.values():
-            group.offsets.forget_topic(topic.name)
-        for transaction in self.producers.transactions.values():
-            transaction.partitions = {one for one in transaction.partitions if one[0] != topic.name}
-
-    def verify(self, place: TopicPartition, batch: RecordBatch, transactional_id: str | None, version: int) -> None:
-        """Ask the transaction of a producer for what it sends to a partition, until that has records of it.
-
-        Args:
-            place: the partition.
-            batch: of the producer.
-            transactional_id: of the request.
-            version: of the Produce request, which says what becomes of a partition that was not added.
-
-        Raises:
-            Refused: it is not the producer of that transactional id any more, or the partition was not added.
-        """
-        states = self.topics.log(place[0], place[1]).producers
-        if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
-            return
-        states.note_unverified(batch, begins=version >= _FIRST_THAT_ADDS)
-        transaction = self.producers.verified(transactional_id, Numbers(batch.producer_id, batch.producer_epoch))
-        if transaction.is_ongoing and place in transaction.partitions:
-            return
-        if version >= _FIRST_THAT_ADDS:
-            self.fill_transaction(transaction, {place})
-        else:
-            raise _not_added("the partition", version >= _FIRST_ABORTABLE)
-
-    def verify_group(self, group: str, transactional_id: str, numbers: Numbers, version: int) -> None:
-        """Ask the transaction of a producer for the offsets that it commits.
-
-        Args:
-            group: whose offsets they are.
-            transactional_id: of the producer.
-            numbers: of the producer.
-            version: of the TxnOffsetCommit request.
-
-        Raises:
-            Refused: as `verify`.
+        With `adds` they become part of it instead (KIP-890). With `is_abortable` clients have TRANSACTION_ABORTABLE.
         """
         transaction = self.producers.verified(transactional_id, numbers)
-        if version >= _FIRST_OFFSETS_THAT_ADD:
-            self.fill_transaction(transaction, groups={group})
-        elif not transaction.is_ongoing or group not in transaction.groups:
-            raise _not_added("the group", version >= _FIRST_ABORTABLE_OFFSETS)
+        if adds:
+            self.fill_transaction(transaction, places, groups)
+        elif not (transaction.is_ongoing and places <= transaction.partitions and groups <= transaction.groups):
+            error = ErrorCode.TRANSACTION_ABORTABLE if is_abortable else ErrorCode.INVALID_TXN_STATE
+            raise Refused(error, f"the {'group' if groups else 'partition'} was not added to the transaction")
 
     def fill_transaction(
-        self, transaction: Transaction, places: Iterable[TopicPartition] = (), groups: Iterable[str] = ()
+        self, transaction: Transaction, places: Set[TopicPartition] = frozenset(), groups: Set[str] = frozenset()
     ) -> None:
         """Make partitions, and the offsets of groups, part of a transaction; it begins with the first."""
         if not transaction.is_ongoing:
             transaction.is_ongoing, transaction.started = True, self.milliseconds()
             transaction.expires = self.now() + transaction.timeout / 1000
-            self.producers.next_expiry = min(self.next_expiry, transaction.expires)
+            self.producers.next_expiry = min(self.producers.next_expiry, transaction.expires)
         transaction.partitions.update(places)
         transaction.groups.update(groups)
 
     def expire_transactions(self) -> None:
         """Abort transactions that last too long, and fence their producers."""
         now = self.now()
-        if now < self.next_expiry:
+        if now < self.producers.next_expiry:
             return
-        for transaction in self.producers.transactions.values():
+        transactions = self.producers.transactions.values()
+        for transaction in transactions:
             if transaction.expires <= now:
-                transaction.fence()
-                self.end_transaction(transaction, is_commit=False)
+                self.abort(transaction)
                 self.changes.notify()
-        self.producers.next_expiry = min(
-            (one.expires for one in self.producers.transactions.values()), default=math.inf
-        )
+        self.producers.next_expiry = min((one.expires for one in transactions), default=math.inf)
 
-    def begin_producer(self, transactional_id: str, expected: Numbers | None, timeout: int) -> Transaction:
-        """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.
-
-        Args:
-            transactional_id: of the producer.
-            expected: the numbers that it says it has.
-            timeout: milliseconds that its transactions may last.
-
-        Raises:
-            Refused: another producer has taken its place.
-        """
-        known = self.producers.to_begin(transactional_id, expected)
-        if known is not None and known.is_ongoing:
-            known.fence()
-            self.end_transaction(known, is_commit=False)
-        begun = self.producers.begin(transactional_id, expected)
-        begun.timeout = timeout
-        return begun
+    def abort(self, transaction: Transaction) -> None:
+        """Abort an ongoing transaction with a raised epoch, so that its producer is refused everywhere."""
+        transaction.fence()
+        self.end_transaction(transaction, is_commit=False)
 
     def end_transaction(self, transaction: Transaction, *, is_commit: bool, has_epochs: bool = False) -> None:
         """Commit or abort: a marker in each partition, and the offsets of groups.
 
-        Args:
-            transaction: to be ended.
-            is_commit: whether it is committed.
-            has_epochs: raise the epoch of the producer before, as KIP-890 has it.
+        With `has_epochs` the epoch of the producer is raised before (KIP-890).
         """
         if has_epochs:
             transaction.epoch += 1
@@ -381,26 +279,17 @@ class Node:
         for topic, index in sorted(transaction.partitions):
             log = self.topics.log(topic, index)
             log.append_marker(marker, transaction.producer_id, transaction.epoch, is_commit=is_commit)
-        for name in transaction.groups:
-            if name in self.groups:
-                self.groups[name].offsets.end_transaction(transaction.producer_id, is_commit=is_commit)
+        for name in transaction.groups & self.groups.keys():
+            self.groups[name].offsets.end_transaction(transaction.producer_id, is_commit=is_commit)
         transaction.end(is_commit=is_commit)
         if has_epochs:
             self.producers.raise_after_end(transaction)
 
 
-def _not_added(what: str, is_abortable: bool) -> Refused:
-    error = ErrorCode.TRANSACTION_ABORTABLE if is_abortable else ErrorCode.INVALID_TXN_STATE
-    return Refused(error, f"{what} was not added to the transaction")
-
-
 def _marker(transaction: Transaction, is_commit: bool) -> bytes:
-    record = Record(
-        offset=0,
-        timestamp=time.time_ns() // 1_000_000,
-        key=end_marker_key("COMMIT" if is_commit else "ABORT"),
-        value=_VERSION + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode(),
-    )
+    key = end_marker_key("COMMIT" if is_commit else "ABORT")
+    value = b"\0\0" + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode()  # after its version
+    record = Record(offset=0, timestamp=time.time_ns() // 1_000_000, key=key, value=value)
     return write_batch(
         [record],
         producer_id=transaction.producer_id,

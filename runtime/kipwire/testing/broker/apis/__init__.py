@@ -1,19 +1,19 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
 A module has `answer`, a function of a node and the body of a request, or `answer_request`, if it needs the header, too.
-Where refusals are not by the rule of `kipwire.connection`, it has `refuse`; and the `VERSIONS` that are served, where
-they are not all that Kafka has. Its head has these versions, and how the answers differ from Kafka's. docs/testing.md
-repeats the heads, and test_fake_broker_heads.py compares. `APIS` and `SERVED` are made of the modules that are here.
+`rows.by_row` makes it of a function for each row of the response. Where refusals are not by the rule of
+`kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka has are served. The head has these
+versions, and how the answers differ from Kafka's. docs/testing.md repeats it, and test_fake_broker_heads.py compares.
 
 Unlike Kafka:
 
-* Share groups and Streams groups are not served.
-* ACLs, quotas and delegation tokens are not served.
+* Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
 * Records are never removed by retention or compaction.
 * `max.message.bytes` and `message.timestamp.after.max.ms` limit what producers send, with Kafka's defaults; other
   settings of topics have no effect. Their values are checked by their types alone.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -26,11 +26,22 @@ MODULES = {
     for found in iter_modules(__path__)
     if found.name.startswith("k")
 }
-"""By API key."""
-
 APIS: dict[int, Api] = {int(key): api_of(module) for key, module in sorted(MODULES.items())}
-"""The handlers, by API key."""
-
 _VERSIONS = REGISTRY.api_versions()
 SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}
-"""The versions of each; all that Kafka has, if its module does not say otherwise."""
+"""All by API key: the modules, their handlers, and the versions that are served."""
+
+
+def served(fewer: Mapping[ApiKey, range] | Mapping[int, range]) -> dict[int, range]:
+    """The versions of each API, of some of them fewer, or none.
+
+    Raises:
+        ValueError: there are no such versions.
+    """
+    for key, some in fewer.items():
+        known = SERVED.get(key, range(0))
+        if not all(one in known for one in some):
+            has = f"{known[0]} to {known[-1]}" if known else "none"
+            raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {some}; the versions it has: {has}")
+    chosen = SERVED | {int(key): versions for key, versions in fewer.items()}
+    return {key: versions for key, versions in chosen.items() if versions}

@@ -8,11 +8,13 @@ Unlike Kafka:
 
 from typing import Any
 
-from kafka_messages.enums import ErrorCode, IsolationLevel
+from kafka_messages.enums import IsolationLevel
 from kipwire import Message, build
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, refused_rows, with_endpoints
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values, answered, expect
+from kipwire.testing.broker.apis.rows import with_endpoints
 from kipwire.testing.broker.state.nodes import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
 
+Key = tuple[Any, int]
 _NOTHING = {"high_watermark": -1, "records": b""}
 _SESSION_ERRORS = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -33,28 +35,24 @@ async def answer(node: Node, body: Sent) -> Values:
     until = node.now() + body.max_wait_ms / 1000
     enough = min(body.min_bytes, body.max_bytes)
     while True:
-        read = _Read(node, body, asked)
-        if read.has_error or read.size >= enough or not asked or node.now() >= until:
+        found = _read(node, body, asked)
+        is_enough = sum(len(one["records"]) for one in found.values()) >= enough
+        if is_enough or not asked or node.now() >= until or any("error_code" in one for one in found.values()):
             break
-        await node.changes.wait(min(until, node.next_expiry) - node.now())
+        await node.changes.wait(min(until, node.producers.next_expiry) - node.now())
         node.expire_transactions()
-    if session is not None:
-        changed = _responses(session.changes(read.found), asked)
-        return with_endpoints(node, {"session_id": body.session_id, "responses": changed})
     session_id = 0
-    if epoch == BEGINNING:
+    if session is not None:
+        session_id, found = body.session_id, session.changes(found)
+    elif epoch == BEGINNING:
         begun = FetchSession(body.VERSION >= _FIRST_WITH_IDS, node.now(), dict(asked))
-        begun.changes(read.found)
+        begun.changes(found)
         session_id = node.fetch_sessions.begin(begun)
-    return with_endpoints(node, {"session_id": session_id, "responses": _responses(read.found, asked)})
+    return with_endpoints(node, {"session_id": session_id, "responses": _responses(found, asked)})
 
 
 def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
-    """The session that a request goes on with, with what it changes; None where it is answered in full.
-
-    Raises:
-        Refused: there is no such session, or it expects another request.
-    """
+    """The session that a request goes on with, with what it changes; None where it is answered in full."""
     if epoch in (OUTSIDE, BEGINNING):
         node.fetch_sessions.pop(getattr(body, "session_id", 0), None)
         return None
@@ -67,51 +65,46 @@ def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
     return None
 
 
-class _Read:
+def _read(node: Node, body: Sent, asked: dict[Key, Asked]) -> dict[Key, Values]:
     """One look at what a Fetch asks for."""
-
-    def __init__(self, node: Node, body: Sent, asked: dict[tuple[Any, int], Asked]) -> None:
-        self.has_leaders = body.VERSION >= _FIRST_WITH_LEADERS
-        self.is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
-        self.left = body.max_bytes
-        """Bytes that may still be added."""
-        self.size = 0
-        self.has_error = False
-        self.found = {place: self._partition(node, one) for place, one in asked.items()}
-
-    def _partition(self, node: Node, one: Asked) -> Values:
-        """The batches of one partition."""
-        asked = one.partition
-        try:
-            log = node.led(node.topic_of(one.topic), asked.partition, asked)
-            end_offset = log.last_stable_offset if self.is_committed else log.end_offset
-            if not log.start_offset <= asked.fetch_offset <= log.end_offset:
-                raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
-        except Refused as error:
-            self.has_error = True
-            leader = error.values if self.has_leaders else {}
-            return {"partition_index": asked.partition, "error_code": error.error, **_NOTHING, **leader}
-        found = b""
-        if self.left > 0 or not self.size:
-            # The first batch of a response is sent whole even if it is larger than what is asked for.
-            found = log.read(asked.fetch_offset, min(self.left, asked.partition_max_bytes), end_offset)
-            if self.size and len(found) > self.left:
-                found = b""
-        self.size += len(found)
-        self.left -= len(found)
-        aborted = log.aborted_between(asked.fetch_offset, end_offset) if self.is_committed else None
-        return {
-            "partition_index": asked.partition,
-            "high_watermark": log.end_offset,
-            "last_stable_offset": log.last_stable_offset,
-            "log_start_offset": log.start_offset,
-            "aborted_transactions": aborted
-            and [{"producer_id": one.producer_id, "first_offset": one.first_offset} for one in aborted],
-            "records": found,
-        }
+    found: dict[Key, Values] = {}
+    size = 0
+    for place, one in asked.items():
+        found[place] = _partition_read(node, body, one, size)
+        size += len(found[place]["records"])
+    return found
 
 
-def _responses(found: dict[tuple[Any, int], Values], asked: dict[tuple[Any, int], Asked]) -> list[Values]:
+def _partition_read(node: Node, body: Sent, one: Asked, size: int) -> Values:
+    """The batches of one partition, after so many bytes of others."""
+    asked, left = one.partition, body.max_bytes - size
+    is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
+    try:
+        log = node.led(node.topic_of(one.topic), asked.partition, asked)
+        end_offset = log.last_stable_offset if is_committed else log.end_offset
+        expect(log.start_offset <= asked.fetch_offset <= log.end_offset, ErrorCode.OFFSET_OUT_OF_RANGE)
+    except Refused as error:
+        leader = error.values if body.VERSION >= _FIRST_WITH_LEADERS else {}
+        return {"partition_index": asked.partition, "error_code": error.error, **_NOTHING, **leader}
+    found = b""
+    if left > 0 or not size:
+        # The first batch of a response is sent whole even if it is larger than what is asked for.
+        found = log.read(asked.fetch_offset, min(left, asked.partition_max_bytes), end_offset)
+        if size and len(found) > left:
+            found = b""
+    aborted = log.aborted_between(asked.fetch_offset, end_offset) if is_committed else None
+    return {
+        "partition_index": asked.partition,
+        "high_watermark": log.end_offset,
+        "last_stable_offset": log.last_stable_offset,
+        "log_start_offset": log.start_offset,
+        "aborted_transactions": aborted
+        and [{"producer_id": one.producer_id, "first_offset": one.first_offset} for one in aborted],
+        "records": found,
+    }
+
+
+def _responses(found: dict[Key, Values], asked: dict[Key, Asked]) -> list[Values]:
     """The topics of a response, in the order in which their first partitions were asked for."""
     topics: dict[Any, Values] = {}
     for place, values in found.items():
@@ -123,6 +116,10 @@ def _responses(found: dict[tuple[Any, int], Values], asked: dict[tuple[Any, int]
 
 def refuse(body: Sent, error: int) -> Message:
     """An error for each partition; one for the request if it is about the session, or names no partition."""
+
+    def refuse_row(*_: Sent) -> Values:
+        raise Refused(error)
+
     is_whole = error in _SESSION_ERRORS or not body.topics
     response: type[Message] = body.RESPONSE
-    return build(response, {"error_code": error} if is_whole else refused_rows(body, error))
+    return build(response, {"error_code": error} if is_whole else answered(body, refuse_row))

@@ -1,7 +1,7 @@
 """ListOffsets, versions 1 to 11: the first and last offsets of partitions, and the offsets of timestamps."""
 
-from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kafka_messages.enums import IsolationLevel, ListOffsetsTimestamp
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_distinct_row, expect
 from kipwire.testing.broker.state.logs import Log
 
 _FIRST_WITH = {
@@ -15,21 +15,17 @@ _FIRST_WITH = {
 """The first version of ListOffsets that has each of the timestamps below 0."""
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Find first and last offsets, and the offsets of timestamps."""
+@by_distinct_row
+def answer(node: Node, body: Sent, topic: Sent, asked: Sent) -> Values:
+    has_timestamp = asked.timestamp >= 0 or _FIRST_WITH.get(asked.timestamp, body.VERSION + 1) <= body.VERSION
+    expect(has_timestamp, ErrorCode.UNSUPPORTED_VERSION)
+    log = node.led(node.topic_of(topic), asked.partition_index, asked)
     is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
-
-    def find(topic: Sent, asked: Sent) -> Values:
-        if asked.timestamp < 0 and _FIRST_WITH.get(asked.timestamp, body.VERSION + 1) > body.VERSION:
-            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-        log = node.led(node.topic_of(topic), asked.partition_index, asked)
-        timestamp, offset = _offset_at(log, asked.timestamp, is_committed)
-        found = {"timestamp": timestamp, "offset": offset}
-        # Versions before 4 have no epoch, and it is not ignorable.
-        has_epoch = offset >= 0 and hasattr(asked, "current_leader_epoch")
-        return {**found, "leader_epoch": log.epoch_at(offset)} if has_epoch else found
-
-    return answered(body, find, is_distinct=True)
+    timestamp, offset = _offset_at(log, asked.timestamp, is_committed)
+    found = {"timestamp": timestamp, "offset": offset}
+    # Versions before 4 have no epoch, and it is not ignorable.
+    has_epoch = offset >= 0 and hasattr(asked, "current_leader_epoch")
+    return {**found, "leader_epoch": log.epoch_at(offset)} if has_epoch else found
 
 
 def _offset_at(log: Log, asked: int, is_committed: bool) -> tuple[int, int]:

@@ -6,10 +6,9 @@ Unlike Kafka:
   is accepted.
 """
 
-from kafka_messages.enums import ErrorCode
 from kipwire import Message
-from kipwire.connection import Request, refusal
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
+from kipwire.connection import refusal
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Request, Sent, Values, expect
 from kipwire.testing.broker.state.classic_groups import Joining
 
 _FIRST_WITH_ID_FIRST = 4
@@ -17,12 +16,9 @@ _FIRST_WITH_ID_FIRST = 4
 
 
 async def answer_request(node: Node, request: Request) -> Values:
-    """Join a group; answered when all its members have joined, or did not in time."""
     body: Sent = request.body
-    if not body.group_id:
-        raise Refused(ErrorCode.INVALID_GROUP_ID)
-    if body.session_timeout_ms <= 0:
-        raise Refused(ErrorCode.INVALID_SESSION_TIMEOUT)
+    expect(body.group_id, ErrorCode.INVALID_GROUP_ID)
+    expect(body.session_timeout_ms > 0, ErrorCode.INVALID_SESSION_TIMEOUT)
     asked = Joining(
         member_id=body.member_id,
         instance_id=getattr(body, "group_instance_id", None),

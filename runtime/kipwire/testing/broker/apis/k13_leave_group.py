@@ -1,11 +1,9 @@
 """LeaveGroup, versions 0 to 5: removes members."""
 
-from kafka_messages.enums import CoordinatorType
-from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
+from kipwire.testing.broker.apis.api import CoordinatorType, Node, Sent, Values, answered
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Remove one member, or several."""
     node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
 
     def leave(asked: Sent) -> Values:

@@ -1,7 +1,6 @@
 """DescribeGroups, versions 0 to 6: the state and the members of groups of the classic protocol."""
 
-from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row
 from kipwire.testing.broker.state.classic_groups import Group
 from kipwire.testing.broker.state.groups import STABLE
 
@@ -10,22 +9,14 @@ _FIRST_WITH_NOT_FOUND = 6
 """The first version with an error for a group that there is not."""
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Describe groups."""
-    present = {group.name: group for group in node.present_groups() if isinstance(group, Group)}
-
-    def describe(name: str) -> Values:
-        node.expect_coordinator(CoordinatorType.GROUP, name)
-        if name in present:
-            return _described(present[name])
+@by_row
+def answer(node: Node, body: Sent, name: str) -> Values:
+    node.expect_coordinator(CoordinatorType.GROUP, name)
+    group = node.present_group(name)
+    if not isinstance(group, Group):
         if body.VERSION >= _FIRST_WITH_NOT_FOUND:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, group_state=_DEAD)
         return {"group_state": _DEAD}
-
-    return answered(body, describe)
-
-
-def _described(group: Group) -> Values:
     is_stable = group.state == STABLE
     return {
         "group_state": group.state,

@@ -6,12 +6,10 @@ Unlike Kafka:
 * Clients never have to authenticate again (`connections.max.reauth.ms`), and OAUTHBEARER and GSSAPI are not served.
 """
 
-from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values
 
 VERSIONS = range(1, 2)
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Refuse it: the connection has no SASL, or is authenticated."""
     raise Refused(ErrorCode.ILLEGAL_SASL_STATE)

@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0 to 5: what is served."""
+"""ApiVersions, versions 0 to 5: what is served. Requests in other versions are answered elsewhere, in version 0."""
 
 import kafka_messages
 from kafka_messages.enums import ApiKey
@@ -11,18 +11,15 @@ _FEATURES = {"transaction.version": (ApiKey.END_TXN, 5, 2)}
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """List what is served. Requests in other versions do not get here: they are answered in version 0 (KIP-511)."""
     served: Sent = versions_answer(kafka_messages.REGISTRY, body.VERSION, node.served)
     if body.VERSION < _FIRST_WITH_FEATURES:
         return {"api_keys": served.api_keys}
     levels = {name: level for name, (key, version, level) in _FEATURES.items() if version in node.served.get(key, ())}
+    supported = [{"name": name, "min_version": 0, "max_version": level} for name, level in levels.items()]
+    finalized = [{"name": name, "min_version_level": one, "max_version_level": one} for name, one in levels.items()]
     return {
         "api_keys": served.api_keys,
-        "supported_features": [
-            {"name": name, "min_version": 0, "max_version": level} for name, level in levels.items()
-        ],
+        "supported_features": supported,
         "finalized_features_epoch": 0,
-        "finalized_features": [
-            {"name": name, "min_version_level": level, "max_version_level": level} for name, level in levels.items()
-        ],
+        "finalized_features": finalized,
     }

@@ -7,16 +7,14 @@ Unlike Kafka:
 * Nodes that are not the controller answer NOT_CONTROLLER, as Kafka did before KRaft; now they pass the request on.
 """
 
-from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, answered, expect
 from kipwire.testing.broker.state.topics import MOST_PARTITIONS, expect_valid_configs, shown_configs
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Create topics."""
     node.expect_controller()
-    if sum(1 + max(_count(node, one), 0) for one in body.topics) > MOST_PARTITIONS:
-        raise Refused(ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
+    total = sum(1 + max(_count(node, one), 0) for one in body.topics)
+    expect(total <= MOST_PARTITIONS, ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
 
     def create(asked: Sent) -> Values:
         configs = {one.name: one.value for one in asked.configs}
@@ -35,37 +33,26 @@ def answer(node: Node, body: Sent) -> Values:
 
 def _count(node: Node, asked: Sent) -> int:
     """The number of partitions that a topic is to have; -1 stands for the usual."""
-    usual = node.settings.default_partitions if asked.num_partitions == -1 else asked.num_partitions
+    usual = node.default_partitions if asked.num_partitions == -1 else asked.num_partitions
     return len(asked.assignments) or usual
 
 
 def _expect_assignment(asked: Sent) -> None:
-    """Check the replicas that a client wants.
-
-    Raises:
-        Refused: it says twice how many, or leaves out a partition, or a partition has none.
-    """
+    """Check the replicas that a client wants."""
     if not asked.assignments:
-        if asked.replication_factor < -1 or asked.replication_factor == 0:
-            reason = "give a replication factor above 0, or -1 for the usual"
-            raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
+        is_valid = asked.replication_factor == -1 or asked.replication_factor > 0
+        reason = "give a replication factor above 0, or -1 for the usual"
+        expect(is_valid, ErrorCode.INVALID_REPLICATION_FACTOR, reason)
         return
-    if asked.replication_factor != -1 or asked.num_partitions != -1:
-        reason = "an assignment says how many partitions and replicas there are; both numbers have to be -1"
-        raise Refused(ErrorCode.INVALID_REQUEST, reason)
+    reason = "an assignment says how many partitions and replicas there are; both numbers have to be -1"
+    expect(asked.replication_factor == asked.num_partitions == -1, ErrorCode.INVALID_REQUEST, reason)
     indexes = sorted(one.partition_index for one in asked.assignments)
-    if indexes != list(range(len(indexes))):
-        reason = "the partitions of an assignment have to be 0, 1, 2 and so on"
-        raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    reason = "the partitions of an assignment have to be 0, 1, 2 and so on"
+    expect(indexes == list(range(len(indexes))), ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     expect_brokers(asked.assignments)
 
 
 def expect_brokers(assignments: Sent) -> None:
-    """Check that each partition has replicas.
-
-    Raises:
-        Refused: one has none, or two on one broker.
-    """
-    for one in assignments:
-        if not one.broker_ids or len(set(one.broker_ids)) < len(one.broker_ids):
-            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each partition needs replicas, on different brokers")
+    """Check that each partition has replicas, on different brokers."""
+    is_valid = all(one.broker_ids and len(set(one.broker_ids)) == len(one.broker_ids) for one in assignments)
+    expect(is_valid, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each partition needs replicas, on different brokers")

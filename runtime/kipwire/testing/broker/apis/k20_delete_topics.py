@@ -1,17 +1,15 @@
 """DeleteTopics, versions 1 to 6: deletes topics, by name or by id."""
 
-from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, answered, expect
 from kipwire.testing.broker.state.topics import NO_ID
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Delete topics."""
     node.expect_controller()
 
     def delete(asked: Sent) -> Values:
-        if not isinstance(asked, str) and (asked.name is None) == (asked.topic_id == NO_ID):
-            raise Refused(ErrorCode.INVALID_REQUEST, "name a topic by its name or by its id, not by both")
+        is_clear = isinstance(asked, str) or (asked.name is None) != (asked.topic_id == NO_ID)
+        expect(is_clear, ErrorCode.INVALID_REQUEST, "name a topic by its name or by its id, not by both")
         topic = node.topics.named(asked) if isinstance(asked, str) else node.topic_of(asked)
         node.delete_topic(topic)
         return {"name": topic.name, "topic_id": topic.topic_id}

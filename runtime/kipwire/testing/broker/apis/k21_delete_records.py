@@ -5,15 +5,11 @@ Unlike Kafka:
 * A partition that DeleteRecords names twice is answered twice.
 """
 
-from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
+from kipwire.testing.broker.apis.api import Node, Sent, Values, by_row
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Move the first offset of partitions."""
-
-    def delete(topic: Sent, asked: Sent) -> Values:
-        log = node.led(node.topic_of(topic), asked.partition_index)
-        log.delete_before(asked.offset)
-        return {"low_watermark": log.start_offset}
-
-    return answered(body, delete)
+@by_row
+def answer(node: Node, body: Sent, topic: Sent, asked: Sent) -> Values:
+    log = node.led(node.topic_of(topic), asked.partition_index)
+    log.delete_before(asked.offset)
+    return {"low_watermark": log.start_offset}

@@ -4,6 +4,5 @@ from kipwire.testing.broker.apis.api import Node, Sent, Values, current, numbers
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Add a group."""
     node.fill_transaction(current(node, body, body.transactional_id, numbers_of(body)), groups={body.group_id})
     return {}

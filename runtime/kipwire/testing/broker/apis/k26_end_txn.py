@@ -5,8 +5,7 @@ Unlike Kafka:
 * Transactions end at once: no producer is told to wait with CONCURRENT_TRANSACTIONS.
 """
 
-from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, current, numbers_of
+from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Sent, Values, current, expect, numbers_of
 
 _FIRST_WITH_EPOCHS = 5
 
@@ -21,10 +20,8 @@ def answer(node: Node, body: Sent) -> Values:
         transaction = current(node, body, body.transactional_id, numbers_of(body))
         is_again = not transaction.is_ongoing
     if is_again:
-        if transaction.last_was_commit is not body.committed:
-            raise Refused(ErrorCode.INVALID_TXN_STATE)
-    elif body.committed and not transaction.is_ongoing:
-        raise Refused(ErrorCode.INVALID_TXN_STATE)
+        expect(transaction.last_was_commit is body.committed, ErrorCode.INVALID_TXN_STATE)
     else:
+        expect(transaction.is_ongoing or not body.committed, ErrorCode.INVALID_TXN_STATE)
         node.end_transaction(transaction, is_commit=body.committed, has_epochs=has_epochs)
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch} if has_epochs else {}

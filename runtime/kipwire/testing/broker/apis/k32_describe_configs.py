@@ -6,18 +6,21 @@ Unlike Kafka:
 """
 
 from kafka_messages.enums import ConfigResourceType
-from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
-from kipwire.testing.broker.state.topics import shown_configs, type_of
+from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_row, expect
+from kipwire.testing.broker.state.topics import Configs, shown_configs, type_of
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Describe settings."""
+@by_row
+def answer(node: Node, body: Sent, asked: Sent) -> Values:
+    if asked.resource_type == ConfigResourceType.BROKER and asked.resource_name in ("", str(node.node_id)):
+        return {}
+    configs, keys = topic_configs(node, asked), asked.configuration_keys
+    shown = [one for one in shown_configs(configs) if keys is None or one["name"] in keys]
+    return {"configs": [{**one, "config_type": type_of(one["name"])} for one in shown]}
 
-    def describe(asked: Sent) -> Values:
-        if asked.resource_type == ConfigResourceType.BROKER and asked.resource_name in ("", str(node.node_id)):
-            return {}
-        configs, keys = node.configs_of(asked), asked.configuration_keys
-        shown = [one for one in shown_configs(configs) if keys is None or one["name"] in keys]
-        return {"configs": [{**one, "config_type": type_of(one["name"])} for one in shown]}
 
-    return answered(body, describe)
+def topic_configs(node: Node, asked: Sent) -> Configs:
+    """The settings of the topic that a request names; changes to them have their effect."""
+    expect(asked.resource_type == ConfigResourceType.TOPIC, ErrorCode.INVALID_REQUEST, "only topics have settings")
+    node.topics.check_name(asked.resource_name)
+    return node.topics.named(asked.resource_name).configs

@@ -6,7 +6,6 @@ _FOLDER = "/tmp/kipwire-fake-broker"
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """Describe the folder, with the partitions that are asked for and there."""
     asked = {name: range(len(one.partitions)) for name, one in node.topics.by_name.items()}
     if body.topics is not None:
         asked = {one.topic: one.partitions for one in body.topics}

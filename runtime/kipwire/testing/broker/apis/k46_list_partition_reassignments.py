@@ -4,5 +4,4 @@ from kipwire.testing.broker.apis.api import Node, Sent, Values
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """List nothing."""
     return {}

@@ -1,21 +1,13 @@
 """DescribeProducers, version 0: the idempotent and transactional producers of partitions."""
 
-from kipwire.testing.broker.apis.api import Node, Sent, Values, answered
-from kipwire.testing.broker.state.logs import Log
+from kipwire.testing.broker.apis.api import Node, Sent, Values, by_row
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Describe producers."""
-
-    def describe(topic: Sent, index: int) -> Values:
-        node.topics.check_name(topic.name)
-        return {"active_producers": _described(node.led(node.topics.named(topic.name), index))}
-
-    return answered(body, describe)
-
-
-def _described(log: Log) -> list[Values]:
-    return [
+@by_row
+def answer(node: Node, body: Sent, topic: Sent, index: int) -> Values:
+    node.topics.check_name(topic.name)
+    log = node.led(node.topics.named(topic.name), index)
+    found = [
         {
             "producer_id": producer_id,
             "producer_epoch": one.epoch,
@@ -26,3 +18,4 @@ def _described(log: Log) -> list[Values]:
         }
         for producer_id, one in sorted(log.producers.by_id.items())
     ]
+    return {"active_producers": found}

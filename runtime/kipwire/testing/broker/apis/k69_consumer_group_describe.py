@@ -2,33 +2,27 @@
 
 from collections.abc import Set
 
-from kafka_messages.enums import ConsumerGroupMemberType, ErrorCode
-from kipwire.testing.broker.apis.api import Node, Refused, Sent, Values, answered
+from kafka_messages.enums import ConsumerGroupMemberType
+from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row, expect
 from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
 from kipwire.testing.broker.state.consumer_members import ConsumerMember, Place
 
 
-def answer(node: Node, body: Sent) -> Values:
-    """Describe groups."""
-    present = {group.name: group for group in node.present_groups()}
-
-    def describe(name: str) -> Values:
-        if not name:
-            raise Refused(ErrorCode.INVALID_GROUP_ID)
-        group = present.get(name)
-        if not isinstance(group, ConsumerGroup):
-            reason = f"Group {name} not found." if group is None else f"Group {name} is not a consumer group."
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, reason)
-        return {
-            "group_state": group.state,
-            "group_epoch": group.epoch,
-            "assignment_epoch": group.assignment_epoch,
-            "assignor_name": group.assignor,
-            "members": [_member(group, one) for one in group.members.values()],
-        }
-
-    return answered(body, describe)
+@by_row
+def answer(node: Node, body: Sent, name: str) -> Values:
+    expect(name, ErrorCode.INVALID_GROUP_ID)
+    group = node.present_group(name) if node.coordinates(CoordinatorType.GROUP, name) else None
+    if not isinstance(group, ConsumerGroup):
+        reason = f"Group {name} not found." if group is None else f"Group {name} is not a consumer group."
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, reason)
+    return {
+        "group_state": group.state,
+        "group_epoch": group.epoch,
+        "assignment_epoch": group.assignment_epoch,
+        "assignor_name": group.assignor,
+        "members": [_member(group, one) for one in group.members.values()],
+    }
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:

@@ -1,44 +1,53 @@
-"""Rows of responses, made from the fields of a response.
+"""Rows of responses: a row for each element of an array of the request, with an error code.
 
-A response with error codes in rows has a row for each element of an array of its request: it repeats the name of a
-topic, the number of a partition or the id of a group, and has the code beside it. Which array that is, what is repeated
-and what stands beside the code of a row that refuses, `kipwire.connection.refusals` says, for both.
+It repeats what names the element, such as a topic or a partition. Which array that is, what is repeated and what stands
+beside the code of a row that refuses, `kipwire.connection.refusals` says, for both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import ErrorCode
 from kipwire.connection.refusals import CODES, answered_by, beside, has_codes, repeated
 from kipwire.model.structs import Field, Struct
+from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state import Refused
 
+Sent = Any
+"""A request, or a struct of one: each version has a class of its own."""
 Values = dict[str, Any]
 """The values of a response, or of a struct of it, by field."""
 
 
-def answered(body: Any, action: Callable[..., Values], *, is_distinct: bool = False) -> Values:
+def answered(body: Sent, action: Callable[..., Values], *, is_distinct: bool = False) -> Values:
     """The arrays of a response, with the outcome of an action in each row that has a code.
 
-    Args:
-        body: the request.
-        action: called with the elements of the request that lead to the row, such as a topic and a partition. It gives
-            the values of the row, or raises `Refused`.
-        is_distinct: answer elements that the request names twice once, with INVALID_REQUEST.
+    The action is called with the elements of the request that lead to the row, such as a topic and a partition. It
+    gives the values of the row, or raises `Refused`. With `is_distinct`, elements that the request names twice are
+    answered once, with INVALID_REQUEST.
     """
     return _Rows(action, is_distinct, body.API_KEY).arrays(body.RESPONSE, body, ())
 
 
-def refused_rows(body: Any, error: int) -> Values:
-    """The arrays of a response, with an error code in each row that has one."""
+def by_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
+    """The `answer` of an API that answers row by row: an action, which is given node and request before the rest."""
+    return lambda node, body: answered(body, partial(action, node, body))
 
-    def refuse(*_: Any) -> Values:
-        raise Refused(error)
 
-    return answered(body, refuse)
+def by_distinct_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
+    """As `by_row`, with `is_distinct`."""
+    return lambda node, body: answered(body, partial(action, node, body), is_distinct=True)
+
+
+def with_endpoints(node: Node, values: Values) -> Values:
+    """A response with the addresses of the leaders that its rows name (KIP-951)."""
+    rows = [row for topic in values["responses"] for row in topic.get("partition_responses", topic.get("partitions"))]
+    leaders = {row["current_leader"]["leader_id"] for row in rows if "current_leader" in row}
+    return {**values, "node_endpoints": [node.nodes[one].address for one in sorted(leaders)]} if leaders else values
 
 
 class _Rows(NamedTuple):

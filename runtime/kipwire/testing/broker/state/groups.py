@@ -58,6 +58,10 @@ class Offsets:
     _pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
     """By producer id."""
 
+    def commit(self, offsets: dict[TopicPartition, Committed]) -> None:
+        """Take in offsets."""
+        self.committed.update(offsets)
+
     def commit_later(self, producer_id: int, offsets: dict[TopicPartition, Committed]) -> None:
         """Take in offsets once the transaction of a producer is committed."""
         self._pending.setdefault(producer_id, {}).update(offsets)
