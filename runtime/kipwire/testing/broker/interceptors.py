@@ -130,58 +130,47 @@ class Interceptors:
                 self._entries.remove(entry)
 
 
-def calling(cls: type[Any] | None, function: Interceptor[Any]) -> Step:
-    """A step that calls a function with the request in a class; without one, with the `Request`."""
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        response: Message | None = None
-
-        async def handled() -> Message:
-            nonlocal response
-            response = await handle()
-            return response if cls is None else convert(response, cls.VERSION)
-
-        answer = function(call.request if cls is None else call.request.body_as(cls), handled)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        return answer if answer is not None else response or await handle()
-
-    return step
+# Steps, once `partial` has given them what stands before the call.
 
 
-def failing(error: int) -> Step:
-    """A step that answers with an error code, without doing what the request asks for."""
+async def call_function(
+    cls: type[Any] | None, function: Interceptor[Any], call: Call, handle: Handle[Message]
+) -> Message:
+    """Call a function with the request in a class; without one, with the `Request`."""
+    response: Message | None = None
 
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        request = call.request
-        if not request.is_answered:
-            raise NoAnswer
-        return APIS[request.api_key].refuse(request.body, error)
+    async def handled() -> Message:
+        nonlocal response
+        response = await handle()
+        return response if cls is None else convert(response, cls.VERSION)
 
-    return step
-
-
-def delaying(seconds: float) -> Step:
-    """A step that goes on later."""
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        await sleep(seconds)
-        return await handle()
-
-    return step
+    answer = function(call.request if cls is None else call.request.body_as(cls), handled)
+    if inspect.isawaitable(answer):
+        answer = await answer
+    return answer if answer is not None else response or await handle()
 
 
-def disconnecting(*, is_handled: bool, after: int) -> Step:
-    """A step that closes the connection instead of answering, or after some bytes of the response."""
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        if is_handled or after:
-            response = await handle()
-            if after and call.client is not None and call.request.is_answered:
-                call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+async def fail(error: int, call: Call, handle: Handle[Message]) -> Message:
+    """Answer with an error code, without doing what the request asks for."""
+    request = call.request
+    if not request.is_answered:
         raise NoAnswer
+    return APIS[request.api_key].refuse(request.body, error)
 
-    return step
+
+async def delay(seconds: float, call: Call, handle: Handle[Message]) -> Message:
+    """Go on later."""
+    await sleep(seconds)
+    return await handle()
+
+
+async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Message]) -> Message:
+    """Close the connection instead of answering, or after some bytes of the response."""
+    if is_handled or after:
+        response = await handle()
+        if after and call.client is not None and call.request.is_answered:
+            call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+    raise NoAnswer
 
 
 def api_key_of(api: ApiKey | int | type[Any]) -> int:

@@ -18,7 +18,7 @@ _FIRST_OF_CONSUMER_GROUPS = 9
 
 
 def answer(node: Node, body: Sent) -> Values:
-    return committed_in(node, body, lambda: committing_group(node, body).offsets.commit)
+    return committed_in(node, body, lambda: committing_group(node, body).offsets.committed.update)
 
 
 def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) -> AnyGroup:

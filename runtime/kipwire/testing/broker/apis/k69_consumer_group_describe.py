@@ -43,7 +43,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
 
 def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
     """Partitions of topics that still exist."""
-    topics = {topic.topic_id: topic for topic in group.existing.by_name.values()}
+    topics = group.existing.by_id
     return {
         "topic_partitions": [
             {"topic_id": one, "topic_name": topics[one].name, "partitions": indexes}

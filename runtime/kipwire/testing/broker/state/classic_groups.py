@@ -184,7 +184,7 @@ class Group(GroupOf[Member]):
         late = [one for one, until in self.announced.items() if until <= now]
         for member_id in late:
             del self.announced[member_id]
-        silent = self.silent(now)
+        silent = [one for one in self.members.values() if one.expires <= now]
         for member in silent:
             self._remove(member, now)
         is_late = self.deadline <= now and self.state in (PREPARING, COMPLETING)

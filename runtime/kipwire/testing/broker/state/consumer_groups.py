@@ -91,7 +91,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
 
     def expire(self, now: float) -> bool:
         """Remove members that were silent or kept partitions for too long; return True if there were any."""
-        silent = self.silent(now)
+        silent = [one for one in self.members.values() if one.expires <= now]
         for member in silent:
             self._remove(member)
         return bool(silent)
@@ -289,9 +289,11 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         if is_changed or self.read_topics() != self.known:
             self._raise_epoch()
         if self.epoch > self.assignment_epoch:
-            self._assign()
+            readers = {one.member_id: self._read_by(one) for one in self.members.values()}
+            self.targets = ASSIGNORS[self.assignor](readers, dict(self.known.values()), self.targets)
+            self.assignment_epoch = self.epoch
         if is_other_regex or member.topics != topics or not member.is_at(self.assignment_epoch):
-            read = {self.known[name][0] for name in self._topics_of(member) if name in self.known}
+            read = self._read_by(member)
             target = {place for place in self.targets.get(member.member_id, ()) if place[0] in read}
             member.step(target, self.assignment_epoch, self._taken(member), owned, now)
 
@@ -310,6 +312,9 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     def _topics_of(self, member: ConsumerMember) -> frozenset[str]:
         return member.topics | self.resolved.get(member.regex, frozenset())
 
+    def _read_by(self, member: ConsumerMember) -> set[UUID]:
+        return {self.known[name][0] for name in self._topics_of(member) if name in self.known}
+
     def _resolve(self) -> None:
         """Look for the topics of regular expressions; others than before have their effect at the next heartbeats."""
         regexes = {one.regex for one in self.members.values() if one.regex}
@@ -317,16 +322,6 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         self.resolved = {one: frozenset(filter(matching(one), list(self.existing.by_name))) for one in regexes}
         if any(found != before.get(one, frozenset()) for one, found in self.resolved.items()):
             self._raise_epoch()
-
-    def _assign(self) -> None:
-        """Compute the targets of all members."""
-        topics = self.read_topics()
-        readers = {
-            one.member_id: {topics[name][0] for name in self._topics_of(one) if name in topics}
-            for one in self.members.values()
-        }
-        self.targets = ASSIGNORS[self.assignor](readers, dict(topics.values()), self.targets)
-        self.assignment_epoch = self.epoch
 
 
 def _stale(member: ConsumerMember) -> Refused:

@@ -58,10 +58,6 @@ class Offsets:
     _pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
     """By producer id."""
 
-    def commit(self, offsets: dict[TopicPartition, Committed]) -> None:
-        """Take in offsets."""
-        self.committed.update(offsets)
-
     def commit_later(self, producer_id: int, offsets: dict[TopicPartition, Committed]) -> None:
         """Take in offsets once the transaction of a producer is committed."""
         self._pending.setdefault(producer_id, {}).update(offsets)
@@ -97,11 +93,6 @@ class AnyMember:
         """The id, given by the client or the group."""
         return self.asked.member_id  # type: ignore[no-any-return]
 
-    @property
-    def expires(self) -> float:
-        """The time at which it is removed, if it stays silent."""
-        raise NotImplementedError
-
 
 M = TypeVar("M", bound=AnyMember)
 
@@ -118,10 +109,6 @@ class GroupOf(Generic[M]):
         """The members, as tests see them."""
         asked = [one.asked for one in self.members.values()]
         return tuple(GroupMember(one.member_id, one.client_id, one.instance_id) for one in asked)
-
-    def silent(self, now: float) -> list[M]:
-        """The members that have to be removed."""
-        return [one for one in self.members.values() if one.expires <= now]
 
     def static(self, instance_id: str | None) -> M | None:
         """The member of an instance id."""

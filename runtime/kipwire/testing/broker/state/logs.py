@@ -229,8 +229,7 @@ def _expect_appendable(batch: RecordBatch, data: bytes, limits: Limits) -> None:
     crc = crc32c(data[_UNCOVERED:])
     if batch.crc != crc:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the crc is {batch.crc:#x}, but the bytes have {crc:#x}")
-    reason = _wrong_head(batch)
-    if reason:
+    if reason := _wrong_head(batch):
         raise Refused(ErrorCode.INVALID_RECORD, reason)
     newest = max((one.timestamp for one in _sent_records(batch)), default=-1)
     if newest > limits.newest_timestamp:
