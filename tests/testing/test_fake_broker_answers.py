@@ -11,7 +11,7 @@ import pytest
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.fetch_sessions import MOST_SESSIONS
+from kipwire.testing.broker.state.nodes import MOST_SESSIONS
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,

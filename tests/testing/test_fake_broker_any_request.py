@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,7 @@ from kipwire.model.types import KINDS
 from kipwire.records import Record, write_batch
 from kipwire.testing.broker.apis import APIS, SERVED
 from kipwire.testing.broker.apis.api import NoAnswer
-from kipwire.testing.broker.interceptors import failing
+from kipwire.testing.broker.interceptors import fail
 from kipwire.testing.broker.node import Node
 from tests.support.subjects.fake_broker_requests import GROUP, REGISTRY, TOPIC, TRANSACTIONAL_ID, answer, node
 
@@ -110,7 +111,7 @@ def test_every_served_request_is_answered(api: ApiKey) -> None:
                 made.topics.create(TOPIC, 2)
             body = maker.message(REGISTRY.request(api, version))
             asked = Request(REGISTRY, REGISTRY.encode_request(body, 7, "tests"))
-            fault = failing(3) if number == 0 else None
+            fault = partial(fail, 3) if number == 0 else None
             found = asyncio.run(answered(made, asked, fault))
             is_closed = api == ApiKey.PRODUCE and body.acks == 0
             assert found is not None or is_closed or api in MAY_WAIT, asked

@@ -13,12 +13,19 @@ import pytest
 
 from kafka_messages.enums import ErrorCode
 from kipwire.model.errors import MissingExtraError
-from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
+from kipwire.testing.broker.state import Refused, matching
 from kipwire.testing.broker.state.consumer_groups import RECONCILING, ConsumerGroup
-from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, SESSION_TIMEOUT, Beat, Beaten
-from kipwire.testing.broker.state.expressions import matching
+from kipwire.testing.broker.state.consumer_members import (
+    ASSIGNORS,
+    JOINS,
+    LEAVES,
+    PAUSES,
+    SESSION_TIMEOUT,
+    Beat,
+    Beaten,
+    Place,
+)
 from kipwire.testing.broker.state.groups import EMPTY, STABLE
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import Topics
 
 REBALANCE = 60.0

@@ -12,17 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state.groups import (
-    COMPLETING,
-    EMPTY,
-    PREPARING,
-    STABLE,
-    Group,
-    Joined,
-    Joining,
-    Ticket,
-)
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
+from kipwire.testing.broker.state.classic_groups import COMPLETING, PREPARING, Group, Joined, Joining, Ticket
+from kipwire.testing.broker.state.groups import EMPTY, STABLE
 
 SESSION, REBALANCE = 10.0, 60.0
 

@@ -153,6 +153,36 @@ def test_it_runs_in_the_event_loop_of_the_test() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_it_stops_before_the_end_of_async_with(is_elsewhere: bool) -> None:
+    async def run() -> None:
+        async with FakeBroker(nodes=2) as broker:
+            reader, writer = await asyncio.open_connection(broker.host, broker.port)
+            broker.stop_node(2)
+            if is_elsewhere:
+                await asyncio.to_thread(broker.stop)
+            else:
+                broker.stop()
+            assert await asyncio.wait_for(reader.read(), 20) == b""
+            writer.close()
+            assert repr(broker) == "<FakeBroker not running>"
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(broker.host, broker.port)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())
+
+
+def test_a_broker_that_was_stopped_within_async_with_has_closed_at_its_end() -> None:
+    async def run() -> None:
+        async with FakeBroker() as broker:
+            broker.stop()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(broker.host, broker.port)
+
+    asyncio.run(run())
+
+
 def test_topics_and_records_are_made_by_tests_too() -> None:
     broker = FakeBroker({"orders": 2}, default_partitions=3)
     broker.create_topic("others")

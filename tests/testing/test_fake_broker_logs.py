@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from kafka_messages.enums import ErrorCode
 from kipwire.records import RawHeaderKey, Record, read_batches, write_batch
+from kipwire.records.control import end_marker_key
+from kipwire.testing.broker.state import Refused
 from kipwire.testing.broker.state.logs import Log
-from kipwire.testing.broker.state.refusals import Refused
 from tests.support.subjects.fake_broker_requests import batch
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -28,6 +31,12 @@ def sent(*values: bytes, sequence: int, epoch: int = 0, producer_id: int = 7, is
         base_sequence=sequence,
         is_transactional=is_transactional,
     )
+
+
+def marker(type_: Literal["ABORT", "COMMIT"], epoch: int = 0) -> bytes:
+    """The control batch that ends a transaction of the producer with the id 7."""
+    record = Record(offset=0, key=end_marker_key(type_), value=bytes(6))
+    return write_batch([record], is_control=True, is_transactional=True, producer_id=7, producer_epoch=epoch)
 
 
 def test_batches_get_the_next_offsets_and_the_leaders_epoch() -> None:
@@ -119,8 +128,7 @@ def test_a_newer_producer_fences_the_one_before_it() -> None:
 def test_a_marker_with_a_raised_epoch_fences_the_producer_before_it() -> None:
     log = Log()
     log.append(sent(b"a", sequence=0, is_transactional=True))
-    marker = batch(b"marker", is_control=True, is_transactional=True, producer_id=7, producer_epoch=1)
-    log.append_marker(marker, 7, 1, is_commit=False)
+    log.append_marker(marker("ABORT", 1), 7, 1, is_commit=False)
     for is_transactional in (True, False):
         late = sent(b"late", sequence=1, is_transactional=is_transactional)
         assert refused(log, late) == ErrorCode.INVALID_PRODUCER_EPOCH
@@ -148,15 +156,14 @@ def test_offsets_are_found_by_timestamp() -> None:
 
 def test_open_and_aborted_transactions_are_left_out_of_what_is_committed() -> None:
     log = Log()
-    marker = batch(b"marker", is_control=True, is_transactional=True, producer_id=7, producer_epoch=0)
     log.append(batch(b"plain"))
     log.append(sent(b"aborted", sequence=0, is_transactional=True))
     log.append(batch(b"between"))
     assert log.last_stable_offset == 1
     assert [record.value for record in log.records(is_committed=True)] == [b"plain"]
-    log.append_marker(marker, 7, 0, is_commit=False)
+    log.append_marker(marker("ABORT"), 7, 0, is_commit=False)
     log.append(sent(b"committed", sequence=1, is_transactional=True))
-    log.append_marker(marker, 7, 0, is_commit=True)
+    log.append_marker(marker("COMMIT"), 7, 0, is_commit=True)
     assert log.last_stable_offset == log.end_offset == 6
     assert [record.value for record in log.records(is_committed=True)] == [b"plain", b"between", b"committed"]
     assert [record.value for record in log.records(is_committed=False)] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.apis.api import NoAnswer
-from kipwire.testing.broker.interceptors import failing
+from kipwire.testing.broker.interceptors import fail
 from tests.support.subjects.fake_broker_requests import (
     ALONE,
     GROUP,
@@ -89,7 +90,7 @@ def test_every_served_version_can_fail(api: ApiKey) -> None:
     for version in SERVED[api]:
         made, values = ready_for(api)
         before = repr([(one.partition(0).end_offset, one.configs) for one in made.topics.by_name.values()])
-        found = ask(made, request(api, version, values), failing(ErrorCode.UNKNOWN_SERVER_ERROR))
+        found = ask(made, request(api, version, values), partial(fail, ErrorCode.UNKNOWN_SERVER_ERROR))
         if (api, version) == (ApiKey.OFFSET_FETCH, 1):
             assert [one.error_code for one in found.topics[0].partitions] == [-1, -1]
         assert ErrorCode.UNKNOWN_SERVER_ERROR in error_codes(found), version

@@ -35,11 +35,7 @@ class Authentication:
     """The state of SASL on one connection."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
-        """Expect a client.
-
-        Args:
-            users: passwords by user.
-        """
+        """Expect a client; passwords are by user."""
         self._users = users
         self._exchange: ServerExchange | None = None
         self._is_failed = self._is_done = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_messages.enums import ApiKey, CoordinatorType
@@ -13,9 +14,10 @@ from kipwire.testing.broker.interceptors import Condition, Interceptor, Intercep
 from kipwire.testing.broker.lifecycle import Lifecycle
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import Asked, Security, Server
-from kipwire.testing.broker.state.groups import Group, GroupState
+from kipwire.testing.broker.state import TopicPartition
+from kipwire.testing.broker.state.classic_groups import Group
+from kipwire.testing.broker.state.groups import GroupState
 from kipwire.testing.broker.state.nodes import Nodes
-from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:
@@ -267,7 +269,7 @@ class FakeBroker:
             when: which requests, as the broker's thread asks; by default any.
             node: requests of one node alone.
         """
-        step = interceptors.calling(None if isinstance(api, int) else api, function)
+        step = partial(interceptors.call_function, None if isinstance(api, int) else api, function)
         self._call(lambda: self._interceptors.add(api, step, times, when, node))
 
     def fail(
@@ -278,13 +280,13 @@ class FakeBroker:
         Responses with a code for each topic, partition or group have it in each. `times`, `when` and `node` are as in
         `intercept`, here and below.
         """
-        self._call(lambda: self._interceptors.add(api, interceptors.failing(error), times, when, node))
+        self._call(lambda: self._interceptors.add(api, partial(interceptors.fail, error), times, when, node))
 
     def delay(
         self, api: AnyApi, seconds: float, *, times: int | None = 1, when: When = None, node: int | None = None
     ) -> None:
         """Handle the next requests of an API later; those after them on the same connection wait."""
-        self._call(lambda: self._interceptors.add(api, interceptors.delaying(seconds), times, when, node))
+        self._call(lambda: self._interceptors.add(api, partial(interceptors.delay, seconds), times, when, node))
 
     def disconnect(
         self,
@@ -305,7 +307,7 @@ class FakeBroker:
         """
         if received is not None and (received < 1 or handled or after or when is not None):
             raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
-        step = interceptors.disconnecting(is_handled=handled, after=after)
+        step = partial(interceptors.disconnect, handled, after)
         self._call(lambda: self._interceptors.add(api, step, times, when, node, received))
 
     def clear_faults(self) -> None:

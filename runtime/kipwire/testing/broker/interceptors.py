@@ -26,8 +26,7 @@ Q = TypeVar("Q")
 Handle = Callable[[], Awaitable[A]]
 """Gives the answer that there would be otherwise: it goes on with the next function, or with the handler."""
 Interceptor = Callable[[Q, Handle[Any]], Any]
-"""Is given a request and its `Handle`. Gives a response, or None for the one that there would be otherwise; or an
-awaitable of either."""
+"""Gives a response, an awaitable of one, or None for the response that there would be otherwise."""
 Condition = Callable[[Request], bool]
 
 _REGISTRY = kafka_messages.REGISTRY
@@ -67,11 +66,7 @@ class Interceptors:
     """All functions, in the order in which they were added; each goes around those after it."""
 
     def __init__(self, node: Node) -> None:
-        """Have no functions yet.
-
-        Args:
-            node: any of the cluster.
-        """
+        """Have no functions yet; any node of the cluster is given."""
         self._entries: list[_Entry] = []
         self._served, self._nodes = node.served, node.nodes
 
@@ -104,32 +99,25 @@ class Interceptors:
         self._entries.clear()
 
     async def answer(self, call: Call, handle: Handle[Message]) -> Message:
-        """The response to a request.
-
-        Args:
-            call: the request.
-            handle: what gives it without a function.
+        """The response to a request; without a function, the handle gives it.
 
         Raises:
             ClosedByHandler: the connection is closed instead.
         """
-        return await self._from(0, self._entries.copy(), call, handle) if self._entries else await handle()
-
-    async def _from(self, at: int, entries: list[_Entry], call: Call, handle: Handle[Message]) -> Message:
-        for next_at, entry in enumerate(entries[at:], at + 1):
-            request = call.request
-            is_taken = entry.is_for(request.api_key, call.node.node_id)
-            if is_taken and (entry.condition is None or entry.condition(request)):
-                self._use(entry)
-                return await entry.step(call, partial(self._from, next_at, entries, call, handle))
+        for entry in reversed(self._entries):
+            handle = partial(self._through, entry, call, handle)
         return await handle()
 
-    def expect_more(self, node_id: int, part: Part) -> None:
-        """Check that a node may wait for the rest of a request.
+    async def _through(self, entry: _Entry, call: Call, handle: Handle[Message]) -> Message:
+        request = call.request
+        is_taken = entry.is_for(request.api_key, call.node.node_id)
+        if not is_taken or (entry.condition is not None and not entry.condition(request)):
+            return await handle()
+        self._use(entry)
+        return await entry.step(call, handle)
 
-        Raises:
-            ClosedByHandler: the connection is to break within it.
-        """
+    def expect_more(self, node_id: int, part: Part) -> None:
+        """Raise `NoAnswer` where the connection is to break within a request, of which a part has come to a node."""
         for entry in self._entries:
             if entry.received is not None and part.size >= entry.received and entry.is_for(part.api_key, node_id):
                 self._use(entry)
@@ -142,69 +130,47 @@ class Interceptors:
                 self._entries.remove(entry)
 
 
-def calling(cls: type[Any] | None, function: Interceptor[Any]) -> Step:
-    """A step that calls a function of a test.
-
-    Args:
-        cls: the class in which the function gets the request, and in whose version it gets the response; None for the
-            `Request` itself, and the response in its version.
-        function: of the test.
-    """
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        response: Message | None = None
-
-        async def handled() -> Message:
-            nonlocal response
-            response = await handle()
-            return response if cls is None else convert(response, cls.VERSION)
-
-        answer = function(call.request if cls is None else call.request.body_as(cls), handled)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        return answer if answer is not None else response or await handle()
-
-    return step
+# Steps, once `partial` has given them what stands before the call.
 
 
-def failing(error: int) -> Step:
-    """A step that answers with an error code, without doing what the request asks for."""
+async def call_function(
+    cls: type[Any] | None, function: Interceptor[Any], call: Call, handle: Handle[Message]
+) -> Message:
+    """Call a function with the request in a class; without one, with the `Request`."""
+    response: Message | None = None
 
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        request = call.request
-        if not request.is_answered:
-            raise NoAnswer
-        return APIS[request.api_key].refuse(request.body, error)
+    async def handled() -> Message:
+        nonlocal response
+        response = await handle()
+        return response if cls is None else convert(response, cls.VERSION)
 
-    return step
-
-
-def delaying(seconds: float) -> Step:
-    """A step that goes on later."""
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        await sleep(seconds)
-        return await handle()
-
-    return step
+    answer = function(call.request if cls is None else call.request.body_as(cls), handled)
+    if inspect.isawaitable(answer):
+        answer = await answer
+    return answer if answer is not None else response or await handle()
 
 
-def disconnecting(*, is_handled: bool, after: int) -> Step:
-    """A step that closes the connection instead of answering.
-
-    Args:
-        is_handled: whether the request takes effect before.
-        after: how many bytes of the response are sent before; then the request takes effect in any case.
-    """
-
-    async def step(call: Call, handle: Handle[Message]) -> Message:
-        if is_handled or after:
-            response = await handle()
-            if after and call.client is not None and call.request.is_answered:
-                call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+async def fail(error: int, call: Call, handle: Handle[Message]) -> Message:
+    """Answer with an error code, without doing what the request asks for."""
+    request = call.request
+    if not request.is_answered:
         raise NoAnswer
+    return APIS[request.api_key].refuse(request.body, error)
 
-    return step
+
+async def delay(seconds: float, call: Call, handle: Handle[Message]) -> Message:
+    """Go on later."""
+    await sleep(seconds)
+    return await handle()
+
+
+async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Message]) -> Message:
+    """Close the connection instead of answering, or after some bytes of the response."""
+    if is_handled or after:
+        response = await handle()
+        if after and call.client is not None and call.request.is_answered:
+            call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+    raise NoAnswer
 
 
 def api_key_of(api: ApiKey | int | type[Any]) -> int:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from kafka_messages.enums import ErrorCode
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.server import Server
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 T = TypeVar("T")
 
@@ -22,34 +22,48 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 
 @dataclass(eq=False)
 class _Running:
-    """A server that listens."""
+    """A server that listens, or is being closed."""
 
     server: Server
-    loop: asyncio.AbstractEventLoop
-    thread_id: int
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    thread_id: int = field(default_factory=threading.get_ident)
     """Of the event loop."""
-    stopping: asyncio.Event
     thread: threading.Thread | None = None
     """The one that ends with the server; None where the test owns the event loop."""
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    """Actions that were asked for in the thread of the event loop, which cannot wait for it."""
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_here(self) -> bool:
         """Tell whether this is the thread of the event loop."""
         return self.thread_id == threading.get_ident()
 
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine to its end; in the thread of the event loop it runs when that goes on."""
+        if self.is_here:
+            self.tasks.append(self.loop.create_task(coroutine))
+        else:
+            asyncio.run_coroutine_threadsafe(coroutine, self.loop).result()
+
+    async def close(self) -> None:
+        """Close the server, after what was asked for before."""
+        try:
+            await asyncio.gather(*(one for one in self.tasks if one is not asyncio.current_task()))
+        finally:
+            await self.server.close()
+            self.closed.set()
+
 
 class Lifecycle:
     """Starts and stops, and acts on the state in the thread of the event loop."""
 
     def __init__(self, node: Node, make_server: Callable[[], Server]) -> None:
-        """Wait for `start` or `open`.
-
-        Args:
-            node: the first node.
-            make_server: makes what listens.
-        """
+        """Wait for `start` or `open`."""
         self._node, self._make_server = node, make_server
         self._running: _Running | None = None
+        self._ending: _Running | None = None
+        """The server that `stop` has left to `close`."""
 
     @property
     def is_running(self) -> bool:
@@ -57,13 +71,7 @@ class Lifecycle:
         return self._running is not None
 
     def start(self) -> None:
-        """Listen, in a new thread.
-
-        Raises:
-            RuntimeError: it has started already.
-            OSError: it cannot listen there.
-        """
-        self._expect_stopped()
+        """Listen, in a new thread; as `FakeBroker.start`."""
         started: Future[_Running] = Future()
 
         def run() -> None:
@@ -71,7 +79,7 @@ class Lifecycle:
                 with asyncio.Runner() as runner:
                     runner.get_loop()  # which may fail, before there is a coroutine that is then never awaited
                     runner.run(self._serve(started))
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
                 if started.done():
                     raise
                 started.set_exception(error)
@@ -80,49 +88,42 @@ class Lifecycle:
         thread.start()
         try:
             started.result().thread = thread
-        except OSError:
+        except (OSError, RuntimeError):
             thread.join()
             raise
 
     async def _serve(self, started: Future[_Running]) -> None:
         running = await self.open()
         started.set_result(running)
-        await running.stopping.wait()
-        await running.server.close()
+        await running.closed.wait()
 
     async def open(self) -> _Running:
-        """Listen, in the event loop that runs.
-
-        Raises:
-            RuntimeError: it has started already.
-            OSError: it cannot listen there.
-        """
-        self._expect_stopped()
+        """Listen, in the event loop that runs; as `FakeBroker.start`."""
+        if self._running is not None:
+            raise RuntimeError(f"the fake broker runs already, at {self._node.nodes.bootstrap_servers}")
         server = self._make_server()
         await server.open()
-        self._running = _Running(server, asyncio.get_running_loop(), threading.get_ident(), asyncio.Event())
+        self._running = _Running(server)
         return self._running
 
     def stop(self, error: BaseException | None) -> None:
-        """Listen no more, and end the thread.
-
-        Args:
-            error: of the test, if it fails; it says more than one of the fake broker.
-
-        Raises:
-            Exception: the first error of the fake broker itself, if there was one.
-        """
+        """Listen no more, as `FakeBroker.stop`; an error of the test hides one of the fake broker itself."""
         running, self._running = self._running, None
-        if running is not None and running.thread is not None:
-            running.loop.call_soon_threadsafe(running.stopping.set)
+        if running is None:
+            return
+        running.run(running.close())
+        if running.is_here:
+            self._ending = running
+        elif running.thread is not None:
             running.thread.join()
-            _raise_failure(running.server, error)
+        _raise_failure(running.server, error)
 
     async def close(self, error: BaseException | None) -> None:
-        """Listen no more, where the event loop goes on; as `stop`."""
-        running, self._running = self._running, None
+        """Listen no more, where the event loop goes on; as `stop`, which may have begun it."""
+        running = self._running or self._ending
+        self._running = self._ending = None
         if running is not None:
-            await running.server.close()
+            await running.close()
             _raise_failure(running.server, error)
 
     def wait_until(self, condition: Callable[[], bool], timeout: float) -> None:
@@ -138,7 +139,7 @@ class Lifecycle:
                 while not condition():
                     await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
 
-        asyncio.run_coroutine_threadsafe(wait(), running.loop).result()
+        running.run(wait())
 
     def call(self, action: Callable[[], T]) -> T:
         """The result of an action, in the thread of the event loop, which alone touches the state while it runs.
@@ -168,18 +169,9 @@ class Lifecycle:
         self.call(self._node.changes.notify)
 
     def update(self, node_id: int) -> None:
-        """Let a node listen, or no more, as its state says; in the thread of the event loop that happens soon."""
-        running = self._running
-        if running is None:
-            return
-        if running.is_here:
-            self._updating = running.loop.create_task(running.server.update(node_id))
-        else:
-            asyncio.run_coroutine_threadsafe(running.server.update(node_id), running.loop).result()
-
-    def _expect_stopped(self) -> None:
+        """Let a node listen, or no more, as its state says; in the thread of the event loop when that goes on."""
         if self._running is not None:
-            raise RuntimeError(f"the fake broker runs already, at {self._node.nodes.bootstrap_servers}")
+            self._running.run(self._running.server.update(node_id))
 
 
 def _raise_failure(server: Server, error: BaseException | None) -> None:

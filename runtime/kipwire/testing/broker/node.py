@@ -13,17 +13,13 @@ from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
-from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.fetch_sessions import FetchSessions
-from kipwire.testing.broker.state.group_migration import downgraded, upgraded
-from kipwire.testing.broker.state.groups import Group, Ticket
+from kipwire.testing.broker.state import Refused, TopicPartition
+from kipwire.testing.broker.state.classic_groups import Group, Ticket
+from kipwire.testing.broker.state.consumer_groups import ConsumerGroup, downgraded, upgraded
 from kipwire.testing.broker.state.logs import Log
-from kipwire.testing.broker.state.nodes import Nodes, Place
-from kipwire.testing.broker.state.offsets import TopicPartition
-from kipwire.testing.broker.state.producer_states import COORDINATOR_EPOCH
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.nodes import FetchSessions, Nodes, Place
+from kipwire.testing.broker.state.producers import COORDINATOR_EPOCH, Numbers, Producers, Transaction
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
-from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
 
 T = TypeVar("T")
 AnyGroup = Group | ConsumerGroup

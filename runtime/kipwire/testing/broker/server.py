@@ -9,6 +9,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from ssl import SSLContext
 from typing import NamedTuple
@@ -19,11 +20,11 @@ from kipwire import Message, aio, build
 from kipwire.connection import Request, versions_answer
 from kipwire.model.errors import MissingExtraError
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import Api, NoAnswer
+from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.authentication import Authentication
 from kipwire.testing.broker.interceptors import Call, Interceptors
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 _log = logging.getLogger("kipwire.testing")
 
@@ -43,12 +44,12 @@ _BYTES_OF_OBJECTS = 1024
 """Of a request, beside its frame."""
 
 
+@dataclass(slots=True)
 class Asked:
     """The requests that have come, each with the id of its node: the newest of them, in bounded memory."""
 
-    def __init__(self) -> None:
-        self._kept: deque[tuple[int, Request]] = deque()
-        self._size = 0
+    _kept: deque[tuple[int, Request]] = field(default_factory=deque)
+    _size: int = 0
 
     def add(self, node_id: int, request: Request) -> None:
         """Keep a request."""
@@ -71,15 +72,7 @@ class Server:
     """Listens at each node, until it is closed."""
 
     def __init__(self, first: Node, interceptors: Interceptors, asked: Asked, security: Security, host: str) -> None:
-        """Wait for `open`.
-
-        Args:
-            first: the node with the id 1.
-            interceptors: what tests do to requests.
-            asked: where the requests that come are kept.
-            security: of all connections.
-            host: where all nodes listen.
-        """
+        """Wait for `open`; all nodes, of which one is given, listen at a host."""
         self._nodes = {one: first.beside(one) for one in first.nodes.by_id}
         self._interceptors, self._asked, self._security, self._host = interceptors, asked, security, host
         self._servers: dict[int, aio.Server] = {}
@@ -88,7 +81,7 @@ class Server:
         """The first error of the fake broker itself."""
 
     async def open(self) -> None:
-        """Listen at the address of each node that runs; with port 0, at a free port, which is its own from then on."""
+        """Listen at the address of each node that runs; with port 0, at a free one, which is its own from then on."""
         try:
             for node_id in self._nodes:
                 await self.update(node_id)
@@ -153,16 +146,11 @@ class Server:
 
 # From a request to its answer: faults first, then the handler of its API.
 
-
 _REGISTRY = kafka_messages.REGISTRY
 
 
 async def answer(call: Call, interceptors: Interceptors) -> Message:
-    """The response to a request.
-
-    Args:
-        call: a request of any API, known or not.
-        interceptors: what tests do to it.
+    """The response to a request of any API, known or not.
 
     Raises:
         ClosedByHandler: the connection is closed instead.
@@ -173,31 +161,23 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
         return _unserved(node, request)
 
     async def handle() -> Message:
-        response = await _handled(node, request, APIS[request.api_key])
+        api = APIS[request.api_key]
+        try:
+            values = api.answer(node, request)
+            values = await values if inspect.isawaitable(values) else values
+            response = build(_REGISTRY.response(request.api_key, request.api_version), values)
+        except Refused as error:
+            response = api.refuse(request.body, error.error)
+            for name, value in error.values.items():
+                setattr(response, name, value)
         node.changes.notify()
         return response
 
     return await interceptors.answer(call, handle)
 
 
-async def _handled(node: Node, request: Request, api: Api) -> Message:
-    try:
-        values = api.answer(node, request)
-        values = await values if inspect.isawaitable(values) else values
-    except Refused as error:
-        response = api.refuse(request.body, error.error)
-        for name, value in error.values.items():
-            setattr(response, name, value)
-        return response
-    return build(_REGISTRY.response(request.api_key, request.api_version), values)
-
-
 def _unserved(node: Node, request: Request) -> Message:
-    """The answer to a request that ApiVersions does not name; there is one to ApiVersions alone (KIP-511).
-
-    Raises:
-        NoAnswer: Kafka closes the connection, too, since it cannot know what the request says.
-    """
+    """The answer to ApiVersions in another version (KIP-511); after other requests Kafka closes the connection, too."""
     if request.api_key == ApiKey.API_VERSIONS:
         return versions_answer(_REGISTRY, request.api_version, node.served)
     what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"

@@ -13,8 +13,8 @@ from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
 from kipwire.testing.broker.apis.rows import Sent, Values, answered, by_distinct_row, by_row
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.state.transactions import Numbers, Transaction
+from kipwire.testing.broker.state import Refused
+from kipwire.testing.broker.state.producers import Numbers, Transaction
 
 __all__ = ["Api", "CoordinatorType", "ErrorCode", "NoAnswer", "Node", "Refused", "Request", "Sent", "Values"]
 __all__ += ["answered", "by_distinct_row", "by_row", "expect"]

@@ -9,9 +9,9 @@ Unlike Kafka:
 
 from kipwire.testing.broker.apis.api import ErrorCode, NoAnswer, Node, Refused, Sent, Values, answered, expect
 from kipwire.testing.broker.apis.rows import with_endpoints
-from kipwire.testing.broker.state.batches import sent_batch
-from kipwire.testing.broker.state.configs import limits_of
-from kipwire.testing.broker.state.transactions import Numbers
+from kipwire.testing.broker.state.logs import sent_batch
+from kipwire.testing.broker.state.producers import Numbers
+from kipwire.testing.broker.state.topics import limits_of
 
 _BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
 """Refusals of the log without its first offset."""

@@ -12,7 +12,7 @@ from kafka_messages.enums import IsolationLevel
 from kipwire import Message, build
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values, answered, expect
 from kipwire.testing.broker.apis.rows import with_endpoints
-from kipwire.testing.broker.state.fetch_sessions import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
+from kipwire.testing.broker.state.nodes import BEGINNING, OUTSIDE, Asked, FetchSession, all_asked
 
 Key = tuple[Any, int]
 _NOTHING = {"high_watermark": -1, "records": b""}
@@ -54,14 +54,14 @@ async def answer(node: Node, body: Sent) -> Values:
 def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
     """The session that a request goes on with, with what it changes; None where it is answered in full."""
     if epoch in (OUTSIDE, BEGINNING):
-        node.fetch_sessions.end(getattr(body, "session_id", 0))
+        node.fetch_sessions.pop(getattr(body, "session_id", 0), None)
         return None
     session = node.fetch_sessions.going_on(body.session_id, epoch, has_ids=body.VERSION >= _FIRST_WITH_IDS)
     session.update(body.topics, body.forgotten_topics_data)
     session.advance(node.now())
     if session.asked:
         return session
-    node.fetch_sessions.end(body.session_id)
+    node.fetch_sessions.pop(body.session_id, None)
     return None
 
 

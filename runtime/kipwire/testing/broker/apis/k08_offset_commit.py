@@ -5,9 +5,10 @@ from contextlib import suppress
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, answered, expect
 from kipwire.testing.broker.node import AnyGroup
-from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, TopicPartition
+from kipwire.testing.broker.state.consumer_members import Place
+from kipwire.testing.broker.state.groups import Committed
 
 Commit = Callable[[dict[TopicPartition, Committed]], None]
 _LONGEST_METADATA = 4096
@@ -17,7 +18,7 @@ _FIRST_OF_CONSUMER_GROUPS = 9
 
 
 def answer(node: Node, body: Sent) -> Values:
-    return committed_in(node, body, lambda: committing_group(node, body).offsets.commit)
+    return committed_in(node, body, lambda: committing_group(node, body).offsets.committed.update)
 
 
 def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) -> AnyGroup:

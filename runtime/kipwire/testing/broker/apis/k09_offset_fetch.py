@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, answered
+from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.offsets import Committed, Offsets, indexes_by_topic
+from kipwire.testing.broker.state.groups import Committed, Offsets
 from kipwire.testing.broker.state.topics import NO_ID
 
 _NONE = Committed(-1)

@@ -9,7 +9,7 @@ Unlike Kafka:
 from kipwire import Message
 from kipwire.connection import refusal
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Request, Sent, Values, expect
-from kipwire.testing.broker.state.groups import Joining
+from kipwire.testing.broker.state.classic_groups import Joining
 
 _FIRST_WITH_ID_FIRST = 4
 """The first version of JoinGroup in which new members join in two steps."""

@@ -1,7 +1,8 @@
 """DescribeGroups, versions 0 to 6: the state and the members of groups of the classic protocol."""
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row
-from kipwire.testing.broker.state.groups import STABLE, Group
+from kipwire.testing.broker.state.classic_groups import Group
+from kipwire.testing.broker.state.groups import STABLE
 
 _DEAD = "Dead"
 _FIRST_WITH_NOT_FOUND = 6

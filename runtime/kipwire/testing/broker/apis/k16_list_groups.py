@@ -1,7 +1,7 @@
 """ListGroups, versions 0 to 5: all groups of a node, or the ones in some states and of some types."""
 
 from kipwire.testing.broker.apis.api import Node, Sent, Values
-from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.classic_groups import Group
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -8,8 +8,7 @@ Unlike Kafka:
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, answered, expect
-from kipwire.testing.broker.state.configs import expect_valid_configs, shown_configs
-from kipwire.testing.broker.state.topics import MOST_PARTITIONS
+from kipwire.testing.broker.state.topics import MOST_PARTITIONS, expect_valid_configs, shown_configs
 
 
 def answer(node: Node, body: Sent) -> Values:

@@ -1,7 +1,7 @@
 """InitProducerId, versions 0 to 5: a producer id; with a transactional id the next epoch of the one it has."""
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Sent, Values, expect, known_codes
-from kipwire.testing.broker.state.transactions import Numbers
+from kipwire.testing.broker.state.producers import Numbers
 
 VERSIONS = range(6)
 

@@ -1,8 +1,8 @@
 """AddPartitionsToTxn, versions 0 to 5: makes partitions part of a transaction, or of several from version 4 on."""
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Refused, Sent, Values, answered, current, numbers_of
-from kipwire.testing.broker.state.offsets import TopicPartition
-from kipwire.testing.broker.state.transactions import Numbers
+from kipwire.testing.broker.state import TopicPartition
+from kipwire.testing.broker.state.producers import Numbers
 
 
 def answer(node: Node, body: Sent) -> Values:

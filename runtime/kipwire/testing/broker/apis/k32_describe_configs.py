@@ -7,7 +7,7 @@ Unlike Kafka:
 
 from kafka_messages.enums import ConfigResourceType
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_row, expect
-from kipwire.testing.broker.state.configs import Configs, shown_configs, type_of
+from kipwire.testing.broker.state.topics import Configs, shown_configs, type_of
 
 
 @by_row

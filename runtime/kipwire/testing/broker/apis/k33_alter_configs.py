@@ -7,7 +7,7 @@ Unlike Kafka:
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_distinct_row, expect
 from kipwire.testing.broker.apis.k32_describe_configs import topic_configs
-from kipwire.testing.broker.state.configs import Configs, given, replace
+from kipwire.testing.broker.state.topics import Configs, given, replace
 
 
 @by_distinct_row

@@ -4,7 +4,7 @@ from collections import Counter
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, answered, expect
 from kipwire.testing.broker.apis.k33_alter_configs import altered_configs
-from kipwire.testing.broker.state.configs import changed, replace
+from kipwire.testing.broker.state.topics import changed, replace
 
 
 def answer(node: Node, body: Sent) -> Values:

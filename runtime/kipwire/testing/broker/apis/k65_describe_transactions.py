@@ -1,7 +1,7 @@
 """DescribeTransactions, version 0: the state and the partitions of transactions."""
 
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row, expect
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state import indexes_by_topic
 
 
 @by_row

@@ -1,8 +1,8 @@
 """ListTransactions, versions 0 to 2: the transactions of a node, selected by state, producer, age and name."""
 
 from kipwire.testing.broker.apis.api import CoordinatorType, Node, Sent, Values
-from kipwire.testing.broker.state.expressions import matching
-from kipwire.testing.broker.state.transactions import STATES
+from kipwire.testing.broker.state import matching
+from kipwire.testing.broker.state.producers import STATES
 
 
 def answer(node: Node, body: Sent) -> Values:

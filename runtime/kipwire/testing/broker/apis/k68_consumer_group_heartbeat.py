@@ -12,10 +12,8 @@ Unlike Kafka:
 """
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Request, Sent, Values, expect
-from kipwire.testing.broker.state.assignors import ASSIGNORS
-from kipwire.testing.broker.state.consumer_members import JOINS, LEAVES, PAUSES, Beat
-from kipwire.testing.broker.state.expressions import matching
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state import indexes_by_topic, matching
+from kipwire.testing.broker.state.consumer_members import ASSIGNORS, JOINS, LEAVES, PAUSES, Beat
 
 _FIRST_WITH_OWN_IDS = 1
 """The first version in which members make their ids."""

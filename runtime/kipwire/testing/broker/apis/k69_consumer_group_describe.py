@@ -4,10 +4,9 @@ from collections.abc import Set
 
 from kafka_messages.enums import ConsumerGroupMemberType
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row, expect
-from kipwire.testing.broker.state.assignors import Place
+from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.consumer_members import ConsumerMember
-from kipwire.testing.broker.state.offsets import indexes_by_topic
+from kipwire.testing.broker.state.consumer_members import ConsumerMember, Place
 
 
 @by_row
@@ -27,25 +26,24 @@ def answer(node: Node, body: Sent, name: str) -> Values:
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
-    is_classic = member.classic is not None
     return {
         "member_id": member.member_id,
-        "instance_id": member.instance_id,
+        "instance_id": member.asked.instance_id,
         "rack_id": member.rack_id,
         "member_epoch": member.epoch,
-        "client_id": member.client_id,
-        "client_host": f"/{member.client_host}",
+        "client_id": member.asked.client_id,
+        "client_host": f"/{member.asked.client_host}",
         "subscribed_topic_names": sorted(member.topics),
         "subscribed_topic_regex": member.regex,
         "assignment": _assignment(group, member.assigned.keys()),
         "target_assignment": _assignment(group, group.targets.get(member.member_id, frozenset())),
-        "member_type": ConsumerGroupMemberType.CLASSIC if is_classic else ConsumerGroupMemberType.CONSUMER,
+        "member_type": ConsumerGroupMemberType.CLASSIC if member.is_classic else ConsumerGroupMemberType.CONSUMER,
     }
 
 
 def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
     """Partitions of topics that still exist."""
-    topics = {topic.topic_id: topic for topic in group.existing.by_name.values()}
+    topics = group.existing.by_id
     return {
         "topic_partitions": [
             {"topic_id": one, "topic_name": topics[one].name, "partitions": indexes}

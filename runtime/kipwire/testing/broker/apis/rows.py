@@ -15,7 +15,7 @@ from kafka_messages.enums import ErrorCode
 from kipwire.connection.refusals import CODES, answered_by, beside, has_codes, repeated
 from kipwire.model.structs import Field, Struct
 from kipwire.testing.broker.node import Node
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 Sent = Any
 """A request, or a struct of one: each version has a class of its own."""

@@ -4,7 +4,7 @@ Each change of members, subscriptions or topics raises the epoch of the group, a
 are computed. A member is brought to its target step by step: it gives up what it is not to have any more, which it
 shows in the partitions that it says it owns; then it has the epoch of the assignment, and gets what no other member has
 (`test_no_partition_has_two_owners_and_all_have_one_in_the_end`). Members of the classic protocol may be here, too: they
-join, sync and heartbeat as they always did, and `group_migration` makes a group one of theirs when they are alone.
+join, sync and heartbeat as they always did, and the group becomes one of theirs when they are alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state.assignors import ASSIGNORS, Place
+from kipwire.testing.broker.state import Refused, matching
+from kipwire.testing.broker.state.classic_groups import Group, Joined, Joining, Member, Ticket, common_protocols
 from kipwire.testing.broker.state.consumer_members import (
+    ASSIGNORS,
     JOINS,
     PAUSES,
     UNRELEASED,
@@ -25,21 +27,19 @@ from kipwire.testing.broker.state.consumer_members import (
     Beat,
     Beaten,
     ConsumerMember,
+    Place,
+    Targets,
 )
-from kipwire.testing.broker.state.consumer_protocol import Subscription, assignment_of, subscription_of
-from kipwire.testing.broker.state.expressions import matching
 from kipwire.testing.broker.state.groups import (
     CONSUMER,
     EMPTY,
     STABLE,
-    GroupMember,
+    GroupOf,
     GroupState,
-    Joined,
-    Joining,
-    Ticket,
+    assigned_in,
+    assignment_of,
+    subscription_of,
 )
-from kipwire.testing.broker.state.offsets import Offsets
-from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import Topics
 
 ASSIGNING, RECONCILING = "Assigning", "Reconciling"
@@ -47,18 +47,15 @@ ASSIGNING, RECONCILING = "Assigning", "Reconciling"
 
 
 @dataclass(slots=True)
-class ConsumerGroup:
-    """A group; each method is given the time, in seconds of any clock that only goes forward."""
+class ConsumerGroup(GroupOf[ConsumerMember]):
+    """A group of the consumer protocol."""
 
-    name: str
     existing: Topics
     """All topics of the cluster."""
     epoch: int = 1
     assignment_epoch: int = 0
     """The epoch that the targets are of."""
-    members: dict[str, ConsumerMember] = field(default_factory=dict)
-    targets: dict[str, frozenset[Place]] = field(default_factory=dict)
-    offsets: Offsets = field(default_factory=Offsets)
+    targets: Targets = field(default_factory=dict)
     resolved: dict[str, frozenset[str]] = field(default_factory=dict)
     """The topics of each regular expression."""
     known: dict[str, tuple[UUID, int]] = field(default_factory=dict)
@@ -85,7 +82,7 @@ class ConsumerGroup:
     @property
     def is_classic(self) -> bool:
         """Tell whether there are members, all of the classic protocol."""
-        return bool(self.members) and all(one.classic is not None for one in self.members.values())
+        return bool(self.members) and all(one.is_classic for one in self.members.values())
 
     @property
     def next_expiry(self) -> float:
@@ -94,10 +91,10 @@ class ConsumerGroup:
 
     def expire(self, now: float) -> bool:
         """Remove members that were silent or kept partitions for too long; return True if there were any."""
-        late = [one for one in self.members.values() if one.expires <= now]
-        for member in late:
-            self._remove([member])
-        return bool(late)
+        silent = [one for one in self.members.values() if one.expires <= now]
+        for member in silent:
+            self._remove(member)
+        return bool(silent)
 
     def subscribed_topics(self) -> set[str]:
         """The topics that members read."""
@@ -105,66 +102,54 @@ class ConsumerGroup:
 
     def view(self) -> GroupState:
         """A copy of what tests see of the group."""
-        members = (GroupMember(one.member_id, one.client_id, one.instance_id) for one in self.members.values())
-        return GroupState(self.state, self.epoch, self.assignor if self.members else "", "", tuple(members))
+        return GroupState(self.state, self.epoch, self.assignor if self.members else "", "", self.shown_members())
 
     # The consumer protocol.
 
     def beat(self, asked: Beat, now: float) -> Beaten:
-        """Keep a member alive, and take the next step towards its target.
-
-        Raises:
-            Refused: the member is not known or not of this epoch, its instance id is another's, or its regular
-                expression is not valid.
-        """
+        """Keep a member alive, and take its next step; refuses unknown members, epochs and expressions."""
         self.expire(now)
         if asked.epoch < JOINS:
             return self._leave(asked)
         if asked.regex:
             matching(asked.regex)  # which refuses what is none
-        member = self._joined(asked, now) if asked.epoch == JOINS else self._current(asked)
+        if asked.epoch == JOINS:
+            asked = asked._replace(member_id=asked.member_id or str(uuid4()))
+            static = self.static(asked.instance_id)
+            if static is not None and not static.is_classic and static.epoch != PAUSES:
+                raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, f"it is the instance id of {static.member_id}")
+            member = self._entered(asked, now)
+        else:
+            member = self._current(asked)
         before = member.assigned
-        member.client_id, member.client_host = asked.client_id, asked.client_host
-        if member.classic is not None:
-            member.classic, member.rebalance_by = None, math.inf
+        if member.is_classic:
+            member.rebalance_by = math.inf
+        member.asked = asked._replace(instance_id=asked.instance_id or member.asked.instance_id)
         self._say(member, asked.said, asked.owned, now)
         is_told = asked.is_full or before.keys() != member.assigned.keys()
-        beaten = Beaten(member.member_id, member.epoch, frozenset(member.assigned) if is_told else None)
         self._resolve()
-        return beaten
+        return Beaten(member.member_id, member.epoch, frozenset(member.assigned) if is_told else None)
 
     def expect_valid_epoch(self, member_id: str, epoch: int) -> None:
-        """Check that who fetches offsets is a member with its epoch.
-
-        Raises:
-            Refused: it is not.
-        """
-        member = self._member(member_id)
+        """Refuse to fetch offsets for who is no member with its epoch."""
+        member = self.member(member_id)
         if epoch != member.epoch:
             raise _stale(member)
 
     def expect_committer(
         self, member_id: str, instance_id: str | None, generation: int, now: float, *, is_transactional: bool = False
     ) -> None:
-        """Check that a client may commit offsets: a member, or any client while the group is empty.
-
-        Raises:
-            Refused: it is not known, or says a later epoch than it has.
-        """
+        """Refuse who may not commit offsets: members do, and any client while the group is empty."""
         self.expire(now)
         is_outside = generation == -1 and not member_id and instance_id is None
         if (generation < 0 and not self.members) or (is_transactional and is_outside):
             return
-        member = self._member(member_id)
+        member = self.member(member_id)
         if generation > member.epoch:
             raise _stale(member)
 
     def expect_owner(self, member_id: str, epoch: int, places: Iterable[Place]) -> None:
-        """Check that a member that is late commits only offsets of what it has had since then (KIP-1251).
-
-        Raises:
-            Refused: another member may have committed later offsets.
-        """
+        """Refuse offsets of a late member for partitions that others may have had since its epoch (KIP-1251)."""
         member = self.members.get(member_id)
         if member is None or epoch == member.epoch:
             return
@@ -174,105 +159,98 @@ class ConsumerGroup:
 
     def is_consumer(self, member_id: str) -> bool:
         """Tell whether a member uses the consumer protocol."""
-        return member_id in self.members and self.members[member_id].classic is None
+        return member_id in self.members and not self.members[member_id].is_classic
 
     # Members of the classic protocol.
 
     def join(self, asked: Joining, now: float) -> Ticket[Joined]:
-        """The next step of a member of the classic protocol, decided at once.
-
-        Raises:
-            Refused: the member is not known, or has no protocol in common with the others of the classic protocol; or
-                it is new, and has to join again with the id that it is given (KIP-394).
-        """
+        """The next step of a member of the classic protocol, decided at once; refuses as `Group.join`."""
         self.expire(now)
-        others = [set(one.classic.protocols) for one in self.members.values() if one.classic is not None]
-        if asked.protocol_type != CONSUMER or not set(asked.protocols).intersection(*others):
+        others = [one.asked for one in self.members.values() if isinstance(one.asked, Joining)]
+        if asked.protocol_type != CONSUMER or not common_protocols([asked, *others]):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        subscription = subscription_of(next(iter(asked.protocols.values())))
-        member_id = asked.member_id or str(uuid4())
-        if not asked.member_id and asked.instance_id is None and asked.takes_id_first:
-            raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
-        static = self._static(asked.instance_id)
-        if asked.instance_id is None:
-            member = self.members.get(member_id) or self._add(ConsumerMember(member_id, now))
-        elif not asked.member_id:
-            member = self._add(ConsumerMember(member_id, now)) if static is None else self._replace(static, member_id)
+        protocol, metadata = next(iter(asked.protocols.items()))
+        subscription = subscription_of(metadata)
+        if asked.member_id and asked.instance_id is not None:
+            member = self.member(asked.member_id, asked.instance_id)
         else:
-            member = self._fenced(static, member_id)
-        member.client_id, member.client_host, member.classic = asked.client_id, asked.client_host, asked
+            member_id = asked.member_id or str(uuid4())
+            if not asked.member_id and asked.instance_id is None and asked.takes_id_first:
+                raise Refused(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
+            asked = asked._replace(member_id=member_id)
+            member = self._entered(asked, now)
+        member.asked = asked
         said = {"topics": subscription.topics, "regex": "", "rebalance_timeout": asked.rebalance_timeout}
-        said |= {"instance_id": asked.instance_id, "assignor": None, "rack_id": subscription.rack_id}
+        said |= {"assignor": None, "rack_id": subscription.rack_id}
         epoch = self.epoch
-        self._say(member, said, self._owned(subscription), now)
+        self._say(member, said, self.existing.places(subscription.owned), now)
         self.is_left_to_classic = self.is_classic and self.epoch > epoch
         member.rebalance_by = now + asked.rebalance_timeout
-        return Ticket(Joined(member.epoch, CONSUMER, next(iter(asked.protocols)), "", member.member_id))
+        return Ticket(Joined(member.epoch, CONSUMER, protocol, "", member.member_id))
 
     def protocol_of(self, member_id: str) -> str:
-        """The protocol that a member of the classic protocol was told.
-
-        Raises:
-            Refused: it is not known.
-        """
-        return next(iter(self._classic(member_id, None).protocols))
+        """The protocol that a member of the classic protocol was told; refuses one that is not known."""
+        return next(iter(self._classic(member_id, None)[1].protocols))
 
     def sync(
         self, member_id: str, instance_id: str | None, generation: int, assignments: dict[str, bytes], now: float
     ) -> Ticket[bytes]:
-        """The assignment of a member of the classic protocol; `assignments` is of members that lead, and not used.
-
-        Raises:
-            Refused: it is not of this generation, or has to join again.
-        """
-        member = self._beaten_classic(member_id, instance_id, generation, now)
+        """The assignment of a member of the classic protocol, without a leader's; refuses as `heartbeat`."""
+        member, asked = self._beaten(member_id, instance_id, generation, now)
         if self.assignment_epoch > member.epoch and member.state != UNREVOKED:
             self._expect_rejoin(member, now)
         member.rebalance_by = math.inf
-        names = {topic.topic_id: topic.name for topic in self.existing.by_name.values()}
-        places = [(names[place[0]], place[1]) for place in member.assigned if place[0] in names]
-        return Ticket(assignment_of(places, next(iter(self._classic(member_id, instance_id).protocols.values()))))
+        return Ticket(_assignment(member, asked, self.existing))
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member of the classic protocol alive.
-
-        Raises:
-            Refused: it is not of this generation, or has to join again.
-        """
-        member = self._beaten_classic(member_id, instance_id, generation, now)
-        is_free = member.state == UNRELEASED and not self._is_waiting(member)
+        """Keep a member of the classic protocol alive; refuses one of another generation, or that has to join again."""
+        member, _ = self._beaten(member_id, instance_id, generation, now)
+        missing = self.targets.get(member_id, frozenset()) - member.assigned.keys()
+        is_free = member.state == UNRELEASED and missing.isdisjoint(self._taken(member))
         if member.epoch < self.assignment_epoch or member.state == UNREVOKED or is_free:
             self._expect_rejoin(member, now)
 
     def leave(self, member_id: str, instance_id: str | None, now: float) -> None:
-        """Remove a member, of any protocol.
-
-        Raises:
-            Refused: it is not known.
-        """
+        """Remove a member, of any protocol; refuses one that is not known."""
         self.expire(now)
-        if instance_id is None:
-            self._remove([self._member(member_id)])
-        else:
-            static = self._static(instance_id)
-            self._remove([self._fenced(static, member_id or (static.member_id if static else ""))])
+        self._remove(self.leaving(member_id, instance_id))
+
+    def _beaten(
+        self, member_id: str, instance_id: str | None, generation: int, now: float
+    ) -> tuple[ConsumerMember, Joining]:
+        self.expire(now)
+        member, asked = self._classic(member_id, instance_id)
+        if generation != member.epoch:
+            raise Refused(ErrorCode.ILLEGAL_GENERATION)
+        member.seen = now
+        return member, asked
+
+    def _classic(self, member_id: str, instance_id: str | None) -> tuple[ConsumerMember, Joining]:
+        member = self.member(member_id, instance_id)
+        if not isinstance(member.asked, Joining):
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member, member.asked
+
+    @staticmethod
+    def _expect_rejoin(member: ConsumerMember, now: float) -> None:
+        member.rebalance_by = min(member.rebalance_by, now + member.rebalance_timeout)
+        raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     # Members come and go.
 
-    def _joined(self, asked: Beat, now: float) -> ConsumerMember:
-        member_id = asked.member_id or str(uuid4())
-        static = self._static(asked.instance_id)
-        if static is not None:
-            if static.classic is None and static.epoch != PAUSES:
-                raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, f"it is the instance id of {static.member_id}")
-            return self._replace(static, member_id)
-        return self.members.get(member_id) or self._add(ConsumerMember(member_id, now))
+    def _entered(self, asked: Beat | Joining, now: float) -> ConsumerMember:
+        """A member that may be new; a static one may come back under a new id, with what it had."""
+        member_id, static = asked.member_id, self.static(asked.instance_id)
+        if static is None:
+            return self.members.setdefault(member_id, ConsumerMember(asked, now))
+        del self.members[static.member_id]
+        self.targets[member_id] = self.targets.pop(static.member_id, frozenset())
+        kept = static.asked._replace(member_id=member_id)
+        self.members[member_id] = replace(static, asked=kept, epoch=0, previous_epoch=0)
+        return self.members[member_id]
 
     def _current(self, asked: Beat) -> ConsumerMember:
-        if asked.instance_id is None:
-            member = self._member(asked.member_id)
-        else:
-            member = self._fenced(self._static(asked.instance_id), asked.member_id)
+        member = self.member(asked.member_id, asked.instance_id)
         is_lost = member.previous_epoch == asked.epoch < member.epoch  # the last answer, perhaps
         has_less = asked.owned is not None and asked.owned <= member.assigned.keys()
         if asked.epoch != member.epoch and not (is_lost and has_less):
@@ -280,74 +258,22 @@ class ConsumerGroup:
         return member
 
     def _leave(self, asked: Beat) -> Beaten:
-        if asked.instance_id is None:
-            self._remove([self._member(asked.member_id)])
+        member = self.member(asked.member_id, asked.instance_id)
+        if asked.epoch == PAUSES and asked.instance_id is not None:
+            member.epoch, member.revoking = PAUSES, {}
+            member.assigned = dict.fromkeys(member.assigned, 0)
         else:
-            member = self._fenced(self._static(asked.instance_id), asked.member_id)
-            if asked.epoch == PAUSES:
-                member.epoch, member.revoking = PAUSES, {}
-                member.assigned = dict.fromkeys(member.assigned, 0)
-            else:
-                self._remove([member])
+            self._remove(member)
         return Beaten(asked.member_id, asked.epoch)
 
-    def _add(self, member: ConsumerMember) -> ConsumerMember:
-        self.members[member.member_id] = member
-        return member
-
-    def _replace(self, static: ConsumerMember, member_id: str) -> ConsumerMember:
-        """A static member that comes back under a new id, with what it had."""
-        del self.members[static.member_id]
-        self.targets[member_id] = self.targets.pop(static.member_id, frozenset())
-        return self._add(replace(static, member_id=member_id, epoch=0, previous_epoch=0))
-
-    def _remove(self, members: list[ConsumerMember]) -> None:
-        for member in members:
-            del self.members[member.member_id]
-            self.targets.pop(member.member_id, None)
+    def _remove(self, member: ConsumerMember) -> None:
+        del self.members[member.member_id]
+        self.targets.pop(member.member_id, None)
         self.is_left_to_classic = self.is_classic
         regexes = {one.regex for one in self.members.values()}
         self.resolved = {regex: topics for regex, topics in self.resolved.items() if regex in regexes}
         if not self.is_left_to_classic:
             self._raise_epoch()
-
-    def _member(self, member_id: str) -> ConsumerMember:
-        if member_id not in self.members:
-            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id} is not a member of {self.name}")
-        return self.members[member_id]
-
-    def _static(self, instance_id: str | None) -> ConsumerMember | None:
-        found = (one for one in self.members.values() if one.instance_id == instance_id)
-        return None if instance_id is None else next(found, None)
-
-    @staticmethod
-    def _fenced(static: ConsumerMember | None, member_id: str) -> ConsumerMember:
-        """The static member, if it is the one who asks."""
-        if static is None:
-            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, "there is no such instance id")
-        if static.member_id != member_id:
-            raise Refused(ErrorCode.FENCED_INSTANCE_ID, f"it is the instance id of {static.member_id}")
-        return static
-
-    def _beaten_classic(self, member_id: str, instance_id: str | None, generation: int, now: float) -> ConsumerMember:
-        self.expire(now)
-        self._classic(member_id, instance_id)
-        member = self.members[member_id]
-        if generation != member.epoch:
-            raise Refused(ErrorCode.ILLEGAL_GENERATION)
-        member.seen = now
-        return member
-
-    def _classic(self, member_id: str, instance_id: str | None) -> Joining:
-        member = self._member(member_id) if instance_id is None else self._fenced(self._static(instance_id), member_id)
-        if member.classic is None:
-            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        return member.classic
-
-    @staticmethod
-    def _expect_rejoin(member: ConsumerMember, now: float) -> None:
-        member.rebalance_by = min(member.rebalance_by, now + member.rebalance_timeout)
-        raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     # Subscriptions, targets, and the way there.
 
@@ -363,63 +289,92 @@ class ConsumerGroup:
         if is_changed or self.read_topics() != self.known:
             self._raise_epoch()
         if self.epoch > self.assignment_epoch:
-            self._assign()
+            readers = {one.member_id: self._read_by(one) for one in self.members.values()}
+            self.targets = ASSIGNORS[self.assignor](readers, dict(self.known.values()), self.targets)
+            self.assignment_epoch = self.epoch
         if is_other_regex or member.topics != topics or not member.is_at(self.assignment_epoch):
-            self._reconcile(member, owned, now)
+            read = self._read_by(member)
+            target = {place for place in self.targets.get(member.member_id, ()) if place[0] in read}
+            member.step(target, self.assignment_epoch, self._taken(member), owned, now)
+
+    def _taken(self, member: ConsumerMember) -> set[Place]:
+        """The partitions of other members."""
+        return {place for one in self.members.values() if one is not member for place in one.places}
 
     def _raise_epoch(self) -> None:
         self.epoch, self.known = self.epoch + 1, self.read_topics()
 
     def read_topics(self) -> dict[str, tuple[UUID, int]]:
-        """The topics that members read and that exist."""
-        found = {
-            name: self.existing.by_name[name] for name in sorted(self.subscribed_topics() & set(self.existing.by_name))
-        }
-        return {name: (topic.topic_id, len(topic.partitions)) for name, topic in found.items()}
+        """The ids and partitions of the topics that members read and that exist."""
+        topics = [self.existing.by_name[one] for one in sorted(self.subscribed_topics() & self.existing.by_name.keys())]
+        return {one.name: (one.topic_id, len(one.partitions)) for one in topics}
 
     def _topics_of(self, member: ConsumerMember) -> frozenset[str]:
         return member.topics | self.resolved.get(member.regex, frozenset())
 
+    def _read_by(self, member: ConsumerMember) -> set[UUID]:
+        return {self.known[name][0] for name in self._topics_of(member) if name in self.known}
+
     def _resolve(self) -> None:
         """Look for the topics of regular expressions; others than before have their effect at the next heartbeats."""
         regexes = {one.regex for one in self.members.values() if one.regex}
-        names = list(self.existing.by_name)
-        found = {one: frozenset(filter(matching(one), names)) for one in regexes}
-        empty: frozenset[str] = frozenset()
-        is_changed = any(found[one] != self.resolved.get(one, empty) for one in found)
-        self.resolved = found
-        if is_changed:
+        before = self.resolved
+        self.resolved = {one: frozenset(filter(matching(one), list(self.existing.by_name))) for one in regexes}
+        if any(found != before.get(one, frozenset()) for one, found in self.resolved.items()):
             self._raise_epoch()
-
-    def _assign(self) -> None:
-        """Compute the targets of all members."""
-        topics = self.read_topics()
-        readers = {
-            one.member_id: {topics[name][0] for name in self._topics_of(one) if name in topics}
-            for one in self.members.values()
-        }
-        counts = dict(topics.values())
-        self.targets = ASSIGNORS[self.assignor](readers, counts, self.targets)
-        self.assignment_epoch = self.epoch
-
-    def _reconcile(self, member: ConsumerMember, owned: Set[Place] | None, now: float) -> None:
-        """Take the next step of a member towards its target."""
-        read = {self.known[name][0] for name in self._topics_of(member) if name in self.known}
-        target = {place for place in self.targets.get(member.member_id, ()) if place[0] in read}
-        others = {place for one in self.members.values() if one is not member for place in one.places}
-        member.step(target, self.assignment_epoch, others, owned, now)
-
-    def _is_waiting(self, member: ConsumerMember) -> bool:
-        """Tell whether others still have partitions that a member is to have."""
-        missing = self.targets.get(member.member_id, frozenset()) - member.assigned.keys()
-        return any(missing & one.places for one in self.members.values() if one is not member)
-
-    def _owned(self, subscription: Subscription) -> frozenset[Place]:
-        """The partitions that a member of the classic protocol still has."""
-        by_name = self.existing.by_name
-        return frozenset((by_name[name].topic_id, index) for name, index in subscription.owned if name in by_name)
 
 
 def _stale(member: ConsumerMember) -> Refused:
-    is_consumer = member.classic is None
-    return Refused(ErrorCode.STALE_MEMBER_EPOCH if is_consumer else ErrorCode.ILLEGAL_GENERATION)
+    return Refused(ErrorCode.ILLEGAL_GENERATION if member.is_classic else ErrorCode.STALE_MEMBER_EPOCH)
+
+
+def _assignment(member: ConsumerMember, asked: Joining, topics: Topics) -> bytes:
+    """The assignment of a member that has joined by the classic protocol."""
+    return assignment_of(topics.named_places(member.assigned), next(iter(asked.protocols.values())))
+
+
+# From the classic to the consumer protocol and back, while members go on.
+
+
+def upgraded(group: Group, topics: Topics) -> ConsumerGroup:
+    """A group that a member of the consumer protocol has joined; refuses one of others than consumers."""
+    made = ConsumerGroup(group.name, topics, offsets=group.offsets)
+    if not group.members:
+        return made
+    try:
+        if group.protocol_type != CONSUMER:
+            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        made.members = {one.member_id: _upgraded(one, group, topics) for one in group.members.values()}
+    except Refused:
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{group.name} cannot become a consumer group") from None
+    for one in group.members.values():
+        one.refuse(ErrorCode.REBALANCE_IN_PROGRESS)
+    made.epoch = made.assignment_epoch = group.generation
+    made.targets = {one.member_id: frozenset(one.assigned) for one in made.members.values()}
+    made.known = made.read_topics()
+    return made
+
+
+def _upgraded(member: Member, group: Group, topics: Topics) -> ConsumerMember:
+    protocols, epoch = member.asked.protocols, group.generation
+    subscription = subscription_of(protocols.get(group.protocol) or next(iter(protocols.values())))
+    return ConsumerMember(
+        member.asked,
+        member.seen,
+        rack_id=subscription.rack_id,
+        rebalance_timeout=member.asked.rebalance_timeout,
+        topics=subscription.topics,
+        epoch=epoch,
+        previous_epoch=epoch,
+        assigned=dict.fromkeys(topics.places(assigned_in(member.assignment)), epoch),
+    )
+
+
+def downgraded(group: ConsumerGroup, now: float) -> Group:
+    """A group whose members are all of the classic protocol; they join again if the last change asks for that."""
+    made = Group(group.name, STABLE, group.epoch, CONSUMER, offsets=group.offsets)
+    for member_id, one in group.members.items():
+        assert isinstance(one.asked, Joining)
+        made.members[member_id] = Member(one.asked, one.seen, _assignment(one, one.asked, group.existing))
+    made.go_on(now, rebalances=group.is_left_to_classic)
+    return made

@@ -1,21 +1,32 @@
-"""Members of groups of the consumer protocol (KIP-848): what they say and hear, and their steps towards a target."""
+"""Members of groups of the consumer protocol (KIP-848): what they say and hear, their targets, and the steps there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
-from kipwire.testing.broker.state.assignors import Place
-from kipwire.testing.broker.state.groups import STABLE, Joining
+from kipwire.testing.broker.state.classic_groups import Joining
+from kipwire.testing.broker.state.groups import STABLE, AnyMember
 
+Place = tuple[UUID, int]
+"""A partition, by the id of its topic."""
+Readers = Mapping[str, Set[UUID]]
+"""The topics that each member reads."""
+Counts = Mapping[UUID, int]
+"""The number of partitions of each topic."""
+Targets = dict[str, frozenset[Place]]
+"""The partitions that each member is to have."""
 UNREVOKED, UNRELEASED = "Unrevoked", "Unreleased"
 """States of a member beside Stable: it has to give up partitions, or waits for others to do so."""
 JOINS, LEAVES, PAUSES = 0, -1, -2
 """Epochs that members say instead of theirs; a static member that pauses comes back."""
 SESSION_TIMEOUT = 45.0
 """Seconds: Kafka's default of `group.consumer.session.timeout.ms`."""
+_KEPT = ("rack_id", "rebalance_timeout", "topics", "regex", "assignor")
+"""The values of heartbeats that hold until another is said."""
 
 
 class Beat(NamedTuple):
@@ -38,8 +49,7 @@ class Beat(NamedTuple):
     @property
     def said(self) -> dict[str, object]:
         """The attributes of the member that it says anew."""
-        names = ("instance_id", "rack_id", "rebalance_timeout", "topics", "regex", "assignor")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in _KEPT if (value := getattr(self, name)) is not None}
 
     @property
     def is_full(self) -> bool:
@@ -58,14 +68,10 @@ class Beaten(NamedTuple):
 
 
 @dataclass(slots=True)
-class ConsumerMember:
+class ConsumerMember(AnyMember):
     """A member. What is assigned is kept with the epoch in which it was."""
 
-    member_id: str
-    seen: float
-    client_id: str = ""
-    client_host: str = ""
-    instance_id: str | None = None
+    asked: Beat | Joining
     rack_id: str | None = None
     rebalance_timeout: float = math.inf
     topics: frozenset[str] = frozenset()
@@ -79,13 +85,16 @@ class ConsumerMember:
     """The partitions that it has to give up."""
     rebalance_by: float = math.inf
     """Until then it has to give up partitions, or to take the next step of the classic protocol."""
-    classic: Joining | None = None
-    """The request with which a member of the classic protocol joined."""
+
+    @property
+    def is_classic(self) -> bool:
+        """Tell whether it has joined by the classic protocol."""
+        return isinstance(self.asked, Joining)
 
     @property
     def expires(self) -> float:
         """The time at which it is removed, if it stays silent."""
-        timeout = SESSION_TIMEOUT if self.classic is None else self.classic.session_timeout
+        timeout = self.asked.session_timeout if isinstance(self.asked, Joining) else SESSION_TIMEOUT
         return min(self.seen + timeout, self.rebalance_by)
 
     @property
@@ -97,32 +106,80 @@ class ConsumerMember:
         """Tell whether it has reached its target of an epoch."""
         return self.state == STABLE and self.epoch == epoch
 
-    def step(self, target: Set[Place], epoch: int, others: Set[Place], owned: Set[Place] | None, now: float) -> None:
-        """Take the next step towards a target, which is reached in its epoch.
-
-        Args:
-            target: what it is to have.
-            epoch: of the target.
-            others: what other members have.
-            owned: what it says it reads; None if it does not say.
-            now: the time.
-        """
+    def step(self, target: Set[Place], epoch: int, taken: Set[Place], owned: Set[Place] | None, now: float) -> None:
+        """Take the next step from what it says it owns to the target of an epoch, without what others have taken."""
         if self.state == UNREVOKED and (owned is None or owned & self.revoking.keys()):
             return  # it has still to give up what it was told to
         assigned = {place: since for place, since in self.assigned.items() if place in target}
         revoking = {place: since for place, since in self.assigned.items() if place not in target}
+        self.previous_epoch, self.assigned = self.epoch, assigned
         rebalance_by = math.inf
         if revoking and (owned is None or owned & revoking.keys()):
-            self._take(UNREVOKED, self.epoch, assigned, revoking)
-            rebalance_by = now + self.rebalance_timeout
+            self.state, self.revoking, rebalance_by = UNREVOKED, revoking, now + self.rebalance_timeout
         else:
             missing = target - assigned.keys()
-            assigned |= dict.fromkeys(missing - others, epoch)
-            self._take(UNRELEASED if missing & others else STABLE, epoch, assigned, {})
-        if self.classic is None:
+            assigned |= dict.fromkeys(missing - taken, epoch)
+            self.state, self.revoking, self.epoch = UNRELEASED if missing & taken else STABLE, {}, epoch
+        if not self.is_classic:
             self.rebalance_by = rebalance_by
 
-    def _take(self, state: str, epoch: int, assigned: dict[Place, int], revoking: dict[Place, int]) -> None:
-        """Take a step towards the target."""
-        self.previous_epoch, self.epoch = self.epoch, epoch
-        self.state, self.assigned, self.revoking = state, assigned, revoking
+
+# The assignors of consumer groups (KIP-848): which member is to read which partitions.
+
+
+def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
+    """As many partitions for each member as its topics allow; they stay where they were before, if that is so."""
+    by_topic = {topic: [one for one in readers if topic in readers[one]] for topic in counts}
+    owned = {one: {place for place in before.get(one, ()) if place[0] in topics} for one, topics in readers.items()}
+    taken = {place for places in owned.values() for place in places}
+
+    def least(place: Place) -> str:
+        return min(by_topic[place[0]], key=lambda one: len(owned[one]))
+
+    for place in ((topic, index) for topic, count in counts.items() for index in range(count)):
+        if place not in taken and by_topic[place[0]]:
+            owned[least(place)].add(place)
+    is_moved = True
+    while is_moved:
+        is_moved = False
+        for giver in sorted(owned, key=lambda one: -len(owned[one])):
+            for place in sorted(owned[giver], reverse=True):
+                taker = least(place)
+                if len(owned[taker]) + 1 < len(owned[giver]):
+                    owned[giver].remove(place)
+                    owned[taker].add(place)
+                    is_moved = True
+    return {one: frozenset(places) for one, places in owned.items()}
+
+
+def ranges(readers: Readers, counts: Counts, before: Targets) -> Targets:
+    """Neighbouring partitions of each topic for each member, which has the same ones of other topics if it can."""
+    owned: dict[str, set[Place]] = {one: set() for one in readers}
+    for topic, count in counts.items():
+        members = [one for one in readers if topic in readers[one]]
+        if not members:
+            continue
+        quota, extra = divmod(count, len(members))
+        kept: dict[str, list[Place]] = {}
+        wanting: list[tuple[str, int]] = []
+        for one in members:
+            had = sorted(place for place in before.get(one, ()) if place[0] == topic)
+            has_extra = len(had) > quota and extra > 0
+            extra -= has_extra
+            kept[one] = had[: quota + has_extra]
+            if not has_extra:
+                wanting.append((one, quota - len(kept[one])))
+        staying = {place for places in kept.values() for place in places}
+        free = [(topic, index) for index in range(count) if (topic, index) not in staying]
+        for one, missing in wanting:
+            wanted = missing + (extra > 0)
+            extra -= extra > 0
+            kept[one] += free[:wanted]
+            del free[:wanted]
+        for one, places in kept.items():
+            owned[one].update(places)
+    return {one: frozenset(places) for one, places in owned.items()}
+
+
+ASSIGNORS: dict[str, Callable[[Readers, Counts, Targets], Targets]] = {"uniform": uniform, "range": ranges}
+"""By name; the first is the usual one."""

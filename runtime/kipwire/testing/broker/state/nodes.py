@@ -1,13 +1,13 @@
-"""The nodes of a fake cluster: where each is reached, whether it runs, and what it coordinates."""
+"""The nodes of a fake cluster: where each is reached, whether it runs, what it coordinates, and its fetch sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state import Refused
 
 _SLOTS = 50
 """Kafka's default number of partitions of its internal topics, whose leaders coordinate what is hashed to them."""
@@ -55,22 +55,14 @@ class Nodes:
         return ",".join(f"{one.host}:{one.port}" for one in self.by_id.values())
 
     def __getitem__(self, node_id: int) -> Place:
-        """A node.
-
-        Raises:
-            Refused: there is none of that id.
-        """
+        """A node; refuses an id that none has."""
         if node_id not in self.by_id:
             reason = f"there is no node {node_id}; the nodes are 1 to {len(self.by_id)}"
             raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, reason)
         return self.by_id[node_id]
 
     def expect_running(self, node_id: int) -> None:
-        """Check that a node can be given something to do.
-
-        Raises:
-            Refused: there is none of that id, or it is stopped.
-        """
+        """Refuse a node that is stopped, or not there."""
         if not self[node_id].is_running:
             raise Refused(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is stopped")
 
@@ -120,3 +112,96 @@ def _slot(key: str) -> int:
     for at in range(0, len(units), 2):
         found = (31 * found + int.from_bytes(units[at : at + 2])) & 0xFFFF_FFFF
     return (2**32 - found if found > 2**31 else found % 2**31) % _SLOTS
+
+
+# Fetch sessions (KIP-227): which partitions a client asks for, and what it was told of them last.
+
+MOST_SESSIONS = 1000
+"""As in Kafka by default, of `max.incremental.fetch.session.cache.slots`."""
+_SECONDS_UNUSED = 120.0
+"""After which a session may give way to another one, as in Kafka by default."""
+OUTSIDE, BEGINNING = -1, 0
+"""Epochs of requests with all their partitions: outside a session, and to begin one."""
+_LAST_EPOCH = 2**31 - 1
+
+
+class Asked(NamedTuple):
+    """A partition that a client asks for."""
+
+    topic: Any
+    partition: Any
+
+
+def all_asked(topics: Iterable[Any]) -> dict[tuple[Any, int], Asked]:
+    """The partitions of a request, by the name or id of the topic and their number."""
+    return {(_name(topic), one.partition): Asked(topic, one) for topic in topics for one in topic.partitions}
+
+
+def _name(topic: Any) -> Any:
+    return topic.topic_id if hasattr(topic, "topic_id") else topic.topic
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """A session."""
+
+    has_ids: bool
+    """True if its requests have ids of topics, not names."""
+    used: float
+    asked: dict[tuple[Any, int], Asked]
+    """Those without changes come before the others, so that each partition gets its turn."""
+    epoch: int = BEGINNING
+    known: dict[tuple[Any, int], tuple[int, int]] = field(default_factory=dict)
+    """The high watermark and the first offset that the client was told."""
+
+    def update(self, topics: Iterable[Any], forgotten: Iterable[Any]) -> None:
+        """Take in what a request adds, changes and takes away."""
+        self.asked.update(all_asked(topics))
+        for topic in forgotten:
+            for index in topic.partitions:
+                self.asked.pop((_name(topic), index), None)
+                self.known.pop((_name(topic), index), None)
+
+    def changes(self, found: dict[tuple[Any, int], dict[str, Any]]) -> dict[tuple[Any, int], dict[str, Any]]:
+        """The answers that say anything new, which the client then has been told."""
+        changed = {}
+        for place, values in found.items():
+            told = (values["high_watermark"], values.get("log_start_offset", -1))
+            if values["records"] or values.get("error_code") or self.known.get(place) != told:
+                changed[place], self.known[place] = values, told
+            if values["records"]:
+                self.asked[place] = self.asked.pop(place)
+        return changed
+
+    def advance(self, now: float) -> None:
+        """Expect the next request."""
+        self.used, self.epoch = now, 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
+
+
+class FetchSessions(dict[int, FetchSession]):
+    """All sessions of a node, by id."""
+
+    _last_id = 0
+
+    def begin(self, session: FetchSession) -> int:
+        """The id of a new session; 0 if there are as many as there may be, and all are in use."""
+        if len(self) >= MOST_SESSIONS:
+            oldest = min(self, key=lambda one: self[one].used)
+            if session.used - self[oldest].used <= _SECONDS_UNUSED:
+                return 0
+            del self[oldest]
+        self._last_id = self._last_id % _LAST_EPOCH + 1
+        self[self._last_id] = session
+        session.advance(session.used)
+        return self._last_id
+
+    def going_on(self, session_id: int, epoch: int, *, has_ids: bool) -> FetchSession:
+        """The session that a request goes on with; refuses one that is not there, or expects another request."""
+        if session_id not in self:
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        session = self[session_id]
+        if session.epoch != epoch:
+            raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.has_ids != has_ids:
+            raise Refused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        return session

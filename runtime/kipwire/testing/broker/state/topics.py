@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from kafka_messages.enums import ErrorCode
-from kipwire.testing.broker.state.logs import Log
-from kipwire.testing.broker.state.refusals import Refused
+from kafka_messages.enums import ConfigOperation, ConfigSource, ConfigType, ErrorCode
+from kipwire.testing.broker.state import Refused, TopicPartition
+from kipwire.testing.broker.state.logs import Limits, Log
 
 NO_ID = UUID(int=0)
 MOST_PARTITIONS = 10_000
 """New topics and partitions, counted together, that one request may ask for, as in Kafka."""
 _VALID_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
-
-def _metric(name: str) -> str:
-    """The name of a topic in Kafka's metrics."""
-    return name.replace(".", "_")
+Configs = dict[str, str | None]
+"""The settings that a topic was given, by name."""
 
 
 @dataclass(slots=True)
@@ -27,18 +26,14 @@ class Topic:
     """A topic with its partitions."""
 
     name: str
-    partitions: list[Log]
-    configs: dict[str, str | None] = field(default_factory=dict)
-    topic_id: UUID = field(default_factory=uuid4)
-    leader_of_new: Callable[[int], int] = lambda _: 1
+    leader_of_new: Callable[[int], int]
     """The node that leads a new partition."""
+    configs: Configs
+    partitions: list[Log] = field(default_factory=list)
+    topic_id: UUID = field(default_factory=uuid4)
 
     def partition(self, index: int) -> Log:
-        """The log of a partition.
-
-        Raises:
-            Refused: the topic has no such partition.
-        """
+        """The log of a partition; refuses one that is not there."""
         if not 0 <= index < len(self.partitions):
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.name} has no partition {index}")
         return self.partitions[index]
@@ -48,64 +43,51 @@ class Topic:
         self.partitions += [Log(self.leader_of_new(at)) for at in range(len(self.partitions), count)]
 
 
+@dataclass(slots=True)
 class Topics:
     """All topics."""
 
-    def __init__(self, leader_of_new: Callable[[int], int]) -> None:
-        self._leader_of_new = leader_of_new
-        self.by_name: dict[str, Topic] = {}
-        self._by_metric: dict[str, str] = {}
+    leader_of_new: Callable[[int], int]
+    by_name: dict[str, Topic] = field(default_factory=dict)
+    by_id: dict[UUID, Topic] = field(default_factory=dict)
+    _by_metric: dict[str, str] = field(default_factory=dict)
 
     def named(self, name: str) -> Topic:
-        """The topic of a name.
-
-        Raises:
-            Refused: there is none.
-        """
-        found = self.by_name.get(name)
-        if found is None:
+        """The topic of a name; refuses one that is not there."""
+        if name not in self.by_name:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic is named {name!r}")
-        return found
+        return self.by_name[name]
 
     def with_id(self, topic_id: UUID) -> Topic:
-        """The topic of an id.
-
-        Raises:
-            Refused: there is none.
-        """
-        for topic in self.by_name.values():
-            if topic.topic_id == topic_id:
-                return topic
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        """The topic of an id; refuses one that is not there."""
+        if topic_id not in self.by_id:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        return self.by_id[topic_id]
 
     def has(self, name: str, index: int) -> bool:
         """Tell whether there is a topic with a partition."""
         return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
 
     def log(self, name: str, index: int) -> Log:
-        """The log of a partition.
-
-        Raises:
-            Refused: there is no such topic, or it has no such partition.
-        """
+        """The log of a partition; refuses one that is not there."""
         return self.named(name).partition(index)
+
+    def places(self, named: Iterable[TopicPartition]) -> frozenset[tuple[UUID, int]]:
+        """Partitions of topics that exist, by the ids of these."""
+        return frozenset((self.by_name[name].topic_id, index) for name, index in named if name in self.by_name)
+
+    def named_places(self, places: Iterable[tuple[UUID, int]]) -> list[TopicPartition]:
+        """Partitions of topics that exist, by the names of these."""
+        return [(self.by_id[topic_id].name, index) for topic_id, index in places if topic_id in self.by_id]
 
     @staticmethod
     def check_name(name: str) -> None:
-        """Check that a topic may have a name.
-
-        Raises:
-            Refused: it may not.
-        """
+        """Refuse what cannot be the name of a topic."""
         if not _VALID_NAME.fullmatch(name):
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is not a valid name of a topic")
 
     def check_free(self, name: str) -> None:
-        """Check that a new topic may have a name.
-
-        Raises:
-            Refused: the name is taken or invalid.
-        """
+        """Refuse what cannot be the name of a new topic."""
         self.check_name(name)
         if name in self.by_name:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} exists already")
@@ -115,11 +97,7 @@ class Topics:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
     def check_new(self, name: str, partitions: int) -> None:
-        """Check that a topic can be created.
-
-        Raises:
-            Refused: as `check_free`, or there would be no partition, or too many.
-        """
+        """Refuse a new topic as `check_free`, or since it would have no partition, or too many."""
         self.check_free(name)
         if partitions < 1:
             raise Refused(ErrorCode.INVALID_PARTITIONS, "a topic needs at least one partition")
@@ -127,18 +105,147 @@ class Topics:
             reason = f"a topic can be created with {MOST_PARTITIONS - 1} partitions at most, not {partitions}"
             raise Refused(ErrorCode.POLICY_VIOLATION, reason)
 
-    def create(self, name: str, partitions: int, configs: dict[str, str | None] | None = None) -> Topic:
-        """A new topic.
-
-        Raises:
-            Refused: as `check_new`.
-        """
+    def create(self, name: str, partitions: int, configs: Configs | None = None) -> Topic:
+        """A new topic; refuses as `check_new`."""
         self.check_new(name, partitions)
-        self._by_metric[_metric(name)] = name
-        topic = self.by_name[name] = Topic(name, [], configs or {}, leader_of_new=self._leader_of_new)
+        topic = Topic(name, self.leader_of_new, configs or {})
         topic.extend(partitions)
+        self.by_name[name] = self.by_id[topic.topic_id] = topic
+        self._by_metric[_metric(name)] = name
         return topic
 
     def delete(self, topic: Topic) -> None:
         """Remove a topic and its records."""
-        del self.by_name[topic.name], self._by_metric[_metric(topic.name)]
+        del self.by_name[topic.name], self.by_id[topic.topic_id], self._by_metric[_metric(topic.name)]
+
+
+def _metric(name: str) -> str:
+    """The name of a topic in Kafka's metrics."""
+    return name.replace(".", "_")
+
+
+# Settings: their types and defaults, changes to them, and those that have an effect.
+
+
+class _Setting(NamedTuple):
+    type: ConfigType
+    default: str
+
+
+_BOOLEAN, _STRING, _INT, _LONG = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG
+_MOST = str(2**63 - 1)
+_SETTINGS = {
+    "cleanup.policy": _Setting(ConfigType.LIST, "delete"),
+    "compression.gzip.level": _Setting(_INT, "-1"),
+    "compression.lz4.level": _Setting(_INT, "9"),
+    "compression.type": _Setting(_STRING, "producer"),
+    "compression.zstd.level": _Setting(_INT, "3"),
+    "delete.retention.ms": _Setting(_LONG, "86400000"),
+    "file.delete.delay.ms": _Setting(_LONG, "60000"),
+    "flush.messages": _Setting(_LONG, _MOST),
+    "flush.ms": _Setting(_LONG, _MOST),
+    "follower.replication.throttled.replicas": _Setting(ConfigType.LIST, ""),
+    "index.interval.bytes": _Setting(_INT, "4096"),
+    "leader.replication.throttled.replicas": _Setting(ConfigType.LIST, ""),
+    "local.retention.bytes": _Setting(_LONG, "-2"),
+    "local.retention.ms": _Setting(_LONG, "-2"),
+    "max.compaction.lag.ms": _Setting(_LONG, _MOST),
+    "max.message.bytes": _Setting(_INT, "1048588"),
+    "message.timestamp.after.max.ms": _Setting(_LONG, "3600000"),
+    "message.timestamp.before.max.ms": _Setting(_LONG, _MOST),
+    "message.timestamp.type": _Setting(_STRING, "CreateTime"),
+    "min.cleanable.dirty.ratio": _Setting(ConfigType.DOUBLE, "0.5"),
+    "min.compaction.lag.ms": _Setting(_LONG, "0"),
+    "min.insync.replicas": _Setting(_INT, "1"),
+    "preallocate": _Setting(_BOOLEAN, "false"),
+    "remote.log.copy.disable": _Setting(_BOOLEAN, "false"),
+    "remote.log.delete.on.disable": _Setting(_BOOLEAN, "false"),
+    "remote.storage.enable": _Setting(_BOOLEAN, "false"),
+    "retention.bytes": _Setting(_LONG, "-1"),
+    "retention.ms": _Setting(_LONG, "604800000"),
+    "segment.bytes": _Setting(_INT, "1073741824"),
+    "segment.index.bytes": _Setting(_INT, "10485760"),
+    "segment.jitter.ms": _Setting(_LONG, "0"),
+    "segment.ms": _Setting(_LONG, "604800000"),
+    "unclean.leader.election.enable": _Setting(_BOOLEAN, "false"),
+}
+"""All that Kafka 4.3 has of topics, with its defaults."""
+_VALUES = {_INT: r"\s*[+-]?[0-9]{1,19}\s*", _LONG: r"\s*[+-]?[0-9]{1,19}\s*", _BOOLEAN: r"(?i)\s*(true|false)\s*"}
+"""The form of values, by type; of other types any text will do."""
+
+
+def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
+    """Refuse settings that Kafka's topics do not have, and values of another type."""
+    for name, value in configs.items():
+        if name not in _SETTINGS:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Kafka has no setting {name!r} of topics")
+        kind = _SETTINGS[name].type
+        if value is None or not re.fullmatch(_VALUES.get(kind, "(?s).*"), value):
+            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is {value!r}; it has to be of the type {kind.name}")
+
+
+def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
+    """The limits of a topic for a batch that comes at a time in milliseconds since 1970."""
+    size, future = (
+        int(configs.get(name) or _SETTINGS[name].default)
+        for name in ("max.message.bytes", "message.timestamp.after.max.ms")
+    )
+    return Limits(size, now + future)
+
+
+def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    """All settings of a topic, those by default too, as responses have them."""
+    return [
+        {
+            "name": name,
+            "value": str(configs.get(name, setting.default)).strip(),
+            "config_source": ConfigSource.TOPIC_CONFIG if name in configs else ConfigSource.DEFAULT_CONFIG,
+        }
+        for name, setting in _SETTINGS.items()
+    ]
+
+
+def type_of(name: str) -> ConfigType:
+    """The type of a setting."""
+    return _SETTINGS[name].type
+
+
+def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
+    """Settings that a request gives; refuses one without a value."""
+    found = dict(configs)
+    if None in found.values():
+        raise Refused(ErrorCode.INVALID_REQUEST, "a setting has no value")
+    return found
+
+
+def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) -> Configs:
+    """Settings after changes, each of a name, an operation and a value; refuses what cannot be, or is there twice."""
+    found, names = dict(configs), set[str]()
+    for name, operation, value in changes:
+        if name in names or (value is None and operation != ConfigOperation.DELETE):
+            raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is changed twice, or has no value")
+        names.add(name)
+        if operation == ConfigOperation.DELETE:
+            found.pop(name, None)
+        elif operation == ConfigOperation.SET:
+            found[name] = value
+        elif operation not in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no operation {operation}")
+        elif name not in _SETTINGS or _SETTINGS[name].type != ConfigType.LIST:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is not a list")
+        else:
+            old = filter(None, (found.get(name) or _SETTINGS[name].default).split(","))
+            others = str(value).split(",")
+            if operation == ConfigOperation.APPEND:
+                found[name] = ",".join(dict.fromkeys([*old, *others]))
+            else:
+                found[name] = ",".join(one for one in old if one not in others)
+    return found
+
+
+def replace(configs: Configs, others: Configs, *, is_tried: bool) -> None:
+    """Put other settings in the place of the ones that a topic has, unless that is only tried; refuses invalid ones."""
+    expect_valid_configs(others)
+    if not is_tried:
+        configs.clear()
+        configs.update(others)
