@@ -102,7 +102,7 @@ class Mutant:
         """The module with the change."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
-    def described(self, source: bytes) -> str:
+    def describe(self, source: bytes) -> str:
         """Its place, and the line before and after."""
         head = source.rfind(b"\n", 0, self.start) + 1
         tail = (source + b"\n").find(b"\n", self.end)
@@ -242,7 +242,7 @@ def copy_of_tree(folder: Path) -> Path:
     return folder
 
 
-def drawn(tree: Path, area: Area, each: int, seed: int, at: list[str]) -> list[Mutant]:
+def draw_mutants(tree: Path, area: Area, each: int, seed: int, at: list[str]) -> list[Mutant]:
     """The mutants of an area to judge: some of each module, or all at the places."""
     found: list[Mutant] = []
     for path in sorted({path for pattern in area.modules.split() for path in tree.glob(pattern)}):
@@ -322,7 +322,7 @@ def main(arguments: list[str] | None = None) -> int:
         tree = copy_of_tree(Path(folder))
         for name in options.areas or AREAS:
             area, began = AREAS[name], time.monotonic()
-            mutants = drawn(tree, area, options.each, options.seed, options.at)
+            mutants = draw_mutants(tree, area, options.each, options.seed, options.at)
             if mutants and (failed := run_tests(tree, area, seconds=3600)):
                 print(f"{name}: {failed} fails without any mutant", file=sys.stderr)
                 return 1
@@ -330,7 +330,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name}: {len(mutants)} mutants; the tests take {usual:.0f} s without any", flush=True)
             for mutant in mutants:
                 killer = judge(tree, area, mutant, seconds=5 * usual + SPARE_SECONDS)
-                described = mutant.described((tree / mutant.path).read_bytes())
+                described = mutant.describe((tree / mutant.path).read_bytes())
                 print(f"{described}  {f'killed by {killer}' if killer else 'SURVIVED'}", flush=True)
                 survivors += [] if killer else [described]
             count += len(mutants)

@@ -93,7 +93,7 @@ def in_pyenv(version: str) -> str:
     return f"{number}.*{version.removeprefix(number)}/bin/python"
 
 
-def asked(python: Path, code: str) -> str:
+def output_of(python: Path, code: str) -> str:
     """Run a piece of code in a Python and return its output; nothing if it fails."""
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -101,7 +101,7 @@ def asked(python: Path, code: str) -> str:
 
 def version_of(python: Path) -> str:
     """The minor version of a Python, such as 3.11, or 3.14t without a GIL."""
-    return asked(
+    return output_of(
         python,
         "import sys, sysconfig; number = '.'.join(map(str, sys.version_info[:2]));"
         "print(number + 't' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')))",
@@ -111,7 +111,9 @@ def version_of(python: Path) -> str:
 def has_headers(python: Path) -> bool:
     """True if the kernel can be compiled for a Python."""
     return bool(
-        asked(python, "import os, sysconfig; print('y' * os.path.exists(sysconfig.get_path('include') + '/Python.h'))")
+        output_of(
+            python, "import os, sysconfig; print('y' * os.path.exists(sysconfig.get_path('include') + '/Python.h'))"
+        )
     )
 
 
@@ -139,7 +141,7 @@ def build(tools: Path, python: Path, out: Path) -> Path:
     return repaired
 
 
-def tested(wheel: Path, python: Path) -> Tested:
+def test_wheel(wheel: Path, python: Path) -> Tested:
     """Test a wheel in an empty environment outside of the repository.
 
     Raises:
@@ -211,12 +213,12 @@ def main() -> int:
         run(tools, "-m", "pip", "install", "--quiet", "--group", "release")
         found = []
         for python in options.python or pythons():
-            found.append(tested(build(tools, python, out), python))
+            found.append(test_wheel(build(tools, python, out), python))
             print(f"{found[-1].wheel.name}: passed", flush=True)
         run(tools, "-m", "build", "--sdist", "--outdir", out, ROOT)
         run(tools, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, ROOT, KIPWIRE_NATIVE="0")
         (pure,) = out.glob("*-none-any.whl")
-        found.append(tested(pure, Path(sys.executable)))
+        found.append(test_wheel(pure, Path(sys.executable)))
         run(tools, "-m", "twine", "check", "--strict", *sorted(out.iterdir()))
     except Failed as error:
         print(f"failed: {error}", file=sys.stderr)

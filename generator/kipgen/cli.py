@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kipwire.console.release import showed_release
+from kipwire.console.release import show_release
 from kipwire.model.extras import run_with_extra
 
 
 def main() -> None:
     """Run the command line. Exit status: 0 success, 1 something was found, 2 the command cannot run."""
-    if not showed_release("kipgen"):
+    if not show_release("kipgen"):
         run_with_extra("kipgen", "generator", "kipgen.commands.app")

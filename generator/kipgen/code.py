@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from kipwire.tools.text import escaped
+from kipwire.tools.text import escape
 
 _WORD = re.compile(r"[A-Za-z0-9_.|+*? \[\]-]*", re.ASCII)
 """Harmless anywhere: it cannot end a comment or a string, call or assign anything."""
@@ -38,7 +38,7 @@ class NotCode:
         raise ValueError(f"a template prints {self._text!r}, which is neither a word nor escaped")
 
 
-def quoted(text: str) -> Code:
+def literal(text: str) -> Code:
     """A string literal as black has it: in double quotes, unless single ones need fewer backslashes."""
     quote = '"' if text.count('"') <= text.count("'") else "'"
     body = f"\\{quote}".join(repr(part)[1:-1] for part in text.split(quote))
@@ -51,7 +51,7 @@ def comment(text: str) -> Code:
     Unusual characters are escaped: a line end would end the comment, and `coding:` or `coding=` in the first line of a
     module would change the encoding that the whole of it is read with.
     """
-    return Code(_NOT_IN_COMMENT.sub(lambda match: escaped(match[0]), text))
+    return Code(_NOT_IN_COMMENT.sub(lambda match: escape(match[0]), text))
 
 
 def fit(value: Any) -> Any:

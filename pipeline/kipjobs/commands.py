@@ -22,7 +22,7 @@ from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import MEMORY, EmbeddedSession
 from kipjobs.errors import out_of_space
 from kipjobs.jobs.catalog import JOBS, job_command
-from kipjobs.report.line import repeated_line
+from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
 from kipwire.console.command_line import fail, system_error
 from kipwire.tools.terminal import ERR
@@ -68,7 +68,7 @@ class Here(NamedTuple):
     @contextmanager
     def waiting(self, session: Session) -> Iterator[None]:
         """A line on the terminal that says how far the job is."""
-        with repeated_line(lambda: str(self.progress)):
+        with repeat_line(lambda: str(self.progress)):
             yield
 
 
@@ -84,7 +84,7 @@ _OPTIONS: Sequence[click.Parameter] = (
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _end_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing is left on the disk; exit as shells say."""
     got: list[signal.Signals] = []
 
@@ -116,7 +116,7 @@ def here(name: str, function: Callable[..., Any]) -> click.Command:
 
     def refusing(runner: Here, **values: Any) -> None:
         try:
-            with _ended_by_signals():
+            with _end_by_signals():
                 function(runner, **values)
         except (KipwireError, duckdb.Error) as error:
             fail(str(error))

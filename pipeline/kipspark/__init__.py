@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from kipwire.model.extras import explained
+from kipwire.model.extras import explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def __getattr__(name: str) -> object:
     try:
         found: object = getattr(import_module(_MODULES[name]), name)
     except ImportError as error:
-        raise explained("kipspark needs", "spark", error) or error from None
+        raise explain_missing("kipspark needs", "spark", error) or error from None
     globals()[name] = found
     return found
 

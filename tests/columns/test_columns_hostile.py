@@ -57,7 +57,7 @@ def test_no_length_wraps_in_the_kernel_when_columns_are_written(name: str) -> No
     cls = kafka_messages.message(name, kafka_messages.versions(name)[-1])
     struct = columns_of(cls)
     rows = columns.decode(cls, [cls().encode()] * 3)
-    given = kernel_engine.given_of(struct, rows)
+    given = kernel_engine.kernel_input(struct, rows)
     names = kernel_engine.names_of(struct, rows.type)
     assert _kernel.write_columns(cls, names, given)[0] == -1
     for number in NEAR_THE_END:

@@ -13,7 +13,7 @@ from kipwire.conformance import kafka
 from kipwire.conformance.deriving import derive
 from kipwire.conformance.vectors import Index, Vector
 from kipwire.console.conform.program import Program
-from kipwire.console.conform.questions import Claims, Verdict, judged, questions
+from kipwire.console.conform.questions import Claims, Verdict, evaluate, questions
 from tests.support.places import ROOT
 
 ADAPTER = ROOT / "conformance" / "python" / "tshark_adapter.py"
@@ -30,7 +30,7 @@ def asked(vectors: Iterable[Vector]) -> tuple[Claims, list[Verdict]]:
     try:
         claims = Claims.of_answer(program.hello())
         answers = program.ask(questions(filter(claims.has, vectors), claims))
-        return claims, [judged(question, answer, Index(0, "Kafka", {})) for question, answer in answers]
+        return claims, [evaluate(question, answer, Index(0, "Kafka", {})) for question, answer in answers]
     finally:
         program.close()
 

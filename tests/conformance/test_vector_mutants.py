@@ -22,7 +22,7 @@ from kipgen.resolve.wire import PLUS_ONE, WireField, WireMessage, WireStruct, re
 from kipgen.resources import kafka_spec, kafka_specs
 from kipwire.conformance.vectors import read_index, read_vectors
 from kipwire.console.conform.program import Program
-from kipwire.console.conform.questions import Claims, Verdict, judged, questions
+from kipwire.console.conform.questions import Claims, Verdict, evaluate, questions
 from tests.support.places import ROOT
 from tests.support.spec_package import write_package
 
@@ -191,7 +191,7 @@ def first_failure(
         claims = Claims.of_answer(program.hello())
         asked = (one for one in read_vectors(vectors) if (one.message, one.version) == only)
         for question, answer in program.ask(questions(asked, claims)):
-            verdict = judged(question, answer, index)
+            verdict = evaluate(question, answer, index)
             if verdict.outcome == "failed":
                 return verdict
     finally:

@@ -25,7 +25,7 @@ from kipwire.conformance.batches import batch_for
 from kipwire.conformance.coverage import COLUMNS, Coverage
 from kipwire.conformance.deriving import derive
 from kipwire.conformance.vectors import COVERAGE, INDEX, KINDS, Vector, VectorError, read_index, read_vectors
-from kipwire.conformance.writing import written
+from kipwire.conformance.writing import write
 from tests.support import golden_data
 from tests.support.cases import of_each
 from tests.support.places import ROOT
@@ -63,7 +63,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @of_each("line", LINES, together=lambda line: str(line["message"]), label=lambda line: str(line["version"]))
 def test_the_plain_writer_writes_what_java_writes(line: dict[str, object]) -> None:
     cls = kafka_messages.message(str(line["message"]), int(str(line["version"])))
-    assert written(golden_data.message_of(cls, line)) == bytes.fromhex(str(line["hex"]))
+    assert write(golden_data.message_of(cls, line)) == bytes.fromhex(str(line["hex"]))
 
 
 @pytest.mark.parametrize("name", SOME)

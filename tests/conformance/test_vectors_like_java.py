@@ -14,7 +14,7 @@ from kipwire.conformance import kafka
 from kipwire.conformance.deriving import derive, tagged_defaults
 from kipwire.conformance.vectors import Index, Vector
 from kipwire.console.conform.program import Death, Program
-from kipwire.console.conform.questions import Claims, judged, questions
+from kipwire.console.conform.questions import Claims, evaluate, questions
 from tests.support import golden_data
 from tests.support.kafka_jars import ARTIFACTS, fetch_class_path
 from tests.support.places import ROOT
@@ -42,7 +42,7 @@ def disagreements(jars: Iterable[Path], pairs: Iterable[tuple[str, int]]) -> tup
                 yield from filter(claims.has, chain(derive(cls)))
 
         for question, answer in program.ask(questions(vectors(), claims)):
-            verdict = judged(question, answer, Index(0, "Kafka", index))
+            verdict = evaluate(question, answer, Index(0, "Kafka", index))
             versions.add((verdict.vector.message, verdict.vector.version))
             if verdict.outcome == "failed":
                 wrong.append(f"{verdict.id}: {verdict.reason}")
@@ -81,7 +81,7 @@ def test_java_reads_the_records_that_are_shipped(tmp_path: Path) -> None:
     try:
         claims = Claims.of_answer(program.hello())
         asked = program.ask(questions(kafka.batches(), claims))
-        verdicts = [judged(question, answer, Index(0, "Kafka", {})) for question, answer in asked]
+        verdicts = [evaluate(question, answer, Index(0, "Kafka", {})) for question, answer in asked]
     finally:
         program.close()
     assert len(verdicts) == 128

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.mutants import AREAS, Area, Mutant, drawn, judge, mutants_of
+from scripts.mutants import AREAS, Area, Mutant, draw_mutants, judge, mutants_of
 from tests.support.places import ROOT
 
 SOURCE = b'''"""Takes 2 from 3."""
@@ -49,8 +49,10 @@ def test_each_piece_of_code_is_changed_and_nothing_else() -> None:
 @pytest.mark.night
 def test_a_seed_draws_the_same_mutants() -> None:
     area = AREAS["resolve"]
-    assert drawn(ROOT, area, 5, 1, []) == drawn(ROOT, area, 5, 1, []) != drawn(ROOT, area, 5, 2, [])
-    assert len(drawn(ROOT, area, 5, 1, [])) == 5
+    assert (
+        draw_mutants(ROOT, area, 5, 1, []) == draw_mutants(ROOT, area, 5, 1, []) != draw_mutants(ROOT, area, 5, 2, [])
+    )
+    assert len(draw_mutants(ROOT, area, 5, 1, [])) == 5
 
 
 @pytest.mark.parametrize("name", AREAS)
@@ -67,7 +69,8 @@ def test_tests_judge_a_mutant_that_is_gone_afterwards(tmp_path: Path) -> None:
     (tmp_path / "test_least.py").write_text(TESTS)
     area = Area("runtime/*.py", "test_least.py")
     by_line = {
-        one.of(SOURCE).splitlines()[one.line - 1].decode().strip(): one for one in drawn(tmp_path, area, 99, 0, [])
+        one.of(SOURCE).splitlines()[one.line - 1].decode().strip(): one
+        for one in draw_mutants(tmp_path, area, 99, 0, [])
     }
     verdicts = {
         line: judge(tmp_path, area, by_line[line], seconds)

@@ -13,7 +13,7 @@ from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.metadata_request.v12 import MetadataRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseTopic
 from kipwire import ConversionError, DecodeError, EncodeError, JsonError, native
-from kipwire.model.errors import MOST_CHARACTERS, bounded, shown
+from kipwire.model.errors import MOST_CHARACTERS, abbreviate, shorten
 
 DECODERS: dict[str, Callable[[Any, Any], Any]] = {
     "decode": lambda cls, data: cls.decode(data),
@@ -108,10 +108,10 @@ def test_copies_of_an_error_with_long_texts_say_the_same() -> None:
 
 
 def test_cut_values_are_marked() -> None:
-    assert bounded("a" * MOST_CHARACTERS) == "a" * MOST_CHARACTERS
-    assert "... (100 characters) ..." in bounded("a" * (MOST_CHARACTERS + 100))
-    assert (shown("text"), shown(b"x"), shown(-5), shown(None)) == ("'text'", "b'x'", "-5", "None")
-    assert shown("a" * 100) == f"'{'a' * 80}'... (100 characters)"
-    assert shown(b"a" * 100) == f"b'{'a' * 80}'... (100 bytes)"
-    assert shown(10**5000) == "a number of 16610 bits"
-    assert shown(Unspeakable()) == "a Unspeakable"
+    assert shorten("a" * MOST_CHARACTERS) == "a" * MOST_CHARACTERS
+    assert "... (100 characters) ..." in shorten("a" * (MOST_CHARACTERS + 100))
+    assert (abbreviate("text"), abbreviate(b"x"), abbreviate(-5), abbreviate(None)) == ("'text'", "b'x'", "-5", "None")
+    assert abbreviate("a" * 100) == f"'{'a' * 80}'... (100 characters)"
+    assert abbreviate(b"a" * 100) == f"b'{'a' * 80}'... (100 bytes)"
+    assert abbreviate(10**5000) == "a number of 16610 bits"
+    assert abbreviate(Unspeakable()) == "a Unspeakable"

@@ -22,7 +22,7 @@ from kipgen.commands.compat.columns import StoredColumn, StoredColumns, stored_c
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading import check
-from kipgen.reading.parse import finished
+from kipgen.reading.parse import build_message
 from kipgen.reading.source import load_text
 from tests.support.places import DATA, ROOT
 
@@ -105,7 +105,7 @@ def specs_in(jars: Path) -> dict[str, MessageSpec]:
             for name in filter(_SPEC.fullmatch, archive.namelist()):
                 draft = check.understood(load_text(archive.read(name).decode(), name)).draft
                 assert draft is not None, name
-                spec = finished(draft)
+                spec = build_message(draft)
                 found[spec.name] = spec
     return found
 

@@ -10,7 +10,7 @@ import click
 
 from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
-from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipgen.commands.settings import Policy
 from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem
@@ -18,7 +18,7 @@ from kipgen.reading.check import Reader, read_bytes, read_file, read_folder
 from kipgen.reading.source import MAX_BYTES
 from kipwire.console.command_line import PATH, fail
 from kipwire.tools.files import need_input
-from kipwire.tools.text import counted, print_out
+from kipwire.tools.text import count_of, print_out
 
 _STDIN = Path("-")
 
@@ -54,7 +54,7 @@ def check(
     policy = Policy.of(settings, strict)
     kafka = settings.kafka if kafka is None else kafka
     paths = paths or packages_here(settings)
-    chosen = chosen_format(format_)
+    chosen = choose_format(format_)
     texts: dict[str, bytes] = {}
     for path in paths:
         try:
@@ -100,7 +100,7 @@ def _check(paths: Sequence[Path], kafka: bool, read: Reader, texts: dict[str, by
 
 def _report(count: int, found: list[Problem], policy: Policy, chosen: Format, texts: dict[str, bytes]) -> bool:
     """Report what a check found, all of it to standard output; whether the check failed."""
-    problems = policy.judged(found)
+    problems = policy.evaluate(found)
     if chosen is Format.JSON:
         print(report.json_text(problems, specs=count))
     elif chosen is Format.SARIF:
@@ -110,5 +110,5 @@ def _report(count: int, found: list[Problem], policy: Policy, chosen: Format, te
             report.print_annotations(problems)
         else:
             report.print_problems(problems, print_out, texts)
-        print_out(report.found(problems) if problems else f"{counted(count, 'spec')}: no problems found.")
+        print_out(report.summary_line(problems) if problems else f"{count_of(count, 'spec')}: no problems found.")
     return policy.fails(problems)

@@ -14,14 +14,14 @@ from rich.progress import Progress as Bar
 
 from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
-from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
 from kipgen.commands.settings import Policy, Settings
 from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.package.generate import PackageChanges, Progress, apply_changes, find_changes, find_changes_afresh
-from kipgen.package.package_folder import misplaced
+from kipgen.package.package_folder import explain_misplaced
 from kipgen.reading.check import read_folder
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.terminal import ERR
@@ -81,7 +81,7 @@ def generate(
     folders = _packages(specs or packages_here(settings), package, settings)
     policy = Policy.of(settings, strict)
     out = out or settings.out or DEFAULT_OUT
-    chosen = chosen_format(format_)
+    chosen = choose_format(format_)
     packages = {name: out.joinpath(*name.split(".")) for name in folders}
     _refuse_among_specs(packages, [*folders.values(), *settings.specs])
 
@@ -126,7 +126,7 @@ def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[s
 def _refuse_among_specs(packages: Mapping[str, Path], specs: Sequence[Path]) -> None:
     """Exit with 2 if a package would be written among specs, where code and specs are taken for each other."""
     for name, package in packages.items():
-        why = misplaced(package, specs)
+        why = explain_misplaced(package, specs)
         if why:
             hint = "give another folder for generated packages, as in --out generated"
             fail(f"the package {name} would be written into {package}, {why}; {hint}")
@@ -166,8 +166,8 @@ def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy
     A run that is not a check reads only specs that changed. Where warnings count, it has to read all specs.
     """
     if policy.judges_warnings and not check:
-        return policy.judged(read_folder(folder)[1])
-    return policy.judged(changes.problems)
+        return policy.evaluate(read_folder(folder)[1])
+    return policy.evaluate(changes.problems)
 
 
 @contextmanager
@@ -190,7 +190,7 @@ def _report(outcomes: list[_Outcome], chosen: Format) -> None:
     elif chosen is Format.SARIF:
         print(report.sarif_text("kipgen generate", problems))
     elif problems:
-        print_out(report.found(problems))
+        print_out(report.summary_line(problems))
 
 
 def _plain(outcome: _Outcome) -> Mapping[str, object]:

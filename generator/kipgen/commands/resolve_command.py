@@ -11,11 +11,11 @@ import click
 from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Policy
-from kipgen.data.document import resolved_folder, text_of
+from kipgen.data.document import resolve_folder, text_of
 from kipgen.language.names import need_package_name
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.files import need_file, read_regular, write_whole
-from kipwire.tools.text import counted, print_err, print_out
+from kipwire.tools.text import count_of, print_err, print_out
 
 _LONGEST = 1 << 30
 """Bytes of an earlier file that are compared."""
@@ -48,11 +48,11 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
     if not folder.is_dir():
         fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
     policy = Policy.of(settings, strict)
-    resolved = resolved_folder(folder, name)
-    problems = policy.judged(resolved.problems)
+    resolved = resolve_folder(folder, name)
+    problems = policy.evaluate(resolved.problems)
     if problems:
         report.print_problems(problems, print_err)
-        print_err(report.found(problems))
+        print_err(report.summary_line(problems))
     if resolved.document is None or policy.fails(problems):
         sys.exit(1)
     text = text_of(resolved.document)
@@ -63,8 +63,8 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
     else:
         write_whole(out, text)
         versions = sum(len(message["versions"]) for message in resolved.document["messages"])
-        messages = counted(len(resolved.document["messages"]), "message")
-        print_out(f"{one_line(out)}: {messages}, {counted(versions, 'version')}")
+        messages = count_of(len(resolved.document["messages"]), "message")
+        print_out(f"{one_line(out)}: {messages}, {count_of(versions, 'version')}")
 
 
 def _only(folders: list[Path]) -> Path:

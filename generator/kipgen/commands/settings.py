@@ -96,7 +96,7 @@ def _table(file: Path) -> dict[str, Any] | None:
     tool = parsed.get("tool", {})
     table = tool.get("kipgen") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise SettingsError(f"{file}: tool.kipgen: {_shown(table)} is not a table; write [tool.kipgen]")
+        raise SettingsError(f"{file}: tool.kipgen: {_abbreviate(table)} is not a table; write [tool.kipgen]")
     return table
 
 
@@ -151,11 +151,11 @@ def _name(value: object, _: Path) -> str:
 
 def _flag(value: object, _: Path) -> bool:
     if not isinstance(value, bool):
-        raise SettingsError(f"{_shown(value)} is not valid; write true or false")
+        raise SettingsError(f"{_abbreviate(value)} is not valid; write true or false")
     return value
 
 
-def _ignored(value: object, _: Path) -> frozenset[str]:
+def _parse_ignored(value: object, _: Path) -> frozenset[str]:
     severities = _severities()
     ids = _rules(value, severities)
     for one in ids:
@@ -165,7 +165,7 @@ def _ignored(value: object, _: Path) -> frozenset[str]:
     return ids
 
 
-def _raised(value: object, _: Path) -> frozenset[str]:
+def _parse_raised(value: object, _: Path) -> frozenset[str]:
     return _rules(value, _severities())
 
 
@@ -183,17 +183,17 @@ def _rules(value: object, known: Mapping[str, object]) -> frozenset[str]:
 
 def _texts(value: object, due: str) -> list[str]:
     if not isinstance(value, list):
-        raise SettingsError(f"{_shown(value)} is not valid; write {due}")
+        raise SettingsError(f"{_abbreviate(value)} is not valid; write {due}")
     return [_text(one, "text in a list") for one in value]
 
 
 def _text(value: object, due: str) -> str:
     if not isinstance(value, str) or not value:
-        raise SettingsError(f"{_shown(value)} is not valid; write {due}, in quotes")
+        raise SettingsError(f"{_abbreviate(value)} is not valid; write {due}, in quotes")
     return value
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):
@@ -207,8 +207,8 @@ _READERS: Mapping[str, Callable[[object, Path], object]] = {
     "package": _name,
     "kafka": _flag,
     "strict": _flag,
-    "ignore": _ignored,
-    "error": _raised,
+    "ignore": _parse_ignored,
+    "error": _parse_raised,
 }
 
 
@@ -230,7 +230,7 @@ class Policy:
         """True if a warning may fail."""
         return self.strict or bool(self.error)
 
-    def judged(self, problems: Iterable[Problem]) -> list[Problem]:
+    def evaluate(self, problems: Iterable[Problem]) -> list[Problem]:
         """The problems that are reported, with their severity."""
         return [
             replace(one, severity="error") if one.rule in self.error else one

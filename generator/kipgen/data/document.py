@@ -19,7 +19,7 @@ from kipgen.python.render import registry_entry
 from kipgen.python.render_enums import message_number_name, numbered_messages
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
-from kipgen.resolve.headers import HEADERS, HeaderVersions, header_versions, resolved_versions
+from kipgen.resolve.headers import HEADERS, HeaderVersions, header_versions, resolve_versions
 from kipgen.resolve.wire import WireMessage, WireStruct
 from kipgen.resources import kafka_spec
 from kipwire.model.api_keys import UNSUPPORTED_VERSION
@@ -37,7 +37,7 @@ class Resolved(NamedTuple):
     """Errors and warnings, by location."""
 
 
-def resolved_folder(folder: Path, package: str) -> Resolved:
+def resolve_folder(folder: Path, package: str) -> Resolved:
     """The document of a folder of specs; what is wrong with them are problems, never an exception.
 
     Args:
@@ -105,7 +105,7 @@ def _message(spec: MessageSpec, headers: HeaderVersions, enums: frozenset[str]) 
         data["listeners"] = [*spec.listeners]
     if spec.has_oldest_header and valid.lowest == 0:
         data["refusal"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
-    data["forms"] = [_form(alike, enums) for alike in _alike(resolved_versions(spec, headers))]
+    data["forms"] = [_form(alike, enums) for alike in _alike(resolve_versions(spec, headers))]
     return data
 
 

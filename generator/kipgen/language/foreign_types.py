@@ -63,12 +63,12 @@ def advice_on(text: str) -> str:
         return _MAP
     optional = _OPTIONAL.fullmatch(trimmed)
     if optional:
-        inside = meant(next(group for group in optional.groups() if group is not None))
+        inside = guess_type(next(group for group in optional.groups() if group is not None))
         return _NULLABLE.format(type=inside) if inside else ""
     advice = (_ADVICE | _BUILDING).get(trimmed.lower())
     if advice:
         return advice
-    type_ = meant(trimmed)
+    type_ = guess_type(trimmed)
     return f"did you mean {type_}?" if type_ else ""
 
 
@@ -78,7 +78,7 @@ def advice_on_struct(name: str) -> str:
     return advice_on(word) if word in NAMES or word in _ADVICE else ""
 
 
-def meant(text: str) -> str | None:
+def guess_type(text: str) -> str | None:
     """The type that another way of writing it, or a misspelt name, most likely means; None if nothing resembles it."""
     trimmed = text.strip()
     same = NAMES.get(trimmed.lower())
@@ -95,5 +95,5 @@ def meant(text: str) -> str | None:
         element = next(group for group in array.groups() if group is not None)
     else:
         return trimmed if _STRUCT.fullmatch(trimmed) and trimmed.lower() not in TYPES else nearest(trimmed, TYPES)
-    inside = meant(element)
+    inside = guess_type(element)
     return None if inside is None or inside.startswith("[]") else f"[]{inside}"

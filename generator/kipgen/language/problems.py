@@ -32,6 +32,6 @@ class Problem:
         return printable_line(f"{self.location}: {warning}{subject}{self.rule}: {self.text}")
 
 
-def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems by file and location, each once."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda it: (it.location, it.rule, it.text)))

@@ -111,7 +111,7 @@ def form_in(field: FieldSpec, version: int) -> Form:
     """The form of a field in one version that has it, as a tagged one where it is tagged."""
     flexible = field.flexible_versions
     return Form(
-        written=_written(field, version),
+        written=_tag_text(field, version),
         is_array=field.type.is_array,
         nullable=field.type.may_be_null and version in field.nullable_versions,
         compact=flexible is None or version in flexible or version in field.tagged_versions,
@@ -119,7 +119,7 @@ def form_in(field: FieldSpec, version: int) -> Form:
     )
 
 
-def _written(field: FieldSpec, version: int) -> str:
+def _tag_text(field: FieldSpec, version: int) -> str:
     type_ = field.type
     if type_.has_struct:
         return "struct"

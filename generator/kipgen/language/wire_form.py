@@ -60,7 +60,7 @@ class Property(NamedTuple):
     name: str
     """Name of the property in specs."""
     types: Types
-    reader: Literal["filled", "flag", "integer", "own"] = "filled"
+    reader: Literal["nonblank", "flag", "integer", "own"] = "nonblank"
     """Method of `SpecObject` that reads it; `own` where `parse_wire_form` has a function for it."""
 
 

@@ -25,7 +25,7 @@ from kipgen.package.manifest import (
     Manifest,
     digest,
     entry_digest,
-    made_by,
+    generator_hash,
     manifest_text,
     read_manifest,
 )
@@ -93,7 +93,7 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
         ValueError: the package cannot have that name.
     """
     recorded = read_manifest(package)
-    earlier = recorded if recorded.made_by == made_by() else Manifest()
+    earlier = recorded if recorded.made_by == generator_hash() else Manifest()
     return _find_changes(specs, package, package_name, progress, earlier, recorded)
 
 
@@ -147,7 +147,7 @@ def _find_changes(
     made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
     package_hash = hashes.get("__init__.py", earlier.package_hash)
     enums = Enums(hashes.get(ENUMS_FILE, earlier.enums.content), named) if named else Enums()
-    new = Manifest(made_by(), package_hash, work.headers, enums, {**done, **made})
+    new = Manifest(generator_hash(), package_hash, work.headers, enums, {**done, **made})
     texts[FILE_NAME] = manifest_text(new)
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
     changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}

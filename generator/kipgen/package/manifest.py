@@ -85,7 +85,7 @@ def entry_digest(entry: RegistryEntry) -> str:
 
 
 @cache
-def made_by() -> str:
+def generator_hash() -> str:
     """A hash of all that generated code depends on, except specs: kipgen's code, templates, black, the level."""
     package, templates = package_folder(), template_folder()
     # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
@@ -103,7 +103,7 @@ def read_manifest(package: Path) -> Manifest:
     """The manifest of a package; an empty one where there is none or none that can be read."""
     try:
         data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
-        specs = {_text(source): _made(made) for source, made in data["specs"].items()}
+        specs = {_text(source): _parse_made(made) for source, made in data["specs"].items()}
         request, response = (_pair(data["headers"][part]) for part in ("request", "response"))
         oldest = _number(data["headers"].get("oldest_request", 1))  # of packages without, as earlier releases made them
         headers = HeaderVersions(request, response, oldest)
@@ -114,7 +114,7 @@ def read_manifest(package: Path) -> Manifest:
         return Manifest()
 
 
-def _made(made: dict[str, object]) -> Made:
+def _parse_made(made: dict[str, object]) -> Made:
     files = made["files"]
     if not isinstance(files, dict):
         raise TypeError

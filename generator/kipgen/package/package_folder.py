@@ -61,7 +61,7 @@ def has_mark(file: Path) -> bool:
     return read_regular(file, len(MARK) - 1).startswith(MARK.encode())
 
 
-def misplaced(package: Path, folders: Iterable[Path]) -> str:
+def explain_misplaced(package: Path, folders: Iterable[Path]) -> str:
     """Explain why a package may not be written to a folder, as words that follow the folder's name; "" if it may.
 
     Args:
@@ -84,7 +84,7 @@ def obstacles(package: Path, depth: int, wanted: Iterable[str], changed: Iterabl
         changed: the paths of the files to write.
     """
     wanted = set(wanted)
-    found = [*_above(package, depth), *_imported_instead(package, wanted)]
+    found = [*_above(package, depth), *_find_shadowing(package, wanted)]
     known = {one.path for one in found}
     for path in changed:
         reason = _reason(package, PurePosixPath(path))
@@ -101,7 +101,7 @@ def _above(package: Path, depth: int) -> Iterator[Obstacle]:
             yield Obstacle("", f"is a message of the package in {parent}; give this package another name")
 
 
-def _imported_instead(package: Path, wanted: set[str]) -> Iterator[Obstacle]:
+def _find_shadowing(package: Path, wanted: set[str]) -> Iterator[Obstacle]:
     """Find what Python would import instead of a generated module: a package or a binary module of its name."""
     modules = {path.removesuffix(".py") for path in wanted if path.endswith(".py")}
     for module in sorted(modules):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kipgen.code import Code, quoted
+from kipgen.code import Code, literal
 from kipgen.language.wire_form import REST
 from kipgen.python.steps import (
     FixedFields,
@@ -332,7 +332,7 @@ def _field_call(field: WireField, struct: PyStruct) -> Code:
     }
     arguments = {name: derived[name] if name in derived else getattr(field, name) for name in _ARGUMENTS}
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
-    names = map(quoted, (field.attribute, field.spec_name, str(field.type)))
+    names = map(literal, (field.attribute, field.spec_name, str(field.type)))
     return Code(f"kipwire.Field({', '.join([*names, *given])})")
 
 
@@ -341,4 +341,4 @@ def _is_given(value: object) -> bool:
 
 
 def _expression(value: object) -> str:
-    return value if isinstance(value, Code) else quoted(value) if isinstance(value, str) else repr(value)
+    return value if isinstance(value, Code) else literal(value) if isinstance(value, str) else repr(value)

@@ -22,7 +22,7 @@ from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
-from kipgen.resolve.headers import HeaderVersions, first_flexible, resolved_versions
+from kipgen.resolve.headers import HeaderVersions, first_flexible, resolve_versions
 from kipgen.resolve.wire import WireMessage
 from kipgen.resources import template_folder
 from kipwire.model.abi import LEVEL
@@ -114,7 +114,7 @@ def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, str]:
     """Every file of a message, by its path in the package; a retired message has none."""
-    resolved = resolved_versions(spec, headers)
+    resolved = resolve_versions(spec, headers)
     if not resolved:
         return {}
     folder = PurePosixPath(names.module_name(spec.name))
@@ -166,7 +166,7 @@ def _module(message: WireMessage, source: str) -> str:
         read_formats=read_formats,
         write_formats=write_formats,
     )
-    return joined([head, *classes])
+    return join_parts([head, *classes])
 
 
 def _same(message: WireMessage, origin: int, source: str) -> str:
@@ -225,7 +225,7 @@ def render(template: str, **values: object) -> str:
     return format_code(text)
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_parts(parts: Iterable[str]) -> str:
     """A module of parts, the classes among them, with two empty lines between them."""
     return "\n\n".join(parts)
 

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kipgen.code import Code, comment, quoted
+from kipgen.code import Code, comment, literal
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import EnumField, RegistryEntry, joined, render
+from kipgen.python.render import EnumField, RegistryEntry, join_parts, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -40,7 +40,7 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
     fields, bits = (tuple(_fields(entries, given, is_bits)) for is_bits in (False, True))
     head = render("enums.py.j2", package=comment(package), classes=classes)
     parts = [render("enum.py.j2", enum=one) for one in classes]
-    return joined([head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
+    return join_parts([head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
 
 
 def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[EnumField]:
@@ -61,23 +61,23 @@ def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
     else:
         has_retriable = any(value.retriable is not None for value in enum.values)
         base = "ErrorNumber" if has_retriable else "NamedNumber"
-        members = tuple(_named_number(value) for value in enum.values)
+        members = tuple(_name_number(value) for value in enum.values)
     lines = textwrap.wrap(enum.about, LINE_LENGTH - 7) or [enum.name]
     return _PyEnum(names.class_name(enum.name), base, docstring_text(lines), members)
 
 
-def _named_number(value: EnumValue) -> Code:
+def _name_number(value: EnumValue) -> Code:
     arguments: list[object] = [value.number]
     if value.retriable is not None:
         arguments.append(value.retriable)
-    arguments.append(quoted(value.about))
+    arguments.append(literal(value.about))
     if value.kip is not None:
         arguments.append(value.kip)
     return Code(f"{value.name} = {', '.join(map(str, arguments))}")
 
 
 def _header_key(value: EnumValue, row: Registration) -> Code:
-    columns = [None if text is None else quoted(text) for text in (row.name, value.about, row.by, row.url, row.notes)]
+    columns = [None if text is None else literal(text) for text in (row.name, value.about, row.by, row.url, row.notes)]
     return Code(f"{value.name} = {value.number}, {', '.join(map(str, columns))}")
 
 
@@ -101,4 +101,4 @@ def message_number_name(entry: RegistryEntry) -> str:
 def _message_number(entry: RegistryEntry) -> Code:
     name = message_number_name(entry)
     versions = f", {entry.lowest}, {entry.highest}" if entry.lowest <= entry.highest else ""
-    return Code(f"{name} = {entry.api_key}, {quoted(entry.name)}{versions}")
+    return Code(f"{name} = {entry.api_key}, {literal(entry.name)}{versions}")

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from kipgen.language.problems import Problem, ordered
+from kipgen.language.problems import Problem, sort_problems
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
 from kipgen.reading.draft import Draft
 from kipgen.reading.enum_spec import EnumDraft, EnumSpec, is_enum_file, parse_enum
-from kipgen.reading.parse import Parsed, finished, parse
+from kipgen.reading.parse import Parsed, build_message, parse
 from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
 from kipgen.reading.spec_files import MANIFEST, spec_files
@@ -38,7 +38,7 @@ class Checked:
         if self.spec is not None or self.draft is None:
             return self.spec
         errors = {problem.rule for problem in self.problems if problem.severity == "error"}
-        return finished(self.draft) if errors <= BETWEEN_REVISIONS else None
+        return build_message(self.draft) if errors <= BETWEEN_REVISIONS else None
 
 
 BETWEEN_REVISIONS = frozenset({"tagged-form", "primitive-in-capitals"})
@@ -84,15 +84,15 @@ def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     if loaded.document is not None and is_enum_file(file):
         enum, problems = parse_enum(loaded.document)
         judged = [problem for rule in rules.ALL if enum for problem in rule.judge(enum, kafka)]
-        return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
+        return Checked(file, None, sort_problems([*loaded.problems, *problems, *judged]), enum=enum)
     parsed = understood(loaded)
     if parsed.draft is None:
-        return Checked(file, None, ordered(parsed.problems))
+        return Checked(file, None, sort_problems(parsed.problems))
     found = list(parsed.problems)
     for rule in rules.ALL:
         found += rule.judge(parsed.draft, kafka)
     accepted = not any(problem.severity == "error" for problem in found)
-    return Checked(file, finished(parsed.draft) if accepted else None, ordered(found), parsed.draft)
+    return Checked(file, build_message(parsed.draft) if accepted else None, sort_problems(found), parsed.draft)
 
 
 def read_files(
@@ -160,7 +160,7 @@ def read_folder(
     found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:
         found += rule.judge(rules.Folder(drafts, is_complete, enums), kafka)
-    return checked, ordered(found)
+    return checked, sort_problems(found)
 
 
 def _is_known(draft: Draft) -> bool:

@@ -13,7 +13,7 @@ from kipgen.language.names import header_constant
 from kipgen.language.problems import Problem
 from kipgen.language.spec import FieldSpec
 from kipgen.reading.draft import SpecPart
-from kipgen.reading.schema_check import check_schema, shown
+from kipgen.reading.schema_check import abbreviate, check_schema
 from kipgen.reading.source import Document
 from kipgen.reading.spec_object import Reading, SpecObject, control_character
 from kipgen.resources import enum_schema_path
@@ -115,14 +115,14 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     reading = Reading(document, checked)
     obj = SpecObject(reading, (), document.value)
     name = obj.name(_CLASS, "start with a capital, then use letters and digits")
-    about = _required_text(obj)
+    about = _read_about(obj)
     rows = tuple(obj.objects("values"))
     is_register = "keyAreas" in document.value or any("by" in row for _, row in rows)  # as the JSON Schema has it
     values, parts = [], []
     for path, value in rows:
         one = SpecObject(reading, path, value)
         number = _whole(one, "value")
-        row = _header_key(one, number or 0) if is_register else _named_number(one, number or 0)
+        row = _header_key(one, number or 0) if is_register else _read_value(one, number or 0)
         if number is not None and "name" not in one.broken:
             values.append(row)
             parts.append(one.part())
@@ -136,10 +136,10 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     return draft, (*checked.problems, *reading.problems)
 
 
-def _named_number(obj: SpecObject, number: int) -> EnumValue:
+def _read_value(obj: SpecObject, number: int) -> EnumValue:
     name = obj.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
     kip, retriable = _whole(obj, "kip"), obj.value.get("retriable")
-    return EnumValue(number, name, _required_text(obj), kip, retriable if isinstance(retriable, bool) else None)
+    return EnumValue(number, name, _read_about(obj), kip, retriable if isinstance(retriable, bool) else None)
 
 
 def _header_key(obj: SpecObject, key: int) -> EnumValue:
@@ -148,7 +148,7 @@ def _header_key(obj: SpecObject, key: int) -> EnumValue:
     name = obj.name(_HEADER, grammar)
     by, url, notes = (_column(obj, column) for column in ("by", "url", "notes"))
     return EnumValue(
-        key, header_constant(name), _required_text(obj), registration=Registration(name, by or "", url, notes)
+        key, header_constant(name), _read_about(obj), registration=Registration(name, by or "", url, notes)
     )
 
 
@@ -170,7 +170,7 @@ def _column(obj: SpecObject, name: str) -> str | None:
     return text
 
 
-def _required_text(obj: SpecObject) -> str:
+def _read_about(obj: SpecObject) -> str:
     """Its `about`, which must not be blank."""
     about = obj.about()
     if "about" not in obj.broken and "about" in obj.value and not about.strip():
@@ -185,5 +185,5 @@ def _whole(obj: SpecObject, name: str) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    obj.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
+    obj.report(name, "wrong-kind", f"{name!r} is the number {abbreviate(value)}; write a whole number")  # such as 1.0
     return None

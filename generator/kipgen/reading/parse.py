@@ -47,7 +47,7 @@ def parse(document: Document, checked: SchemaCheck) -> Parsed:
     return Parsed(parser.draft(), tuple(parser.reading.problems))
 
 
-def finished(draft: Draft) -> MessageSpec:
+def build_message(draft: Draft) -> MessageSpec:
     """The message of a draft that no rule objects to, with its structs in order of use."""
     structs = {struct.spec.name: struct.spec for struct in draft.structs if struct.kind != "message"}
     done: dict[str, StructSpec] = {}
@@ -85,7 +85,7 @@ class _Parser:
         obj = SpecObject(self.reading, (), self.reading.document.value)
         name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
         valid = obj.versions("validVersions", Versions.ALL)
-        if "validVersions" in obj.value and "validVersions" not in obj.broken and not obj.filled("validVersions"):
+        if "validVersions" in obj.value and "validVersions" not in obj.broken and not obj.nonblank("validVersions"):
             text = "'validVersions' is blank; write a range such as 0-5, or none"
             obj.report("validVersions", "version-syntax", text)
         served = obj.versions("servedVersions", valid)
@@ -104,7 +104,7 @@ class _Parser:
             name=name,
             type=type_,
             valid_versions=valid,
-            served_versions=_closed(served, valid),
+            served_versions=_close_range(served, valid),
             flexible_versions=self.flexible,
             fields=tuple(field.spec for field in fields),
             structs=(),
@@ -128,7 +128,7 @@ class _Parser:
     def _common_struct(self, obj: SpecObject, within: Versions | None) -> None:
         name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
         versions = obj.versions("versions", Versions.ALL)
-        if "versions" not in obj.broken and not obj.filled("versions"):
+        if "versions" not in obj.broken and not obj.nonblank("versions"):
             obj.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
         obj.versions("deprecatedVersions", Versions.NONE)
         fields = self._fields(obj, _present(obj, within, versions))
@@ -196,7 +196,7 @@ def _present(obj: SpecObject, within: Versions | None, versions: Versions) -> Ve
     return None if within is None or "versions" in obj.broken else within.intersect(versions)
 
 
-def _closed(served: Versions, valid: Versions) -> Versions:
+def _close_range(served: Versions, valid: Versions) -> Versions:
     """Served versions with the highest valid version instead of an open end; a rule objects to what is beyond it."""
     if valid.is_empty:
         return Versions.NONE
@@ -224,7 +224,7 @@ def _type(obj: SpecObject) -> FieldType:
 def _override(obj: SpecObject) -> Versions | None:
     if "flexibleVersions" not in obj.value or "flexibleVersions" in obj.broken:
         return None
-    if not obj.filled("flexibleVersions"):
+    if not obj.nonblank("flexibleVersions"):
         obj.report("flexibleVersions", "version-syntax", "'flexibleVersions' is blank; write none, or leave it out")
         return None
     override = obj.versions("flexibleVersions", Versions.NONE)
@@ -242,8 +242,8 @@ def _versions_and_tag(
     tag = obj.integer("tag")
     versions = obj.versions("versions", Versions.ALL)
     tagged = obj.versions("taggedVersions", Versions.NONE)
-    has_versions = obj.filled("versions") is not None or "versions" in obj.broken
-    has_tagged = obj.filled("taggedVersions") is not None or "taggedVersions" in obj.broken
+    has_versions = obj.nonblank("versions") is not None or "versions" in obj.broken
+    has_tagged = obj.nonblank("taggedVersions") is not None or "taggedVersions" in obj.broken
     has_tag = tag is not None or "tag" in obj.broken
     if has_tag and not has_tagged:
         tagged = versions.intersect(flexible)

@@ -46,7 +46,7 @@ def _checksum(obj: SpecObject) -> ChecksumSpec | None:
 
 
 def _constant(obj: SpecObject) -> int | str | None:
-    text = obj.filled("constant")
+    text = obj.nonblank("constant")
     if text is None or text.strip() == VERSION:
         return text and VERSION
     if not _INTEGER.fullmatch(text):

@@ -59,11 +59,11 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
             if path not in broken:
                 problems.append(problem)
                 broken.add(path)
-                broken.update(_meant_instead(document, path, _properties(file)))
+                broken.update(_find_misspelt(document, path, _properties(file)))
     return SchemaCheck(tuple(problems), frozenset(broken))
 
 
-def shown(value: object) -> str:
+def abbreviate(value: object) -> str:
     """A value of a spec, for the text of a problem."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
@@ -77,7 +77,7 @@ def shown(value: object) -> str:
 
 def one_of(words: Iterable[object]) -> str:
     """The words as a choice: `a, b or c`."""
-    *most, last = (shown(word) if isinstance(word, bool) else str(word) for word in words)
+    *most, last = (abbreviate(word) if isinstance(word, bool) else str(word) for word in words)
     return f"{', '.join(most)} or {last}" if most else last
 
 
@@ -129,14 +129,14 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         text = f"{_label(path)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "enum":
-        text = f"{_label(path)} is {shown(value)}{_guess(value, error.validator_value)}"
+        text = f"{_label(path)} is {abbreviate(value)}{_guess(value, error.validator_value)}"
         yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
         bounds = error.schema["minimum"], error.schema["maximum"]
         yield Problem(document.location(path), about, *out_of_range(property_, value, bounds)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
-        text = f"{_label(path)} is {shown(value)}; write a whole number"
+        text = f"{_label(path)} is {abbreviate(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
         text = "the object is empty; give an encoding for each version of the field, or leave the property out"
@@ -147,18 +147,20 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
 
 def limits(name: str) -> tuple[int, int]:
     """The lowest and the highest value of a property that is a whole number."""
-    lowest, highest = (_described(name)[word] for word in ("minimum", "maximum"))
+    lowest, highest = (_property_schema(name)[word] for word in ("minimum", "maximum"))
     return lowest, highest
 
 
 def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str, str]:
     """The rule and the text for a number that is out of range, which is from the lowest to the highest bound."""
     lowest, highest = bounds
-    text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
+    text = (
+        f"{name!r} is {abbreviate(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
+    )
     return _RANGE_RULES.get(name, "wrong-kind"), text
 
 
-def _described(name: str) -> Any:
+def _property_schema(name: str) -> Any:
     """The JSON Schema of a property of messages or fields."""
     schema: Any = _schema(schema_path())
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
@@ -174,10 +176,10 @@ def _label(path: JsonPath) -> str:
 
 def _kind_of(value: object) -> str:
     if isinstance(value, list | dict):
-        return shown(value)
+        return abbreviate(value)
     if isinstance(value, str):
-        return f"the string {shown(value)}"
-    return shown(value) if isinstance(value, bool) or value is None else f"the number {shown(value)}"
+        return f"the string {abbreviate(value)}"
+    return abbreviate(value) if isinstance(value, bool) or value is None else f"the number {abbreviate(value)}"
 
 
 def _hint(schema: dict[str, Any], name: str) -> str:
@@ -205,7 +207,7 @@ def _properties(file: Path) -> frozenset[str]:
     return frozenset(name for part in parts for name in part.get("properties", ()))
 
 
-def _meant_instead(document: Document, path: JsonPath, properties: frozenset[str]) -> Iterator[JsonPath]:
+def _find_misspelt(document: Document, path: JsonPath, properties: frozenset[str]) -> Iterator[JsonPath]:
     """The property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
@@ -255,7 +257,7 @@ def _obeys(keyword: str, rule: Any, schema: Mapping[str, Any], root: Mapping[str
         case "const":
             return _is_same(value, rule)
         case "$ref":
-            return _accepts(_referenced(rule, root), root, value)
+            return _accepts(_dereference(rule, root), root, value)
         case "anyOf":
             return any(_accepts(one, root, value) for one in rule)
         case "if":
@@ -300,7 +302,7 @@ def _is_same(value: object, one: object) -> bool:
     return type(value) is type(one) and value == one
 
 
-def _referenced(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _dereference(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
     if not reference.startswith("#/$defs/"):
         raise _NotKnown
     found: Mapping[str, Any] = root["$defs"][reference.removeprefix("#/$defs/")]

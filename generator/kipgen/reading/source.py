@@ -226,12 +226,12 @@ class _Reader:
             return result, end + 1
         while True:
             if not self.text.startswith('"', end):
-                raise _SyntaxError(end, f"{self._found(end)}, expected a property's name in double quotes")
+                raise _SyntaxError(end, f"{self._describe_found(end)}, expected a property's name in double quotes")
             key_at = end
             key, end = self._string(end)
             end = self._skip(end)
             if not self.text.startswith(":", end):
-                raise _SyntaxError(end, f"{self._found(end)}, expected the colon after {key!r}")
+                raise _SyntaxError(end, f"{self._describe_found(end)}, expected the colon after {key!r}")
             key_path = (*path, key)
             if key in result:
                 self.duplicates.append((key_path, key_at))
@@ -262,7 +262,7 @@ class _Reader:
         if self.text.startswith(closing, at):
             return at + 1, True
         if not self.text.startswith(",", at):
-            raise _SyntaxError(at, f"{self._found(at)}, expected a comma or {closing!r}")
+            raise _SyntaxError(at, f"{self._describe_found(at)}, expected a comma or {closing!r}")
         end = self._skip(at + 1)
         if self.text.startswith(closing, end):
             raise _SyntaxError(at, f"a comma before the closing {closing!r}; remove it")
@@ -294,14 +294,14 @@ class _Reader:
             return _LITERALS[word[0]], word.end()
         if word is not None and word[0].lstrip("+-") in ("NaN", "Infinity"):
             raise _SyntaxError(at, f'{word[0]} is not valid JSON; write it as the string "{word[0]}"')
-        raise _SyntaxError(at, f"{self._found(at)}, expected a value{self._hint(at, word)}")
+        raise _SyntaxError(at, f"{self._describe_found(at)}, expected a value{self._hint(at, word)}")
 
     def _hint(self, at: int, word: re.Match[str] | None) -> str:
         if word is not None and word[0].lstrip("+-")[:1].isdigit():
             return "; write a number as JSON does (no leading zeros, plus sign or hex), or a string in double quotes"
         return "; write strings in double quotes" if word is not None or self.text.startswith("'", at) else ""
 
-    def _found(self, at: int) -> str:
+    def _describe_found(self, at: int) -> str:
         if at >= len(self.text):
             return "the file ends"
         word = _WORD.match(self.text, at)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import SpecPart
-from kipgen.reading.schema_check import SchemaCheck, limits, out_of_range, shown
+from kipgen.reading.schema_check import SchemaCheck, abbreviate, limits, out_of_range
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 
 _LONGEST_INTEGER = 100
@@ -48,7 +48,7 @@ class SpecObject:
             return "true" if value else "false"
         return value.written if isinstance(value, WrittenFloat) else str(value)
 
-    def filled(self, name: str) -> str | None:
+    def nonblank(self, name: str) -> str | None:
         """A property as a string; None also if it is blank."""
         text = self.text(name)
         return text if text is not None and text.strip() else None
@@ -77,7 +77,7 @@ class SpecObject:
 
     def versions(self, name: str, absent: Versions) -> Versions:
         """A property as a version range; `absent` if it is missing or cannot be read."""
-        text = self.filled(name)
+        text = self.nonblank(name)
         if text is None:
             return absent
         try:
@@ -89,7 +89,7 @@ class SpecObject:
     def name(self, grammar: re.Pattern[str], explanation: str) -> str:
         text = self.text("name") or ""
         if "name" not in self.broken and not grammar.fullmatch(text):
-            self.report("name", "name-form", f"{shown(text)} is not a valid name; {explanation}")
+            self.report("name", "name-form", f"{abbreviate(text)} is not a valid name; {explanation}")
         return text
 
     def integers(self, name: str) -> tuple[int, ...]:

@@ -56,12 +56,12 @@ def first_flexible(spec: MessageSpec) -> int:
     return spec.valid_versions.highest + 1 if flexible.is_empty else flexible.lowest
 
 
-def resolved_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
+def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
     """The wire descriptions of all versions of a message, the lowest first."""
-    return [_resolved(spec, version, headers.before(spec)) for version in spec.valid_versions.each()]
+    return [_resolve_version(spec, version, headers.before(spec)) for version in spec.valid_versions.each()]
 
 
-def _resolved(spec: MessageSpec, version: int, before: tuple[int, ...] | None) -> WireMessage:
+def _resolve_version(spec: MessageSpec, version: int, before: tuple[int, ...] | None) -> WireMessage:
     if before is None:
         return resolve(spec, version)
     *first, inflexible, flexible = before

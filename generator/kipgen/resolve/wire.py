@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kipgen.code import Code, quoted
+from kipgen.code import Code, literal
 from kipgen.language import names
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
@@ -159,7 +159,7 @@ class WireField:
             return Code(f'float("{default}")')
         if isinstance(default, float):
             return Code(repr(default).replace("e+", "e"))  # as black writes it
-        return quoted(default) if isinstance(default, str) else Code(repr(default))
+        return literal(default) if isinstance(default, str) else Code(repr(default))
 
     @property
     def is_required(self) -> bool:

@@ -124,15 +124,15 @@ class Functions(Protocol):
         """The rows with one more column: the one of these structs that is not null, as JSON without nulls in it."""
         ...
 
-    def mapped(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
+    def map_batches(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
         """The rows that a function makes of batches of rows; other processes may call it for parts of them."""
         ...
 
-    def extended(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
-        """As `mapped`, for a function that adds columns after the others."""
+    def add_columns(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
+        """As `map_batches`, for a function that adds columns after the others."""
         ...
 
-    def grouped(
+    def map_groups(
         self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
         """The rows that a function makes of all rows of each group."""

@@ -37,7 +37,7 @@ def each_root(roots: Roots) -> tuple[str, ...]:
     return tuple(os.fspath(root) for root in given)
 
 
-def shown_roots(roots: Roots) -> str:
+def roots_text(roots: Roots) -> str:
     """The paths in a message or a title, of many only some."""
     texts = each_root(roots)
     some = texts if len(texts) <= _SHOWN else (*texts[: _SHOWN - 1], f"{len(texts) - _SHOWN + 1} more")
@@ -61,7 +61,7 @@ def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = 
     """
     found: dict[str, GivenFile] = {}
     for root in each_root(roots):
-        for place, files in _found_at(root, is_chosen, storage):
+        for place, files in _find_at(root, is_chosen, storage):
             start, real = absolute(place), place if is_url(place) else os.path.realpath(place)
             is_alone = [file.path for file in files] == [start]
             for file in files:
@@ -70,7 +70,7 @@ def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = 
     return list(found.values())
 
 
-def _found_at(root: str, is_chosen: Callable[[str], bool], storage: Storage) -> Iterator[tuple[str, list[FoundFile]]]:
+def _find_at(root: str, is_chosen: Callable[[str], bool], storage: Storage) -> Iterator[tuple[str, list[FoundFile]]]:
     """The files below a path, or below each path that fits the pattern, which may be removed meanwhile."""
     if not _is_pattern(root, storage):
         yield root, files_at(root, is_chosen, storage)
@@ -97,7 +97,7 @@ def _is_pattern(root: str, storage: Storage) -> bool:
     try:
         return not StoredFile(root, storage).exists()
     except OSError as error:
-        raise _unlisted(root, error) from None
+        raise _listing_error(root, error) from None
 
 
 def fitting(root: str, storage: Storage = HERE) -> list[str]:
@@ -122,7 +122,7 @@ def matching(pattern: str, storage: Storage = HERE) -> list[str]:
         begin = base if base or not one.startswith("/") else "/"
         level = [begin]
         for part in (rest + one[head.start() :]).split("/"):
-            level = [_joined(folder, name) for folder in level for name in _names(folder, part, storage)]
+            level = [_join(folder, name) for folder in level for name in _names(folder, part, storage)]
         found.update(level)
     return sorted(found)
 
@@ -152,15 +152,15 @@ def _names(folder: str, part: str, storage: Storage) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise _unlisted(folder, error) from None
+        raise _listing_error(folder, error) from None
     return [
         name for name in names if fnmatchcase(name, wildcards) and (part.startswith(".") or not name.startswith("."))
     ]
 
 
-def _joined(folder: str, name: str) -> str:
+def _join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
-def _unlisted(path: str, error: OSError) -> ListingError:
+def _listing_error(path: str, error: OSError) -> ListingError:
     return ListingError(f"{path}: cannot be listed: {error.strerror or error}")

@@ -89,13 +89,13 @@ class StoredFile:
 
     def exists(self) -> bool:
         """Whether there is an object, or a folder, of that name."""
-        with self._reported():
+        with self._report_errors():
             file_system, path = self._at()
             return bool(file_system.exists(path))
 
     def is_file(self) -> bool:
         """Whether there is an object of that name."""
-        with self._reported():
+        with self._report_errors():
             file_system, path = self._at()
             return bool(file_system.isfile(path))
 
@@ -105,7 +105,7 @@ class StoredFile:
         Raises:
             OSError: it cannot be opened; reading it raises such an error, too.
         """
-        with self._reported():
+        with self._report_errors():
             file_system, path = self._at()
             opened = file_system.open(path, mode, block_size=block)
         return io.BufferedReader(_Raw(self, opened), _BUFFER)
@@ -117,7 +117,7 @@ class StoredFile:
             ListingError: the store cannot be reached, or does not let this user list it.
         """
         try:
-            with self._reported():
+            with self._report_errors():
                 file_system, path = self._at()
                 file_system.invalidate_cache()  # of an earlier listing in this process
                 found = file_system.find(path, detail=True)
@@ -139,7 +139,7 @@ class StoredFile:
         Raises:
             OSError: it cannot be listed.
         """
-        with self._reported():
+        with self._report_errors():
             file_system, path = self._at()
             return [name.rstrip("/").rpartition("/")[2] for name in file_system.ls(path, detail=False)]
 
@@ -160,7 +160,7 @@ class StoredFile:
             raise SourceError(f"{self.url}: {self.storage.without_secrets(printable_line(str(error)))}") from None
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         """Report whatever a store's library raises as an error of reading a file, without secrets."""
         try:
             yield
@@ -187,7 +187,7 @@ class _Raw(io.RawIOBase):
         return True
 
     def seek(self, position: int, whence: int = io.SEEK_SET, /) -> int:
-        with self._of._reported():
+        with self._of._report_errors():
             return int(self._file.seek(position, whence))
 
     def tell(self) -> int:
@@ -195,7 +195,7 @@ class _Raw(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         target = memoryview(buffer)
-        with self._of._reported():
+        with self._of._report_errors():
             data = self._file.read(len(target))
         target[: len(data)] = data
         return len(data)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from kipjobs.arrow import pc
 from kipjobs.errors import MODES, BrokenMessageError, JobError, Mode
-from kipjobs.messages.framing import Group, grouped
+from kipjobs.messages.framing import Group, group_by_version
 from kipjobs.messages.row_errors import RowError, by_row_of_column, row_error_of
 from kipjobs.messages.selection import VERSION, VERSION_TYPE, Selection, all_versions_type, fields_of
 from kipwire import DecodeError, columns
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _BYTES_SHOWN = 48
 
@@ -35,11 +35,11 @@ def decode(selection: Selection, data: pa.Array) -> Decoded:
         JobError: such messages cannot be a column.
         KipwireError: as `Selection.classes`.
     """
-    groups, errors = grouped(selection, data)
+    groups, errors = group_by_version(selection, data)
     parts = [decode_group(selection, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
         errors.update(by_row_of_column(part.errors, group.rows))
-    return Decoded(scattered(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), errors)
+    return Decoded(scatter(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), errors)
 
 
 def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
@@ -64,7 +64,7 @@ def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
         row = min(errors)
         content = data[row].as_py()
         shown = content[:_BYTES_SHOWN].hex() + ("..." if len(content) > _BYTES_SHOWN else "")
-        size = counted(len(content), "byte")
+        size = count_of(len(content), "byte")
         raise BrokenMessageError(f"{errors[row]} (of {size}: {shown})" if content else str(errors[row]))
 
 
@@ -101,7 +101,7 @@ def _versions(version: int, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
-def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
+def scatter(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
     """A column of `count` rows: the rows of groups at their row numbers, and null elsewhere."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]
@@ -111,7 +111,7 @@ def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[p
     return pa.concat_arrays(parts).take(order)
 
 
-def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
+def check_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
     """The selection that arguments describe, checked.
 
     Raises:
@@ -126,7 +126,7 @@ def checked_selection(package: str, message: str, version: int | None, fields: I
     return selection
 
 
-def checked_mode(mode: str) -> Mode:
+def check_mode(mode: str) -> Mode:
     """One of the modes, given in any case.
 
     Raises:

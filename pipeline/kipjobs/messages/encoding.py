@@ -134,14 +134,14 @@ def with_tag_defaults(array: pa.Array, cls: type[Struct]) -> pa.Array:
         return array
     fields = {field.name: field for field in cls.ATTRIBUTES}
     children = [array.field(number) for number in range(array.type.num_fields)]
-    after = [_filled(child, fields.get(column.name)) for child, column in zip(children, array.type, strict=True)]
+    after = [_fill_nulls(child, fields.get(column.name)) for child, column in zip(children, array.type, strict=True)]
     if all(new is old for new, old in zip(after, children, strict=True)):
         return array
     mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(after, fields=list(array.type), mask=mask)
 
 
-def _filled(child: pa.Array, field: Field | None) -> pa.Array:
+def _fill_nulls(child: pa.Array, field: Field | None) -> pa.Array:
     if field is None:
         return child
     if field.tag is not None and not field.nullable and child.null_count:

@@ -65,7 +65,7 @@ class LeadError(Exception):
         self.row_error = row_error
 
 
-def grouped(selection: Selection, data: pa.Array) -> Grouped:
+def group_by_version(selection: Selection, data: pa.Array) -> Grouped:
     """A column of messages, by version.
 
     Raises:

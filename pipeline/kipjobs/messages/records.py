@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kipjobs.arrow import pc
 from kipjobs.errors import JobError
-from kipjobs.messages.decoding import decode_group, raise_first, scattered
+from kipjobs.messages.decoding import decode_group, raise_first, scatter
 from kipjobs.messages.framing import (
     Group,
     Grouped,
@@ -125,14 +125,14 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
         JobError: as `chosen_types`.
     """
     types = types_of(records.family, records.package)
-    of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
+    of_key = _group_by_type(types, keys, "coordinator-key", lambda record: record.key)
     names = _names(types, of_key.groups, len(keys))
     # The key says which message the value is: the value's own first bytes give only the version.
     errors = dict(of_key.errors)
     groups: list[Group] = []
     for group in of_key.groups:
         if types[group.cls.API_KEY] in chosen_types(records).values():
-            some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
+            some = _group_values(types[group.cls.API_KEY], values.take(group.rows))
             groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
             errors.update(by_row_of_column(some.errors, group.rows))
     whole = records_type(records)
@@ -140,7 +140,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
         whole.field("key").type, chosen_types(records), of_key.groups, len(keys), errors, lambda one: one.key
     )
     value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), errors, lambda one: one.value)
-    return _assembled(whole, [names, key, value], errors)
+    return _assemble(whole, [names, key, value], errors)
 
 
 def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.Array) -> None:
@@ -160,15 +160,15 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
         JobError: as `chosen_types`.
     """
     types = types_of(records.family, records.package)
-    of_value = _grouped(types, values, "metadata", lambda record: record.value)
+    of_value = _group_by_type(types, values, "metadata", lambda record: record.value)
     names = _names(types, of_value.groups, len(values))
     errors = dict(of_value.errors)
     whole = records_type(records)
     part = _structs(whole, chosen_types(records), of_value.groups, len(values), errors, lambda one: one.value)
-    return _assembled(whole, [names, *part.flatten()[1:]], errors)
+    return _assemble(whole, [names, *part.flatten()[1:]], errors)
 
 
-def _grouped(
+def _group_by_type(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
     """A column by type and version of its records."""
@@ -185,7 +185,7 @@ def _grouped(
     return by_lead(data, size, find)
 
 
-def _grouped_values(record: Record, values: pa.Array) -> Grouped:
+def _group_values(record: Record, values: pa.Array) -> Grouped:
     """The values of one type of record, by version."""
     size = LEAD_SIZES["coordinator-value"]
 
@@ -206,7 +206,7 @@ def _class(selection: Selection, version: int, size: int) -> type[Message]:
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
     """The name of each record's type, even of records that are not decoded."""
     parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
-    return scattered(count, pa.string(), groups, parts)
+    return scatter(count, pa.string(), groups, parts)
 
 
 def _structs(
@@ -229,11 +229,11 @@ def _structs(
             rows, wrong = decode_group(message, group)
             parts.append(rows)
             errors.update(by_row_of_column(wrong, group.rows))
-        children[record.column] = scattered(count, all_versions_type(message), some, parts)
+        children[record.column] = scatter(count, all_versions_type(message), some, parts)
     return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
 
 
-def _assembled(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
+def _assemble(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
     """The whole rows, null where one is broken or has no type."""
     names = children[0]
     broken = pa.array([row in errors for row in range(len(names))]) if errors else pa.repeat(False, len(names))

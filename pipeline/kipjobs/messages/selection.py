@@ -14,7 +14,7 @@ import pyarrow as pa
 from kipjobs.errors import JobError
 from kipwire import Message, columns
 from kipwire.columns.arrow_types import Column, StructColumns, columns_of
-from kipwire.description.column_order import ordered, places
+from kipwire.description.column_order import merge_order, places
 from kipwire.message.registry import registry_of
 from kipwire.model.types import TYPES
 from kipwire.tools.text import nearest
@@ -85,7 +85,7 @@ def all_versions_type(selection: Selection) -> pa.StructType:
         (cls.VERSION, columns_of(cls, fields_of(selection, cls))) for cls in sorted(selection.classes, key=_version_of)
     ]
     leading = [] if selection.version is not None else [pa.field(VERSION, VERSION_TYPE)]
-    merged = pa.struct([*leading, *_merged(versions, selection.message)])
+    merged = pa.struct([*leading, *_merge_columns(versions, selection.message)])
     for path in selection.fields or ():
         if not _has(merged, path.split(".")):
             near = _nearest_field(all_versions_type(replace(selection, fields=None)), path.split("."))
@@ -120,25 +120,25 @@ def _version_of(cls: type[Message]) -> int:
     return cls.VERSION
 
 
-def _merged(versions: Sequence[tuple[int, StructColumns]], where: str) -> pa.StructType:
+def _merge_columns(versions: Sequence[tuple[int, StructColumns]], where: str) -> pa.StructType:
     """The columns of one struct in several versions, ascending."""
     parts: dict[str, list[tuple[int, Column]]] = {}
     for version, struct in versions:
         for column in struct.columns:
             parts.setdefault(column.name, []).append((version, column))
-    order = ordered(places(version, map(_named, struct.columns)) for version, struct in versions)
-    return pa.struct([(name, _merged_type(parts[name], f"{where}.{name}")) for name in order])
+    order = merge_order(places(version, map(_parse_name, struct.columns)) for version, struct in versions)
+    return pa.struct([(name, _merge_types(parts[name], f"{where}.{name}")) for name in order])
 
 
-def _named(column: Column) -> tuple[str, int | None]:
+def _parse_name(column: Column) -> tuple[str, int | None]:
     return column.name, None if column.field is None else column.field.tag
 
 
-def _merged_type(parts: Sequence[tuple[int, Column]], where: str) -> pa.DataType:
+def _merge_types(parts: Sequence[tuple[int, Column]], where: str) -> pa.DataType:
     """The type of one column in several versions."""
     structs = [(version, column.struct) for version, column in parts if column.struct is not None]
     if len(structs) == len(parts):
-        merged = _merged(structs, where)
+        merged = _merge_columns(structs, where)
         types = [pa.list_(merged) if pa.types.is_list(column.type) else merged for _, column in parts]
     else:
         types = [spark_able(column.type) for _, column in parts]

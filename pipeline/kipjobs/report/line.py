@@ -25,7 +25,7 @@ def line_saying(text: str, terminal: TextIO | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def repeated_line(text: Callable[[], str], terminal: TextIO | None = None) -> Iterator[None]:
+def repeat_line(text: Callable[[], str], terminal: TextIO | None = None) -> Iterator[None]:
     """Show what a function says, again and again, until the end of the block, as `line_saying` does."""
     line = Line(terminal or sys.stderr)
     if not line.is_shown:

@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kipjobs.report.report import FirstRows, Report, cell, heading, is_numeric
-from kipwire.console.text_tables import shortened
+from kipwire.console.text_tables import shorten
 from kipwire.tools.text import printable_line
 
 _NARROWEST = 12
@@ -113,7 +113,7 @@ def fit(shown: FirstRows, width: int | None) -> Fitted:
     while excess(widths) > 0 and any(widths[name] > least[name] for name in shrinking):
         widths[max(shrinking, key=widths.__getitem__)] -= 1
     for name in shrinking:
-        cells[name] = [shortened(text, widths[name]) for text in cells[name]]
+        cells[name] = [shorten(text, widths[name]) for text in cells[name]]
     heads = ["\n".join(wrap(heading(name), widths[name], break_long_words=False)) for name in columns]
     return Fitted(title, heads, numeric[: len(columns)], _lines(cells, columns), left_out)
 

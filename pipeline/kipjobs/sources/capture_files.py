@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kipjobs.errors import SourceError
 from kipjobs.files.access import file_at
-from kipjobs.files.roots import Roots, files_of, shown_roots
+from kipjobs.files.roots import Roots, files_of, roots_text
 from kipjobs.files.stores import HERE, Storage
 from kipjobs.sources.captures import is_frames_name, is_index_name
 from kipjobs.sources.packet_captures import PacketCapture
@@ -55,7 +55,7 @@ def find_captures(roots: Roots, storage: Storage = HERE) -> Captures:
     )
     if not (found.indexes or found.packets):
         raise SourceError(
-            f"{shown_roots(roots)}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder "
+            f"{roots_text(roots)}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder "
             f"with {INDEX} and {FRAMES}, plain or with .gz"
         )
     return found

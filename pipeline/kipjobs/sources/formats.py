@@ -21,8 +21,8 @@ from kipjobs.files.stores import Storage
 from kipjobs.sources import logs
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.captures import DIRECTIONS, FRAMES_SCHEMA, FrameFilter, Part, parts, read_frames
-from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
-from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, shared
+from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
+from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, share_capture
 from kipjobs.sources.partition_files import KINDS, PartitionFile, list_files, read_file
 from kipjobs.sources.segments import list_segments
 from kipjobs.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
@@ -50,7 +50,7 @@ def log_plan(given: Mapping[str, str]) -> Plan:
 def snapshot_plan(given: Mapping[str, str]) -> Plan:
     """The plan of `kafka_snapshot`: the snapshot that each log begins with."""
     options = Options("kafka_snapshot", given, CHOSEN_OPTIONS)
-    work = partial(_snapshots, options.roots(), chosen_of(options), options.storage())
+    work = partial(_snapshots, options.roots(), parse_options(options), options.storage())
     return Plan(work, _read_snapshot, lambda snapshot: iter([(snapshot.path, 0)]), "snapshot")
 
 
@@ -78,7 +78,7 @@ def partition_files_schema(given: Mapping[str, str]) -> pa.Schema:
 def partition_files_plan(given: Mapping[str, str]) -> Plan:
     """The plan of `kafka_partition_files`: the files that are there at present."""
     options = _file_options(given)
-    kind, chosen = _kind(options), chosen_of(options)
+    kind, chosen = _kind(options), parse_options(options)
     permissive = options.one_of("mode", MODES, FAILFAST) == PERMISSIVE
     return Plan(
         partial(_batches_of_files, options.roots(), options.storage(), kind, chosen),
@@ -154,7 +154,7 @@ def _parts(
     for index in found.indexes:
         yield from parts(index, split_bytes, storage)
     for capture in found.packets:
-        yield from shared(capture, packet_tasks)
+        yield from share_capture(capture, packet_tasks)
 
 
 def _read_part(ports: tuple[int, ...], chosen: FrameFilter, part: Part | PacketCapture) -> Iterator[pa.RecordBatch]:

@@ -116,7 +116,7 @@ def record_rows(
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
     number = records.column("batch")
 
-    def shared(name: str) -> pa.Array:
+    def share(name: str) -> pa.Array:
         values = of_batches[name]
         if values.count(values[0]) == len(values):
             return repeated.column(name, values[0], len(number))
@@ -125,9 +125,9 @@ def record_rows(
     def sequences() -> pa.Array:
         if all(above is None for above in of_batches["sequence"]):
             return repeated.column("sequence", -1, len(number))
-        return _sequences(records.column("offset"), shared("sequence"))
+        return _sequences(records.column("offset"), share("sequence"))
 
-    made: dict[str, Callable[[], pa.Array]] = {name: partial(shared, name) for name in OfBatch._fields} | {
+    made: dict[str, Callable[[], pa.Array]] = {name: partial(share, name) for name in OfBatch._fields} | {
         "offset": lambda: records.column("offset"),
         "timestamp": lambda: microseconds(records.column("timestamp")),
         "key": lambda: records.column("key"),

@@ -21,14 +21,14 @@ from kipjobs.sources.log_columns import (
     record_rows,
 )
 from kipjobs.sources.segments import Segment
-from kipjobs.sources.splits import Split, narrowed
+from kipjobs.sources.splits import Split, narrow
 from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import Bounds, RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.segments import read_part
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""
@@ -52,7 +52,7 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
     """
     rows = _Rows(split.segment, wanted, schema)
     try:
-        parts = narrowed(split, wanted)
+        parts = narrow(split, wanted)
     except OSError as error:
         raise unreadable(split.segment, error) from None
     for part in parts:
@@ -129,7 +129,7 @@ def _elsewhere(split: Split, batch: RecordBatch) -> str:
 
 def _words_of(tail: Tail) -> str:
     what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
-    return f"{counted(tail.size, 'byte')} from byte {tail.position} on: {what}"
+    return f"{count_of(tail.size, 'byte')} from byte {tail.position} on: {what}"
 
 
 def unreadable(segment: Segment, error: OSError) -> SourceError:
@@ -173,7 +173,7 @@ class _Rows:
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """All wanted rows so far, if there are any; then none are left."""
-        records, batches = _chosen(self.records.take(), self.wanted.bounds), self.batches
+        records, batches = _choose(self.records.take(), self.wanted.bounds), self.batches
         broken, before = self.broken, self.before_broken
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:
@@ -190,18 +190,18 @@ class _Rows:
         yield rows.take(pc.sort_indices(numbers))
 
 
-def _chosen(records: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
+def _choose(records: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
     """Leave out the records that are not wanted, as `Bounds.has` decides."""
     if bounds.has_times:
-        records = _filtered(records, pc.not_equal(records.column("timestamp"), NO_TIMESTAMP))
+        records = _filter(records, pc.not_equal(records.column("timestamp"), NO_TIMESTAMP))
     for name, first, end in (
         ("offset", bounds.first_offset, bounds.end_offset),
         ("timestamp", bounds.first_timestamp, bounds.end_timestamp),
     ):
         if first is not None:
-            records = _filtered(records, _reach(records.column(name), first))
+            records = _filter(records, _reach(records.column(name), first))
         if end is not None:
-            records = _filtered(records, pc.invert(_reach(records.column(name), end)))
+            records = _filter(records, pc.invert(_reach(records.column(name), end)))
     return records
 
 
@@ -212,5 +212,5 @@ def _reach(numbers: pa.Int64Array, bound: int) -> pa.BooleanArray:
     return pc.greater_equal(numbers, bound)
 
 
-def _filtered(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+def _filter(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     return records.filter(mask) if mask.false_count else records  # mostly all are wanted, which needs no copy

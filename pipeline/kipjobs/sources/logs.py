@@ -14,9 +14,9 @@ from kipjobs.sources import batch_rows, log_rows
 from kipjobs.sources.batch_heads import Wanted
 from kipjobs.sources.changing_logs.reading import Level, read_range
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
-from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, chosen_of
+from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipjobs.sources.segments import Listing, Segment, list_segments
-from kipjobs.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
+from kipjobs.sources.splits import DEFAULT_SPLIT_BYTES, Split, plan_splits
 from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
 
 OPTIONS = (
@@ -82,7 +82,7 @@ class Request(NamedTuple):
     def segments(self) -> list[Segment]:
         return self.listing().segments
 
-    def checked_segments(self) -> list[Segment]:
+    def check_segments(self) -> list[Segment]:
         """The segments; what is named must be there.
 
         Raises:
@@ -121,7 +121,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
     return Request(
         roots=options.roots(),
         storage=options.storage(),
-        chosen=chosen_of(options),
+        chosen=parse_options(options),
         wanted=wanted,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
@@ -138,13 +138,13 @@ def plan(request: Request) -> list[list[Work]]:
     """What is there at present."""
     work = [
         (split, request.wanted)
-        for _, replica in groupby(request.checked_segments(), lambda segment: segment.folder)
-        for split in planned(list(replica), request.wanted, request.split_bytes)
+        for _, replica in groupby(request.check_segments(), lambda segment: segment.folder)
+        for split in plan_splits(list(replica), request.wanted, request.split_bytes)
     ]
-    return grouped(work, request.split_bytes)
+    return group_work(work, request.split_bytes)
 
 
-def grouped(work: list[Work], split_bytes: int) -> list[list[Work]]:
+def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
     """Pieces of about `split_bytes` bytes: one task for many small segments costs less than a task for each."""
     pieces: list[list[Work]] = []
     some: list[Work] = []

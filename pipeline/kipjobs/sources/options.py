@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kipjobs.errors import SourceError
-from kipjobs.files.roots import Roots, each_root, shown_roots
+from kipjobs.files.roots import Roots, each_root, roots_text
 from kipjobs.files.stores import Storage, storage_of
 from kipwire.tools.text import did_you_mean
 
@@ -21,7 +21,7 @@ CHOSEN_OPTIONS = ("topics", "partitions", "failOnMissingTopics")
 _SHOWN = 20
 
 
-def listed(text: str) -> tuple[str, ...]:
+def parse_list(text: str) -> tuple[str, ...]:
     """The parts of a list separated by commas, such as `orders, clicks`, without the spaces around them."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -87,7 +87,7 @@ class Options:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list separated by commas, such as `orders,clicks`; empty if not given."""
-        return listed(self.text(name) or "")
+        return parse_list(self.text(name) or "")
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers separated by commas; empty if not given.
@@ -181,19 +181,19 @@ class Chosen(NamedTuple):
             if topic not in topics:
                 guess = did_you_mean(topic, topics)
                 raise SourceError(
-                    f"{shown_roots(roots)}: there is no folder of topic {topic!r}"
+                    f"{roots_text(roots)}: there is no folder of topic {topic!r}"
                     + (f"{guess} There {_are(topics)}" if guess else f"; there {_are(topics)}")
                 )
         numbers = sorted({number for topic, number in there if not self.topics or topic in self.topics})
         for number in self.partitions:
             if number not in numbers:
-                of = f" of {_listed(self.topics)}" if self.topics else ""
+                of = f" of {_list_text(self.topics)}" if self.topics else ""
                 raise SourceError(
-                    f"{shown_roots(roots)}: there is no folder of partition {number}{of}; there {_are(numbers)}"
+                    f"{roots_text(roots)}: there is no folder of partition {number}{of}; there {_are(numbers)}"
                 )
 
 
-def chosen_of(options: Options) -> Chosen:
+def parse_options(options: Options) -> Chosen:
     """What the options say.
 
     Raises:
@@ -205,9 +205,9 @@ def chosen_of(options: Options) -> Chosen:
 
 
 def _are(names: Collection[str | int]) -> str:
-    return f"{'is' if len(names) == 1 else 'are'} {_listed(names)}"
+    return f"{'is' if len(names) == 1 else 'are'} {_list_text(names)}"
 
 
-def _listed(names: Collection[str | int]) -> str:
+def _list_text(names: Collection[str | int]) -> str:
     some = [str(name) for name in names][:_SHOWN]
     return ", ".join(some) + (f" and {len(names) - len(some):,} more" if len(names) > len(some) else "") or "none"

@@ -34,7 +34,7 @@ class PacketCapture(NamedTuple):
     share: Share = WHOLE
 
 
-def shared(capture: PacketCapture, most: int) -> list[PacketCapture]:
+def share_capture(capture: PacketCapture, most: int) -> list[PacketCapture]:
     """A capture as at most `most` shares of about equal work, fewer if it is small."""
     if most == 1:
         return [capture]
@@ -50,7 +50,7 @@ class Numbered(NamedTuple):
     found: Found
 
 
-def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
+def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
     """The content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
 
     A share of a capture has numbers in the order of the whole, but with gaps, since it does not know how many frames
@@ -92,7 +92,7 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: F
     """
     rows: list[tuple[Any, ...]] = []
     size = 0
-    for number, found in numbered_frames(capture, ports):
+    for number, found in number_frames(capture, ports):
         request, direction = found.request, found.direction
         if (
             request is not None

@@ -90,24 +90,24 @@ def _segment(file: PartitionFile) -> Iterator[Row]:
 
 
 def _offset_index(file: PartitionFile) -> Iterator[Row]:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         yield from partition_files.offset_index(opened, file.number or 0)
 
 
 def _time_index(file: PartitionFile) -> Iterator[Row]:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         for timestamp, offset in partition_files.time_index(opened, file.number or 0):
             yield (_time(timestamp), offset)
 
 
 def _aborted_transactions(file: PartitionFile) -> Iterator[Row]:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         for one in partition_files.aborted_transactions(opened):
             yield (one.producer_id, one.first_offset, one.last_offset, one.last_stable_offset)
 
 
 def _producers(file: PartitionFile) -> Iterator[Row]:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         data = opened.read()
     for one in partition_files.producer_snapshot(data).producer_entries:
         yield (
@@ -132,7 +132,7 @@ def _partition_offsets(file: PartitionFile) -> Iterator[Row]:
         yield (name, *entry)
 
 
-def _opened(file: PartitionFile) -> BinaryIO:
+def _open(file: PartitionFile) -> BinaryIO:
     return Path(file.path).open("rb")
 
 

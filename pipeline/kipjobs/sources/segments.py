@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from kipjobs.errors import SourceError
 from kipjobs.files.access import FileVersion, is_that_file
-from kipjobs.files.roots import Roots, files_of, shown_roots
+from kipjobs.files.roots import Roots, files_of, roots_text
 from kipjobs.files.stores import HERE, Storage
-from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
+from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, parse_tiered_name, partition_of
 
 _SWAP = ".swap"
 
@@ -89,7 +89,7 @@ def list_segments(
     named: dict[str, SegmentName] = {}
 
     def is_wanted(path: str) -> bool:
-        name = _named(path)
+        name = _parse_name(path)
         if name is None:
             return False
         named[path] = name
@@ -99,7 +99,7 @@ def list_segments(
     listed = [file for file in found if file.path in named or is_wanted(file.path)]
     if not named:
         expected = "expected files such as orders-0/00000000000000000000.log, named as brokers name them"
-        raise SourceError(f"{shown_roots(roots)}: no log segments; {expected}")
+        raise SourceError(f"{roots_text(roots)}: no log segments; {expected}")
     paths = {file.path for file in listed}
     segments = sorted(
         (
@@ -118,7 +118,7 @@ def sibling(segment: Segment, ending: str) -> str:
     return segment.path.removesuffix(SEGMENT) + ending
 
 
-def _named(path: str) -> SegmentName | None:
+def _parse_name(path: str) -> SegmentName | None:
     log = path.removesuffix(_SWAP)
     if not log.endswith(SEGMENT):
         return None
@@ -126,4 +126,4 @@ def _named(path: str) -> SegmentName | None:
     of_partition, base_offset = partition_of(folder), base_offset_of(name)
     if of_partition is not None and base_offset is not None:
         return SegmentName(*of_partition, base_offset)
-    return tiered_segment_of(above, folder, name)
+    return parse_tiered_name(above, folder, name)

@@ -50,7 +50,7 @@ class Split(NamedTuple):
         return None if self.grows else self.end
 
 
-def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
+def plan_splits(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
     """The ranges of a replica's segments that may have wanted records, in the order of their offsets."""
     first, end, time = wanted.first_offset, wanted.bounds.end_offset, wanted.bounds.first_timestamp
     found: list[Split] = []
@@ -61,13 +61,13 @@ def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAU
             break
         try:
             if end_offset is None or (end_offset > first and (time is None or not ends_before(segment, time))):
-                found += cut(segment, split_bytes, position_before(segment, first), end_offset)
+                found += cut_segment(segment, split_bytes, position_before(segment, first), end_offset)
         except FileNotFoundError:  # the broker has removed or replaced it; who reads it finds out
             found.append(Split(segment, 0, segment.size, segment.base_offset, end_offset))
     return found
 
 
-def cut(
+def cut_segment(
     segment: Segment,
     split_bytes: int = DEFAULT_SPLIT_BYTES,
     start: int = 0,
@@ -88,11 +88,11 @@ def cut(
     edges: list[_Edge] = []
     if segment.size - start > split_bytes:
         with open_to_look(segment.path, segment.storage) as file:
-            chosen = _spaced(_index(segment), split_bytes, start)
+            chosen = _space_out(_index(segment), split_bytes, start)
             found = [_edge(segment, entry) for entry in chosen if _fits(file, segment, entry)]
             edges = [edge for edge in found if edge is not None]
             if not chosen or len(edges) != len(chosen):
-                edges = _spaced(_edges(file, segment, start), split_bytes, start)
+                edges = _space_out(_edges(file, segment, start), split_bytes, start)
     edges = [_Edge(segment.base_offset, start), *edges]
     ends = [*edges[1:], _Edge(end_offset, segment.size)]
     # A segment that is just replacing others may also have the records of its neighbours.
@@ -167,7 +167,7 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
 _Located = TypeVar("_Located", OffsetIndexEntry, "_Edge")
 
 
-def _spaced(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
+def _space_out(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
     """Those that are at least `split_bytes` bytes after the one before."""
     chosen = []
     for entry in entries:
@@ -195,7 +195,7 @@ def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
         return  # the lengths of the batches do as well
 
 
-def narrowed(split: Split, wanted: Wanted) -> list[Split]:
+def narrow(split: Split, wanted: Wanted) -> list[Split]:
     """The parts of a range that may have wanted records; what follows a batch that cannot be one is such a part.
 
     Raises:

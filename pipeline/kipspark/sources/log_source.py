@@ -15,9 +15,9 @@ from pyspark.sql.types import StructType
 
 from kipjobs.errors import SourceError
 from kipjobs.files.access import check_are_here
-from kipjobs.sources.changing_logs.checkpoints import Reached, document, reached_by
+from kipjobs.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
 from kipjobs.sources.changing_logs.follower import Follower
-from kipjobs.sources.logs import OPTIONS, Request, grouped, plan, read, request_of, schema_of
+from kipjobs.sources.logs import OPTIONS, Request, group_work, plan, read, request_of, schema_of
 from kipjobs.sources.options import Options
 from kipspark.arrow import struct_type
 from kipspark.sources.base import Reader, rows, tasks
@@ -100,7 +100,7 @@ class _LogStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
         # Spark 4.3 does not show an error that is raised earlier.
         check_are_here("kafka_log", self.request.roots)
-        self.request.checked_segments()
+        self.request.check_segments()
         return document(Reached())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's own name
@@ -115,7 +115,7 @@ class _LogStreamReader(DataSourceStreamReader):
         # Spark may ask for all there is, whatever the option says.
         max_bytes = self.request.max_bytes if limit is None else getattr(limit, "max_bytes", None)
         kept = self.reached if start is None else start
-        before = reached_by(kept)
+        before = parse_checkpoint(kept)
         latest = self.follower.latest(before, max_bytes)
         self.reached = kept if latest is before else document(latest)  # the same text means that nothing is new
         return self.reached
@@ -130,8 +130,8 @@ class _LogStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self.reached = end  # before it asks for the latest offset, Spark passes what the checkpoint has here
-        work = self.follower.work(reached_by(start), reached_by(end))
-        return tasks(grouped(work, self.request.split_bytes))
+        work = self.follower.work(parse_checkpoint(start), parse_checkpoint(end))
+        return tasks(group_work(work, self.request.split_bytes))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return rows(partition, partial(read, self.request))

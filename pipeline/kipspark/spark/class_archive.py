@@ -33,7 +33,7 @@ _MAGIC = (0xF00BABA8).to_bytes(4, "little"), (0xF00BABA8).to_bytes(4, "big")
 def class_archive() -> Iterator[None]:
     """Have Spark use the archive, if there is one, in a JVM that starts within; JAVA_HOME has been set."""
     is_decided = any(choice in os.environ.get(name, "") for name in _OF_JAVA for choice in _CHOICES)
-    with _java_options([] if is_decided else using(*_installed())):
+    with _java_options([] if is_decided else using(*_find_installed())):
         yield
 
 
@@ -45,7 +45,7 @@ def using(java: Path, spark: Path) -> Sequence[str]:
         spark: the folder of Spark.
     """
     try:
-        archive = _kept(java, spark)
+        archive = _find_kept(java, spark)
     except (OSError, RuntimeError):  # such as a home that is unknown
         return []
     if archive is None:
@@ -63,7 +63,7 @@ def make(run: Callable[[], object]) -> Path:
     Raises:
         JobError: Java has written no archive.
     """
-    java, spark = _installed()
+    java, spark = _find_installed()
     folder = _folder()
     made = folder / f"{os.getpid()}.made"
     try:
@@ -87,7 +87,7 @@ def make(run: Callable[[], object]) -> Path:
         made.unlink(missing_ok=True)
 
 
-def _installed() -> tuple[Path, Path]:
+def _find_installed() -> tuple[Path, Path]:
     """The folders of Java and of Spark."""
     return Path(os.environ["JAVA_HOME"]), Path(_find_spark_home())
 
@@ -107,7 +107,7 @@ def _name(java: Path, spark: Path) -> str:
     return hashlib.sha256(repr(known).encode()).hexdigest()[:16]
 
 
-def _kept(java: Path, spark: Path) -> Path | None:
+def _find_kept(java: Path, spark: Path) -> Path | None:
     """The archive for this Java and Spark that has its size still."""
     name = _name(java, spark)
     found = _folder().glob(f"{name}-*.jsa")
@@ -119,7 +119,7 @@ def _java_options(options: Sequence[str]) -> Iterator[None]:
     """Have a JVM of Spark that starts within get options, before the user's own."""
     before = os.environ.get(_OF_SPARK)
     if options:
-        os.environ[_OF_SPARK] = " ".join([*map(_quoted, options), *([before] if before else [])])
+        os.environ[_OF_SPARK] = " ".join([*map(_quote, options), *([before] if before else [])])
     try:
         yield
     finally:
@@ -129,7 +129,7 @@ def _java_options(options: Sequence[str]) -> Iterator[None]:
             del os.environ[_OF_SPARK]
 
 
-def _quoted(option: str) -> str:
+def _quote(option: str) -> str:
     """An option in the form in which Spark splits several at spaces."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -72,7 +72,7 @@ def load(text: str) -> dict[str, str]:
     for number, line in _logical_lines(text):
         name_end, value_start = _parts(line)
         try:
-            settings[_unescaped(line[:name_end])] = _unescaped(line[value_start:])
+            settings[_unescape(line[:name_end])] = _unescape(line[value_start:])
         except ValueError:
             raise MalformedError(number) from None
     return settings
@@ -117,7 +117,7 @@ def _parts(line: str) -> tuple[int, int]:
     return end, start
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     chars = iter(text)
     found = []
     for char in chars:

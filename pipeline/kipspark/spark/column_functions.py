@@ -64,7 +64,7 @@ def column_function(function: Callable[..., pa.Array], name: str, type_: StructT
     return cast(ColumnFunction, functions.arrow_udf(function, type_))
 
 
-def computed_once(
+def compute_once(
     function: ColumnFunction,
     caller: str,
     arguments: Mapping[str, ColumnOrName],

@@ -97,7 +97,7 @@ def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
     # Next to the target folder, so that one rename publishes all jars.
     with TemporaryDirectory(dir=jars.parent) as work:
         (Path(work) / "settings.xml").write_text(_settings(repository), encoding="utf-8")
-        (Path(work) / "ivy.xml").write_text(_wanted(spark_jars.glob("*.jar")), encoding="utf-8")
+        (Path(work) / "ivy.xml").write_text(_ivy_text(spark_jars.glob("*.jar")), encoding="utf-8")
         _run_ivy(ivy, Path(work), repository)
         shutil.rmtree(jars, ignore_errors=True)
         (Path(work) / "jars").rename(jars)
@@ -151,7 +151,7 @@ def _settings(repository: str | None) -> str:
     )
 
 
-def _wanted(had: Iterable[Path]) -> str:
+def _ivy_text(had: Iterable[Path]) -> str:
     """The file that has Ivy fetch the connector and its dependencies, without the modules that Spark has."""
     modules = sorted({re.sub(r"-\d[^-]*$", "", jar.stem) for jar in had})
     return (

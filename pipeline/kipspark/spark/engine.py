@@ -62,16 +62,16 @@ class SparkFunctions:
         """The rows with the one of these structs that is not null, as JSON."""
         return frame.withColumn(name, sf.coalesce(*[sf.to_json(one) for one in columns]))
 
-    def mapped(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
+    def map_batches(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
         """The rows that a function makes of batches of rows."""
         return frame.mapInArrow(change, struct_type(schema))
 
-    def extended(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
-        """As `mapped`, for a function that adds columns."""
+    def add_columns(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
+        """As `map_batches`, for a function that adds columns."""
         added = [StructField(name, spark_type(type_)) for name, type_ in fields]
         return frame.mapInArrow(change, StructType([*frame.schema, *added]))
 
-    def grouped(
+    def map_groups(
         self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
         """The rows that a function makes of all rows of each group."""
@@ -149,16 +149,16 @@ def _csv(name: str, type_: DataType) -> Column:
     if isinstance(type_, TimestampType):
         text = sf.to_csv(sf.struct(column), _TIMES)
     elif isinstance(type_, _NESTED):
-        text = _quoted(sf.to_json(column, _AS_JSON))
+        text = _quote(sf.to_json(column, _AS_JSON))
     elif isinstance(type_, BinaryType):
-        text = _quoted(sf.base64(column))
+        text = _quote(sf.base64(column))
     elif isinstance(type_, StringType):
-        text = _quoted(column)
+        text = _quote(column)
     else:
         text = column.cast("string")
     return sf.when(column.isNull(), sf.lit("")).otherwise(text)
 
 
-def _quoted(text: Column) -> Column:
+def _quote(text: Column) -> Column:
     quote = sf.lit('"')
     return sf.concat(quote, sf.replace(sf.make_valid_utf8(text), quote, sf.lit('""')), quote)

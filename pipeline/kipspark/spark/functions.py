@@ -25,13 +25,13 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_messages.enums import ErrorCode
 from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, Mode
-from kipjobs.messages.decoding import checked_mode, checked_selection, decode, decode_strictly, raise_first
+from kipjobs.messages.decoding import check_mode, check_selection, decode, decode_strictly, raise_first
 from kipjobs.messages.encoding import encode, encode_strictly
 from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipjobs.messages.row_errors import ERROR_TYPE, error_array
 from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.arrow import struct_type
-from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
+from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, compute_once
 
 Columns = dict[str, pa.Array]
 """The columns of a batch by name, in their order."""
@@ -67,10 +67,10 @@ def from_message(
         JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
-    selection = checked_selection(package, message, version, fields)
-    if checked_mode(mode) == FAILFAST:
-        return computed_once(strict_decoder(selection), "from_message", {"data": data}, from_rows=True)
-    return computed_once(lenient_decoder(selection), "from_message", {"data": data}, part="message")
+    selection = check_selection(package, message, version, fields)
+    if check_mode(mode) == FAILFAST:
+        return compute_once(strict_decoder(selection), "from_message", {"data": data}, from_rows=True)
+    return compute_once(lenient_decoder(selection), "from_message", {"data": data}, part="message")
 
 
 def error_of_message(
@@ -89,8 +89,8 @@ def error_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    selection = checked_selection(package, message, version, fields)
-    return computed_once(lenient_decoder(selection), "error_of_message", {"data": data}, part="error")
+    selection = check_selection(package, message, version, fields)
+    return compute_once(lenient_decoder(selection), "error_of_message", {"data": data}, part="error")
 
 
 def to_message(
@@ -109,8 +109,8 @@ def to_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    selection = checked_selection(package, message, version, None)
-    return computed_once(encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
+    selection = check_selection(package, message, version, None)
+    return compute_once(encoder(selection, check_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
 
 
 def schema_of_message(
@@ -121,7 +121,7 @@ def schema_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return struct_type(all_versions_type(checked_selection(package, message, version, fields)))
+    return struct_type(all_versions_type(check_selection(package, message, version, fields)))
 
 
 def from_coordinator(
@@ -151,9 +151,9 @@ def from_coordinator(
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
-    if checked_mode(mode) == FAILFAST:
-        return computed_once(strict_record_decoder(records), "from_coordinator", both, from_rows=True)
-    return computed_once(lenient_record_decoder(records), "from_coordinator", both, part="message")
+    if check_mode(mode) == FAILFAST:
+        return compute_once(strict_record_decoder(records), "from_coordinator", both, from_rows=True)
+    return compute_once(lenient_record_decoder(records), "from_coordinator", both, part="message")
 
 
 def error_of_coordinator(
@@ -163,7 +163,7 @@ def error_of_coordinator(
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
-    return computed_once(lenient_record_decoder(records), "error_of_coordinator", both, part="error")
+    return compute_once(lenient_record_decoder(records), "error_of_coordinator", both, part="error")
 
 
 def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
@@ -179,16 +179,16 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
     """
     records = Records("metadata", tuple(types))
     records_type(records)
-    if checked_mode(mode) == FAILFAST:
-        return computed_once(strict_record_decoder(records), "from_metadata", {"value": value}, from_rows=True)
-    return computed_once(lenient_record_decoder(records), "from_metadata", {"value": value}, part="message")
+    if check_mode(mode) == FAILFAST:
+        return compute_once(strict_record_decoder(records), "from_metadata", {"value": value}, from_rows=True)
+    return compute_once(lenient_record_decoder(records), "from_metadata", {"value": value}, part="message")
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
     """The errors in the records of `__cluster_metadata`: as `error_of_message`."""
     records = Records("metadata", tuple(types))
     records_type(records)
-    return computed_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
+    return compute_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
 
 
 def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
@@ -329,9 +329,9 @@ def with_message(
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
         UnsupportedVersionError: as `from_message`.
     """
-    selection = checked_selection(package, message, version, fields)
+    selection = check_selection(package, message, version, fields)
     _check_columns(frame, name, data, error)
-    if checked_mode(mode) == FAILFAST:
+    if check_mode(mode) == FAILFAST:
         if error is not None:
             raise JobError(
                 f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"

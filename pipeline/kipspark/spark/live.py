@@ -77,7 +77,7 @@ def live(
         SourceError: the session has no connector, no broker answers, a topic does not exist or cannot be read
             this way, or an option is invalid.
     """
-    chosen = _chosen(spark, bootstrap_servers, topics, options or {})
+    chosen = _choose_options(spark, bootstrap_servers, topics, options or {})
     return _columns(spark.read.format("kafka").options(**chosen).load())
 
 
@@ -88,7 +88,7 @@ def live_stream(
 
     Arguments, columns and errors are as for `live`.
     """
-    chosen = _chosen(spark, bootstrap_servers, topics, options or {})
+    chosen = _choose_options(spark, bootstrap_servers, topics, options or {})
     return _columns(spark.readStream.format("kafka").options(**chosen).load())
 
 
@@ -119,7 +119,7 @@ def live_ends(
     return spark.createDataFrame(rows, "topic string, partition int, end_offset bigint")
 
 
-def _chosen(
+def _choose_options(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str]
 ) -> dict[str, str]:
     """The connector's options, checked with the brokers; also sets how the session fetches offsets of these topics."""

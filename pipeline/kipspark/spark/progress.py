@@ -48,7 +48,7 @@ def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterat
     if not line.is_shown:
         yield
         return
-    with line, _followed_by_server(spark, line) if _is_remote(spark) else _followed(spark, line):
+    with line, _follow_server(spark, line) if _is_remote(spark) else _follow(spark, line):
         yield
 
 
@@ -57,7 +57,7 @@ def _is_remote(spark: SparkSession) -> bool:
 
 
 @contextmanager
-def _followed(spark: SparkSession, line: Line) -> Iterator[None]:
+def _follow(spark: SparkSession, line: Line) -> Iterator[None]:
     """Ask Spark in this process, from time to time, how far it is."""
     tracker = spark.sparkContext.statusTracker()
     ended = Event()
@@ -81,7 +81,7 @@ def _followed(spark: SparkSession, line: Line) -> Iterator[None]:
 
 
 @contextmanager
-def _followed_by_server(spark: SparkSession, line: Line) -> Iterator[None]:
+def _follow_server(spark: SparkSession, line: Line) -> Iterator[None]:
     """Let a Spark Connect server say how far it is, as it does while a client waits."""
 
     def said(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:

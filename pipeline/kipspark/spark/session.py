@@ -99,10 +99,10 @@ def open_session(
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
     """
     with line_saying("starting Spark ..."):
-        return _opened(master, remote, jars, settings)
+        return _open(master, remote, jars, settings)
 
 
-def _opened(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> SparkSession:
+def _open(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     # A table to broadcast may need all input first: 2 GB of packets take longer than Spark's five minutes.
     builder = builder.config("spark.sql.broadcastTimeout", _NO_TIMEOUT)
@@ -139,12 +139,12 @@ def _opened(master: str | None, remote: str | None, jars: str, settings: Mapping
             .config("spark.jars", jars)
             .config(map=dict(settings))
         )
-        spark = _started(configured)
+        spark = _start(configured)
     register(spark)
     return spark
 
 
-def _started(builder: Any) -> SparkSession:
+def _start(builder: Any) -> SparkSession:
     """The session, in a new JVM whose own lines do not come before the answer."""
     with quiet_start() as printed, class_archive():
         try:

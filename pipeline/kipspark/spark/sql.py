@@ -15,7 +15,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 
 from kipjobs.errors import JobError
-from kipjobs.sources.options import listed
+from kipjobs.sources.options import parse_list
 from kipspark.sources import register as register_sources
 from kipspark.spark import worker_python
 from kipspark.spark.functions import (
@@ -239,7 +239,7 @@ class _Builder:
         options = constants.pop() if constants and isinstance(constants[-1], Mapping) else {}
         if len(columns) < one.columns or one.columns + len(constants) > one.most:
             raise JobError(f"wrong number of arguments; it is {one.usage.replace('_FUNC_', one.name)}")
-        return one.function(*columns, *constants, **_checked(options, one.options))
+        return one.function(*columns, *constants, **_check_options(options, one.options))
 
     def _constant(self, argument: Any) -> Any:
         """The value of an argument that is no column."""
@@ -257,9 +257,9 @@ class _Builder:
         implements = ["scala.Function1"]  # noqa: RUF012 - the form that py4j asks for
 
 
-def _checked(options: Mapping[str, str], known: tuple[str, ...]) -> dict[str, Any]:
+def _check_options(options: Mapping[str, str], known: tuple[str, ...]) -> dict[str, Any]:
     """Options as arguments of a function."""
     for name in options:
         if name not in known:
             raise JobError(f"there is no option {name!r}; the options are {', '.join(known) or 'none'}")
-    return {name: listed(text) if name in _LISTS else text for name, text in options.items()}
+    return {name: parse_list(text) if name in _LISTS else text for name, text in options.items()}

@@ -69,19 +69,19 @@ class Session:
         """
         self._link.suspicion = _SUSPICION
         self._link.when_closed(self._end)
-        self._plan(await self._authenticated(inf))  # whoever opens the connection has a timeout of its own
+        self._plan(await self._authenticate(inf))  # whoever opens the connection has a timeout of its own
 
     def _plan(self, lifetime_ms: int) -> None:
         if lifetime_ms and self._link.failure is None:
             self._timer = self._loop.call_later(lifetime_ms / 1000 * uniform(*_AGAIN_AFTER), self._renew)
 
     def _renew(self) -> None:
-        self._renewing = self._loop.create_task(self._renewed())
+        self._renewing = self._loop.create_task(self._authenticate_again())
 
-    async def _renewed(self) -> None:
+    async def _authenticate_again(self) -> None:
         """Authenticate again. What is in flight is answered before; what is new waits for the end of it."""
         try:
-            self._plan(await self._authenticated(self._timeout))
+            self._plan(await self._authenticate(self._timeout))
         except Failure as failure:
             self._link.fail(failure)
         except Exception as error:  # of the callback for a token; its text may have a secret
@@ -94,12 +94,12 @@ class Session:
         if self._renewing is not None:
             self._renewing.cancel()
 
-    async def _authenticated(self, timeout: float) -> int:
+    async def _authenticate(self, timeout: float) -> int:
         """The milliseconds that the session lasts, 0 for any time; each response may take `timeout` seconds."""
         steps = authenticate(self._mechanism, self._versions)
         try:
             request = await asyncio.to_thread(_step, steps, None)  # before others wait: it may call for a token
-            with self._link.held():  # since nothing else may be sent between the steps
+            with self._link.hold_turns():  # since nothing else may be sent between the steps
                 await self._link.idle()
                 while isinstance(request, _Request):
                     answer = await self._response(request.body, timeout)

@@ -110,7 +110,7 @@ class Connection:
             LocalProtocolError: the request has no response: it is Produce with `acks` of 0. Use `send`.
         """
         deadline = await self._turn(timeout)
-        frame = self._encoded(request, version, lost)
+        frame = self._encode(request, version, lost)
         if not self._is_answered(frame):
             raise LocalProtocolError(f"no response comes to {described(request)} with acks of 0; use send")
         response = await self._answer(frame, deadline, type(request))
@@ -142,7 +142,7 @@ class Connection:
             EncodeError: a value does not fit its field.
         """
         deadline = await self._turn(timeout)
-        frame = self._encoded(request, version, lost)
+        frame = self._encode(request, version, lost)
         if self._is_answered(frame):
             raise LocalProtocolError(f"a response comes to {described(request)}; use request")
         self._link.submit(frame, deadline)
@@ -215,7 +215,7 @@ class Connection:
             raise TimedOut(self._address, f"the request could not be sent in time: {why}") from None
         return deadline
 
-    def _encoded(self, request: Message | AnsweredBy[Any], version: int | None, lost: list[Loss] | None) -> bytes:
+    def _encode(self, request: Message | AnsweredBy[Any], version: int | None, lost: list[Loss] | None) -> bytes:
         if version is None:
             version = self._best_version(request)
         number = self._link.next_id()

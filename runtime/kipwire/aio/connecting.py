@@ -73,10 +73,10 @@ class Connecting:
         self._open: Connection | None = None
 
     def __await__(self) -> Generator[Any, None, Connection]:
-        return self._opened().__await__()
+        return self._connect().__await__()
 
     async def __aenter__(self) -> Connection:
-        self._open = await self._opened()
+        self._open = await self._connect()
         return self._open
 
     async def __aexit__(
@@ -85,10 +85,10 @@ class Connecting:
         assert self._open is not None
         await self._open.close()
 
-    async def _opened(self) -> Connection:
+    async def _connect(self) -> Connection:
         try:
             async with asyncio.timeout(None if self._timeout == inf else self._timeout):
-                link = await self._linked()
+                link = await self._open_link()
                 try:
                     connection = Connection(link, self._address, self._registry, self._client_id, self._timeout)
                     await self._agree(connection, link)
@@ -100,7 +100,7 @@ class Connecting:
         except TimeoutError:
             raise TimedOut(self._address, f"no connection was opened in {self._timeout:.3g} s") from None
 
-    async def _linked(self) -> Link:
+    async def _open_link(self) -> Link:
         """A link whose transport is open.
 
         Raises:
@@ -117,7 +117,7 @@ class Connecting:
             raise Refused(self._address, "nothing listens there; is the broker running, at this port?") from None
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
-                raise  # raised by `_opened`
+                raise  # raised by `_connect`
             if self._context is not None and isinstance(error, ConnectionError):
                 why = "the broker broke off the handshake of TLS; is it a listener without TLS?"
                 raise TlsFailure(self._address, why) from None
@@ -156,7 +156,7 @@ class Connecting:
 
     async def _hello(self, connection: Connection, version: int) -> Message:
         request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
-        answer: Message = await connection.request(request, version=version, timeout=inf)  # which `_opened` has
+        answer: Message = await connection.request(request, version=version, timeout=inf)  # which `_connect` has
         return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 
-from kipwire.model.errors import KipwireError, bounded, shown
+from kipwire.model.errors import KipwireError, abbreviate, shorten
 from kipwire.tools.text import printable_line
 
 Address = tuple[str, int]
@@ -17,7 +17,7 @@ class Failure(KipwireError):
     """Base of every failure of a connection: one readable line, which begins with the address."""
 
     def __init__(self, address: Address, reason: str) -> None:
-        reason = printable_line(bounded(reason))
+        reason = printable_line(shorten(reason))
         super().__init__(address, reason)
         self.address = address
         """Host and port, as they were given."""
@@ -105,7 +105,7 @@ def parse_address(text: str) -> Address:
     port = int(found["port"] or DEFAULT_PORT) if found else 0
     if found is None or not 0 < port < 1 << 16:
         right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
-        raise ValueError(f"{shown(text)} is not an address of a broker; {right}")
+        raise ValueError(f"{abbreviate(text)} is not an address of a broker; {right}")
     return found["bare"] or found["ipv6"] or found["host"], port
 
 

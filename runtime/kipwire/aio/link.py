@@ -100,7 +100,7 @@ class Link(asyncio.Protocol):
                 first.set_result(None)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold_turns(self) -> Iterator[None]:
         """Let requests wait for their turn until the end of the block; `submit` sends none the less."""
         self._is_held = True
         try:
@@ -226,7 +226,7 @@ class Link(asyncio.Protocol):
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspected()}"))
+            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspicion()}"))
         if not self._waiting:
             self._note_idle()
         if self._turns:
@@ -245,11 +245,11 @@ class Link(asyncio.Protocol):
             how = "has closed the connection"
             if error is not None:
                 how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
-            failure = Closed(self._address, f"the broker {how}{self._suspected()}")
+            failure = Closed(self._address, f"the broker {how}{self._suspicion()}")
         failure.__cause__ = error
         self.fail(failure)
 
-    def _suspected(self) -> str:
+    def _suspicion(self) -> str:
         return f"; {self.suspicion}" if self.suspicion else ""
 
     # The end.

@@ -121,9 +121,9 @@ class Served(asyncio.Protocol):
                 else:
                     task = self._loop.create_task(self._answer_beside_others(handler, event))
                     self._handling.add(task)
-                    task.add_done_callback(self._handled)
+                    task.add_done_callback(self._on_handled)
                 while self._is_full() and self._error is None:
-                    await self._changed()
+                    await self._on_change()
                 self._raise_error()
             self._raise_error()
             if client.on_part is not None and (part := self._wire.part) is not None:
@@ -132,7 +132,7 @@ class Served(asyncio.Protocol):
                 return
             if not self._unseen:
                 self._read_on()
-                await self._changed()
+                await self._on_change()
 
     def _is_full(self) -> bool:
         """True if no more requests are taken: the limit is reached, or the client has to read first."""
@@ -158,7 +158,7 @@ class Served(asyncio.Protocol):
         except Exception as error:
             self._error = self._error or error
 
-    def _handled(self, task: asyncio.Task[None]) -> None:
+    def _on_handled(self, task: asyncio.Task[None]) -> None:
         self._handling.discard(task)
         self._wake()
 
@@ -168,7 +168,7 @@ class Served(asyncio.Protocol):
 
     # What is waited for.
 
-    async def _changed(self) -> None:
+    async def _on_change(self) -> None:
         self._change = self._loop.create_future()
         await self._change
 

@@ -142,12 +142,12 @@ class Server:
             if self._closing.is_set():
                 client.close()  # which may be `_waker`
                 return
-            task = loop.create_task(self._connected(client))
+            task = loop.create_task(self._on_connection(client))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
             task.add_done_callback(partial(_close, client))
 
-    async def _connected(self, client: socket.socket) -> None:
+    async def _on_connection(self, client: socket.socket) -> None:
         served = self._new_connection()
         try:
             await self._shake_hands(served, client)
@@ -205,10 +205,10 @@ class Serving:
         self._server: Server | None = None
 
     def __await__(self) -> Generator[Any, None, Server]:
-        return self._opened().__await__()
+        return self._open().__await__()
 
     async def __aenter__(self) -> Server:
-        self._server = await self._opened()
+        self._server = await self._open()
         return self._server
 
     async def __aexit__(
@@ -217,7 +217,7 @@ class Serving:
         assert self._server is not None
         await self._server.close()
 
-    async def _opened(self) -> Server:
+    async def _open(self) -> Server:
         server = self._make()
         server.open()
         return server

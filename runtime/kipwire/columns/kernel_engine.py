@@ -66,7 +66,7 @@ def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa
         ColumnError: all rows together have too many bytes, or the array of rows is damaged.
     """
     try:
-        failed, offsets, content = _kernel.write_columns(cls, names_of(struct, rows.type), given_of(struct, rows))
+        failed, offsets, content = _kernel.write_columns(cls, names_of(struct, rows.type), kernel_input(struct, rows))
     except OverflowError:
         raise too_much() from None
     except pa.ArrowException as error:  # a value does not fit the type of its column
@@ -123,7 +123,7 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array.cast(type_)
 
 
-def given_of(struct: StructColumns, rows: pa.StructArray) -> Given:
+def kernel_input(struct: StructColumns, rows: pa.StructArray) -> Given:
     """The parts of rows that the kernel writes: the columns of the struct that they have.
 
     Raises:
@@ -133,17 +133,17 @@ def given_of(struct: StructColumns, rows: pa.StructArray) -> Given:
     for column in struct.columns:
         number = rows.type.get_field_index(column.name)
         if number >= 0:
-            children.append(_given_column(column, rows.field(number)))
+            children.append(_column_input(column, rows.field(number)))
     return len(rows), rows.offset, [_validity(rows)], children
 
 
-def _given_column(column: Column, array: pa.Array) -> Given:
+def _column_input(column: Column, array: pa.Array) -> Given:
     if column.field is None:
-        return _given_unknown(array)
+        return _unknown_tags_input(array)
     if not column.field.array:
-        return _given_elements(column, array, column.type)
+        return _element_input(column, array, column.type)
     lists = _as_lists(array, column.type)
-    elements = _given_elements(column, lists.values, column.type.value_type)
+    elements = _element_input(column, lists.values, column.type.value_type)
     return len(lists), lists.offset, [_validity(lists), lists.buffers()[1]], [elements]
 
 
@@ -156,21 +156,21 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return _cast(array, pa.list_(array.type.value_field))
 
 
-def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
+def _element_input(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
     """The values of a field that is not an array, or the elements of one that is."""
     if column.struct is not None:
         if array.type == pa.null():
             array = _cast(array, type_)
         if column.field is not None and column.field.array and array.null_count:
             raise UnusualError
-        return given_of(column.struct, array)
+        return kernel_input(column.struct, array)
     if array.type == pa.uuid():
         array = array.storage
     array = _cast(array, type_)
     return len(array), array.offset, [_validity(array), *array.buffers()[1:]], []
 
 
-def _given_unknown(array: pa.Array) -> Given:
+def _unknown_tags_input(array: pa.Array) -> Given:
     """Unknown tagged fields: maps or, from readers that have none, lists of structs."""
     lists = _as_lists(array, UNKNOWN_TYPE)
     entries = lists.values

@@ -106,7 +106,7 @@ class RecordColumns:
         self._put_by()
         parts = self._parts or [pa.RecordBatch.from_pylist([], self._schema)]
         self._clear()
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts[0] if len(parts) == 1 else _join(parts)
 
     def _put_by(self) -> None:
         """Turn the gathered records into columns, before batches of another format."""
@@ -121,7 +121,7 @@ class RecordColumns:
         self._batches = 0
 
 
-def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _join(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     try:
         return pa.concat_batches(parts)
     except pa.ArrowInvalid as error:

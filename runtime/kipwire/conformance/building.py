@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kipwire.conformance.field_values import Case, cases, distinct, made
+from kipwire.conformance.field_values import Case, build_struct, cases, distinct
 from kipwire.description.fields import meet_conditions
 from kipwire.description.plan import Item, Plan, plan_of
 from kipwire.model.structs import Root, Struct
@@ -108,20 +108,20 @@ def message_of_structs(message: type[Root], way: Sequence[Item]) -> tuple[Any, A
 
 def fitting(cls: type[Struct], values: dict[str, Any]) -> Struct:
     """A struct with values, and defaults for the rest that meet the conditions of record formats."""
-    instance = made(cls, values)
+    instance = build_struct(cls, values)
     if any(field.same_length_as or field.required_if for field in cls.FIELDS):
         every = {field.name: getattr(instance, field.name) for field in cls.ATTRIBUTES}
         for field in cls.FIELDS:  # as long as the one that was given
             other = field.same_length_as
             if other and (field.name in values) != (other in values):
                 given, lacking = (field.name, other) if field.name in values else (other, field.name)
-                every[lacking] = _filled(cls, lacking, len(values[given]))
+                every[lacking] = _fill_elements(cls, lacking, len(values[given]))
         meet_conditions(cls, every)
         instance = cls(**every)
     return instance
 
 
-def _filled(cls: type[Struct], name: str, count: int) -> list[Any]:
+def _fill_elements(cls: type[Struct], name: str, count: int) -> list[Any]:
     """A list of so many elements for an array of a struct."""
     field = next(one for one in cls.ATTRIBUTES if one.name == name)
     item = Item(field)

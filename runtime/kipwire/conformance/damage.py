@@ -45,7 +45,7 @@ class Sample(NamedTuple):
     data: bytes
     elements: Sequence[Element]
 
-    def spliced(self, start: int, end: int, by: bytes) -> bytes:
+    def splice(self, start: int, end: int, by: bytes) -> bytes:
         """The bytes with others in the place of some; the sizes of the tagged fields around them follow."""
         result, grown = self.data[:start] + by + self.data[end:], len(by) - (end - start)
         around = [one for one in self.elements if one.role == "size" and one.field and one.field.tag is not None]
@@ -59,7 +59,7 @@ class Sample(NamedTuple):
 
     def replaced(self, one: Element, by: bytes) -> bytes:
         """The bytes with others in the place of an element."""
-        return self.spliced(one.start, one.end, by)
+        return self.splice(one.start, one.end, by)
 
 
 def may(case: str, data: bytes, why: str, *, keeps_value: bool = True) -> Damage:
@@ -97,13 +97,13 @@ def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Ite
     what = "count" if one.role == "count" else "size" if one.role == "size" else "length"
     compact = one.form in ("uvarint_plus_one", "uvarint")
     if one.value is not None and not nullable and one.form != "uvarint":
-        null = sample.spliced(one.start, end, prefix(one.form, -1))
+        null = sample.splice(one.start, end, prefix(one.form, -1))
         why = f"the field must not be null in this version; {_HARMLESS}"
         yield Damage("null", null, why, level="recommended")
     if one.form in _SIGNED and not nullable:
         yield Damage(
             "negative",
-            sample.spliced(one.start, end, prefix(one.form, -2)),
+            sample.splice(one.start, end, prefix(one.form, -2)),
             f"the {what} is -2; {_HARMLESS}",
             level="recommended",
         )
@@ -176,11 +176,11 @@ def of_tagged_field(sample: Sample, own: Sequence[Element], section: Element, fr
     larger = sample.replaced(size, write_varint(number + 1))
     yield may("tag size too large", larger, "the size of the tagged field is more than its value takes")
     before = write_varint(int(str(section.value)) + 1) + sample.data[section.end : tag.start]
-    twice = sample.spliced(section.start, end, before + whole + whole)
+    twice = sample.splice(section.start, end, before + whole + whole)
     yield may("tag twice", twice, "the tagged field is there twice")
     highest, lowest = tagged_field(free[-1], b"x"), tagged_field(free[0], b"x")
     pair = highest + whole if free[-1] > int(str(tag.value)) else whole + lowest
-    descend = sample.spliced(section.start, end, before + pair)
+    descend = sample.splice(section.start, end, before + pair)
     yield may("tags descend", descend, "a tagged field follows one with a higher tag")
     yield from (one._replace(case=f"tag: {one.case}") for one in of_varint(sample, tag, "tag"))
     yield from (
@@ -222,7 +222,7 @@ def descending(sample: Sample, path: str) -> Damage:
     section = tag_section_at(sample, path)
     assert section is not None, "the struct has all its tagged fields"
     fields = b"".join(tagged_field(tag, section.fields[tag]) for tag in sorted(section.fields, reverse=True))
-    changed = sample.spliced(section.start, section.end, write_varint(len(section.fields)) + fields)
+    changed = sample.splice(section.start, section.end, write_varint(len(section.fields)) + fields)
     return may("known tags descend", changed, "tagged fields come from the highest tag down")
 
 
@@ -256,7 +256,7 @@ def too_long_text(sample: Sample, length: Element, content_end: int) -> Damage |
     if length.form != "uvarint_plus_one":
         return None
     text = b"a" * (MAX_STRING + 1)
-    changed = sample.spliced(length.start, content_end, write_varint(len(text) + 1) + text)
+    changed = sample.splice(length.start, content_end, write_varint(len(text) + 1) + text)
     why = f"a string of {len(text)} bytes; Java refuses more than {MAX_STRING}"
     return Damage("too long", changed, why, level="recommended")
 

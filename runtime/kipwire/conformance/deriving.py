@@ -24,7 +24,7 @@ from kipwire.conformance.building import (
 from kipwire.conformance.damage import Damage, Sample
 from kipwire.conformance.field_values import Case, longest_text
 from kipwire.conformance.vectors import SPEC, Kind, TaggedDefaults, Vector
-from kipwire.conformance.writing import tagged_field, value_bytes, written
+from kipwire.conformance.writing import tagged_field, value_bytes, write
 from kipwire.description.json_form import default_to_json, write_json
 from kipwire.description.plan import Item, plan_of, struct_plan
 from kipwire.description.values import check
@@ -91,9 +91,9 @@ class _Deriver:
     def _whole(self) -> Iterator[Vector]:
         plain = message_of_structs(self.cls, ())[0]
         yield from self._valid("", "defaults", plain)
-        data = written(plain)
+        data = write(plain)
         if data and self.is_plain:
-            yield from self._damaged("", damage.surplus(data), plain)
+            yield from self._damage("", damage.surplus(data), plain)
         yield from self._valid("", "all fields", full(self.cls, self.cls))
         rng = random.Random(f"{self.seed}/{self.cls.NAME}/{self.cls.VERSION}")
         for number in range(RANDOM):
@@ -116,17 +116,17 @@ class _Deriver:
         sample = self._read(message)
         own = _elements_of(sample.elements, place.attributes)
         for one in damage.of_field(sample, own, place.attributes, nullable=place.item.nullable):
-            yield from self._damaged(place.name, one, message)
+            yield from self._damage(place.name, one, message)
         if place.item.nullable:
             message = message_with(self.cls, place.path, None)
             sample_of_null = self._read(message)
             for one in damage.of_null(sample_of_null, _elements_of(sample_of_null.elements, place.attributes)):
-                yield from self._damaged(place.name, one, message)
+                yield from self._damage(place.name, one, message)
         if place.item.tag is not None:
             message = tried[-1]
             section = _section_of(sample, place.attributes.rpartition(".")[0])
             for one in damage.of_tagged_field(sample, own, section, _free_tags(place.item.field.owner)):
-                yield from self._damaged(place.name, one, message)
+                yield from self._damage(place.name, one, message)
 
     def _spelt_out(self, place: Place, case: Case, message: Any) -> Iterator[Vector]:
         """A tagged field that is there although it has its default, as a sender may write it."""
@@ -136,7 +136,7 @@ class _Deriver:
             return
         fields = {**section.fields, place.item.tag or 0: value_bytes(place.item, case.value)}
         written_out = b"".join(tagged_field(tag, fields[tag]) for tag in sorted(fields))
-        changed = sample.spliced(section.start, section.end, write_varint(len(fields)) + written_out)
+        changed = sample.splice(section.start, section.end, write_varint(len(fields)) + written_out)
         case_name = f"{case.name}, spelt out"
         yield from self._vector(place.name, case_name, "valid", changed, message, encodes=sample.data)
 
@@ -149,7 +149,7 @@ class _Deriver:
         sample = self._read(message)
         *_, length, content = _elements_of(sample.elements, place.attributes)
         if (one := damage.too_long_text(sample, length, content.end)) is not None:
-            yield from self._damaged(place.name, one, message)
+            yield from self._damage(place.name, one, message)
 
     # Tag sections.
 
@@ -165,7 +165,7 @@ class _Deriver:
             own = {item.tag for item in plan.tagged}
             foreign = [tag for tag in plan.declared_tags if tag not in own]
             for one in damage.of_tag_section(sample, section, foreign, free):
-                yield from self._damaged(name, one, message)
+                yield from self._damage(name, one, message)
         pointer = "".join(f"/{item.field.json_name}/0" if item.array else f"/{item.field.json_name}" for item in way)
         for case, fields in {
             "one unknown tag": {free[0]: b"\0\xff"},
@@ -175,25 +175,25 @@ class _Deriver:
             message, struct = message_of_structs(self.cls, way)
             struct._unknown_tagged_fields = fields
             unknown = tuple({"path": pointer, "tag": tag, "hex": fields[tag].hex()} for tag in sorted(fields))
-            yield from self._vector(name, case, "unknown_tags", written(message), message, unknown=unknown)
+            yield from self._vector(name, case, "unknown_tags", write(message), message, unknown=unknown)
 
         if len(plan.tagged) > 1:
             whole = full(type(struct), self.cls)
             message = message_with(self.cls, way, [whole] if way[-1].array else whole) if way else whole
-            yield from self._damaged(name, damage.descending(self._read(message), path), message)
+            yield from self._damage(name, damage.descending(self._read(message), path), message)
 
     def _of_computed(self) -> Iterator[Vector]:
         message = full(self.cls, self.cls)
         sample = self._read(message)
         for one in sample.elements:
             for found in damage.of_computed(sample, one):
-                yield from self._damaged(_names(one.path), found, message)
+                yield from self._damage(_names(one.path), found, message)
 
     # Vectors, each of which the walker reads as it says.
 
     def _valid(self, field: str, case: str, message: Any) -> Iterator[Vector]:
         if self.is_plain or _fits(message):
-            yield from self._vector(field, case, "valid", written(message), message)
+            yield from self._vector(field, case, "valid", write(message), message)
 
     def _vector(
         self,
@@ -223,7 +223,7 @@ class _Deriver:
         )
         yield replace(plain, encodes=encodes, unknown=unknown)
 
-    def _damaged(self, field: str, one: Damage, message: Any) -> Iterator[Vector]:
+    def _damage(self, field: str, one: Damage, message: Any) -> Iterator[Vector]:
         if not self._fault(one.data):
             if not self.is_plain:
                 return  # of a record format what a damage means depends on what is around it
@@ -256,7 +256,7 @@ class _Deriver:
         return unique
 
     def _read(self, message: Any) -> Sample:
-        data, elements = written(message), list[Element]()
+        data, elements = write(message), list[Element]()
         walk(self.cls, data, 0, elements.append)
         return Sample(data, elements)
 

@@ -44,7 +44,7 @@ def cases(item: Item, message: type[Root]) -> Iterator[Case]:
     if item.array:
         yield from _arrays(item, message)
     elif item.plan is not None:
-        yield Case("present", made(item.plan.cls))
+        yield Case("present", build_struct(item.plan.cls))
     else:
         yield from _values(item, message)
 
@@ -55,9 +55,9 @@ def _arrays(item: Item, message: type[Root]) -> Iterator[Case]:
         key = item.field.sorted_by
         if not key and not item.field.same_length_as:
             if item.plan.minimum_size:
-                yield Case("long", distinct([made(item.plan.cls) for _ in range(LONG)]))
-            yield Case("two", distinct([made(item.plan.cls) for _ in range(2)]))
-        yield Case("one", [made(item.plan.cls)])
+                yield Case("long", distinct([build_struct(item.plan.cls) for _ in range(LONG)]))
+            yield Case("two", distinct([build_struct(item.plan.cls) for _ in range(2)]))
+        yield Case("one", [build_struct(item.plan.cls)])
         return
     values = [one.value for one in _values(item, message)]
     if not item.field.same_length_as:
@@ -114,7 +114,7 @@ def longest_text() -> str:
     return "é" * (MAX_STRING // 2) + "a"
 
 
-def made(cls: type[Struct], values: dict[str, Any] | None = None) -> Struct:
+def build_struct(cls: type[Struct], values: dict[str, Any] | None = None) -> Struct:
     """A struct with values, and defaults for the rest; what has no default and no value gets its last case."""
     given = dict(values or {})
     for item in cls.ATTRIBUTES:

@@ -14,7 +14,7 @@ from kipwire.model.structs import Struct
 from kipwire.model.types import ENCODINGS, TYPES
 
 
-def written(value: Struct) -> bytes:
+def write(value: Struct) -> bytes:
     """The bytes of a message or of a struct, whose values must be valid."""
     plan = struct_plan(type(value))
     parts = [_item(item, value) for item in plan.items]
@@ -33,9 +33,9 @@ def value_bytes(item: Item, value: Any) -> bytes:
         return prefix(item.prefix, len(value)) + b"".join(_element(item, one) for one in value)
     if item.plan is not None:
         if not item.nullable:
-            return written(value)
+            return write(value)
         present, null = (b"\1", b"\xff") if item.tag is None else (b"\1", b"\0")
-        return null if value is None else present + written(value)
+        return null if value is None else present + write(value)
     if value is None:
         return prefix(item.prefix, -1)
     return _primitive(item, value)
@@ -73,7 +73,7 @@ def _primitive(item: Item, value: Any) -> bytes:
 def _element(item: Item, value: Any) -> bytes:
     """One element of an array."""
     if item.plan is not None:
-        return written(value)
+        return write(value)
     if item.kind not in ("string", "bytes"):
         return scalar(item.kind, value)
     raw = value.encode() if item.kind == "string" else bytes(value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
-from kipwire.connection.framing import LocalProtocolError, Location, Splitter, is_answered, sized
+from kipwire.connection.framing import LocalProtocolError, Location, Splitter, add_size, is_answered
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.messages import described
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ClientConnection:
             raise LocalProtocolError(f"{described(body)} is not a request")
         number = self._free_id() if correlation_id is None else correlation_id
         frame = self._registry.encode_request(body, number, self._client_id, version=version, lost=lost)
-        data = self._sent(frame, type(body))
+        data = self._register(frame, type(body))
         if correlation_id is None:
             self._next_id = (number + 1) & _HIGHEST_ID
         return data
@@ -96,12 +96,12 @@ class ClientConnection:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
                 response.
         """
-        return self._sent(frame, None)
+        return self._register(frame, None)
 
-    def _sent(self, frame: bytes, cls: Any) -> bytes:
+    def _register(self, frame: bytes, cls: Any) -> bytes:
         """The bytes to send for a request, whose response is expected from now on; `cls` is its class, if known."""
         if len(frame) < HEAD.size:
-            had = counted(len(frame), "byte")
+            had = count_of(len(frame), "byte")
             raise LocalProtocolError(f"{had} cannot be a request, whose header has at least {HEAD.size}")
         expected = Expected(*HEAD.unpack_from(frame))
         if cls is not None and expected.api_version != cls.VERSION:
@@ -113,7 +113,7 @@ class ClientConnection:
         if is_answered(self._registry, frame, expected.api_key, expected.api_version):
             self._ids.add(expected.correlation_id)
             self._expected.append(expected)
-        return sized(frame)
+        return add_size(frame)
 
     def send_token(self, token: bytes, *, is_answered: bool = True) -> bytes:
         """Return the bytes to send for a SASL token, after the response to SaslHandshake v0.
@@ -131,7 +131,7 @@ class ClientConnection:
             raise LocalProtocolError(f"no token can be sent before the response to {self.expected[0]}")
         if is_answered:
             self._expected.append(None)
-        return sized(token)
+        return add_size(token)
 
     def receive_data(self, data: bytes) -> None:
         """Accept any number of bytes from the broker; `events` returns the frames.
@@ -157,7 +157,7 @@ class ClientConnection:
             if frame is None:
                 return
             if not self._expected:
-                self._splitter.refuse(location, f"a response of {counted(len(frame), 'byte')} without a request")
+                self._splitter.refuse(location, f"a response of {count_of(len(frame), 'byte')} without a request")
             expected = self._expected[0]
             if expected is not None:
                 self._expect(expected, frame, location)
@@ -172,7 +172,7 @@ class ClientConnection:
             RemoteProtocolError: the frame is too short, or has another correlation id.
         """
         if len(frame) < CORRELATION_ID.size:
-            what = f"{counted(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
+            what = f"{count_of(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
             self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:

@@ -9,7 +9,7 @@ from kipwire.connection.framing import is_answered
 from kipwire.message.conversion import convert
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.projection import frames
-from kipwire.projection.names import changed, names_in
+from kipwire.projection.names import change_names, names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class _Event(Generic[H]):
         Raises:
             DecodeError: as `body`.
         """
-        return self._decoded().header
+        return self._decode().header
 
     @property
     def body(self) -> Message:
@@ -87,7 +87,7 @@ class _Event(Generic[H]):
             `UnknownVersionError`).
             ConversionError: the version of its request cannot carry the response.
         """
-        return self._decoded().body
+        return self._decode().body
 
     @property
     def rest(self) -> bytes:
@@ -96,7 +96,7 @@ class _Event(Generic[H]):
         Raises:
             DecodeError: as `body`.
         """
-        return self._decoded().rest
+        return self._decode().rest
 
     def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
         """Decode the chosen values of the body, without the rest of it.
@@ -108,7 +108,7 @@ class _Event(Generic[H]):
         try:
             return frames.project(projection, self.raw, self._body())
         except (DecodeError, UnsupportedVersionError):
-            self._decoded()  # which raises the same error with more words
+            self._decode()  # which raises the same error with more words
             raise
 
     def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
@@ -122,7 +122,7 @@ class _Event(Generic[H]):
         try:
             return frames.replaced(projection, self.raw, self._body(), values)
         except (DecodeError, UnsupportedVersionError):
-            self._decoded()
+            self._decode()
             raise
 
     def with_body(self, body: Message, *, lost: list[Loss] | None = None) -> bytes:
@@ -137,7 +137,7 @@ class _Event(Generic[H]):
             EncodeError: a value does not fit its field, or the body is another message.
             ConversionError: the version cannot carry the body.
         """
-        header, own, rest = self._decoded()
+        header, own, rest = self._decode()
         version = None if body.VERSION == own.VERSION else own.VERSION
         registry: Any = self.registry
         encode = registry.encode_request if own.TYPE == "request" else registry.encode_response
@@ -164,13 +164,13 @@ class _Event(Generic[H]):
             if projection is None:
                 return self.raw
             values = frames.project(projection, self.raw, body)
-            new = changed(values, change)
+            new = change_names(values, change)
             return self.raw if new == values else frames.replaced(projection, self.raw, body, new)
         except (DecodeError, UnsupportedVersionError):
-            self._decoded()
+            self._decode()
             raise
 
-    def _decoded(self) -> FrameAndRest[H, Message]:
+    def _decode(self) -> FrameAndRest[H, Message]:
         if self._frame is None:
             self._frame = self._read()
         return self._frame
@@ -260,7 +260,7 @@ class Response(_Event["ResponseHeader"]):
     @property
     def body(self) -> Message:
         if self.to.request is None:
-            return self._decoded().body
+            return self._decode().body
         if self._converted is None:
             self._converted = self.body_as(self.registry.response_class(self.to.request))
         return self._converted
@@ -284,7 +284,7 @@ class Response(_Event["ResponseHeader"]):
             ConversionError: that version cannot carry the message.
             UnsupportedVersionError: the class belongs to another message.
         """
-        body, wanted = self._decoded().body, self.registry.response_class(cls)
+        body, wanted = self._decode().body, self.registry.response_class(cls)
         if body.NAME != wanted.NAME and body.API_KEY == wanted.API_KEY:  # of two names of one API
             return self.registry.read_response(self.raw, wanted, version=self.to.api_version, lost=lost).body
         return convert(body, wanted, lost=lost)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kipwire.message.frame_hints import foreign_protocol
 from kipwire.model.api_keys import PRODUCE_KEY
 from kipwire.model.errors import DecodeError, KipwireError
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Splitter:
             if not self._missing:
                 frame = b"".join(self._pieces)
                 self._pieces = []
-                return self._taken(frame)
+                return self._take(frame)
         elif len(self._bytes) - self._at >= _SIZE.size:
             (size,) = _SIZE.unpack_from(self._bytes, self._at)
             if not 0 <= size <= self._largest:
@@ -151,16 +151,16 @@ class Splitter:
             if end <= len(self._bytes):
                 frame = bytes(memoryview(self._bytes)[self._at + _SIZE.size : end])
                 self._at = end
-                return self._taken(frame)
+                return self._take(frame)
             if size > _LARGE:
                 self._pieces.append(self._bytes[self._at + _SIZE.size :])
                 self._missing = end - len(self._bytes)
                 self._bytes, self._at = bytearray(), 0
         if self._is_at_end and self.waiting:
-            self.refuse(self.location, self._cut_short())
+            self.refuse(self.location, self._describe_cut())
         return None
 
-    def _taken(self, frame: bytes) -> bytes:
+    def _take(self, frame: bytes) -> bytes:
         """The frame, after which the next one is looked for."""
         self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + len(frame))
         return frame
@@ -173,21 +173,21 @@ class Splitter:
     def _wrong_size(self, size: int) -> str:
         # Of the size alone, so that the error is the same however the bytes come.
         hint = foreign_protocol(bytes(self._bytes[self._at : self._at + _SIZE.size]))
-        reason = f"a frame of {counted(size, 'byte')} is announced; the limit is {self._largest:,}"
+        reason = f"a frame of {count_of(size, 'byte')} is announced; the limit is {self._largest:,}"
         if size < 0:
             reason = f"a frame of {size} bytes is announced; a size must not be negative"
         return f"{reason}; {hint}" if hint else reason
 
-    def _cut_short(self) -> str:
+    def _describe_cut(self) -> str:
         if self.waiting < _SIZE.size:
-            return f"the connection ends {counted(self.waiting, 'byte')} into the size of a frame"
+            return f"the connection ends {count_of(self.waiting, 'byte')} into the size of a frame"
         size = self.waiting - _SIZE.size + self._missing
         if not self._pieces:
             (size,) = _SIZE.unpack_from(self._bytes, self._at)
-        return f"the connection ends after {self.waiting - _SIZE.size} of the {counted(size, 'byte')} of a frame"
+        return f"the connection ends after {self.waiting - _SIZE.size} of the {count_of(size, 'byte')} of a frame"
 
 
-def sized(frame: bytes) -> bytes:
+def add_size(frame: bytes) -> bytes:
     """A frame with its size before it, as connections carry it."""
     return _SIZE.pack(len(frame)) + frame
 

@@ -70,9 +70,8 @@ def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Map
         return common[-1]
     if not served:
         raise UnsupportedVersionError(f"{cls.NAME}: the peer does not serve its API key, {cls.API_KEY}")
-    what = (
-        f"{cls.NAME}: the peer has {_shown(served)}, and this program {_shown(range(cls.MIN_VERSION, cls.VERSION + 1))}"
-    )
+    ours = range(cls.MIN_VERSION, cls.VERSION + 1)
+    what = f"{cls.NAME}: the peer has {_text_of(served)}, and this program {_text_of(ours)}"
     if served[-1] < cls.MIN_VERSION:
         raise UnsupportedVersionError(f"{what}; the peer is older than all versions that the package has")
     if served[0] <= cls.MAX_VERSION:
@@ -80,7 +79,7 @@ def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Map
     raise UnsupportedVersionError(f"{what}; the peer needs a newer package, since this one ends at {cls.MAX_VERSION}")
 
 
-def _shown(versions: range) -> str:
+def _text_of(versions: range) -> str:
     return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 
 

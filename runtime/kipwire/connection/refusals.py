@@ -97,7 +97,7 @@ class _Candidate(NamedTuple):
 def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
     """The values of a struct that answers what was asked."""
     is_whole = issubclass(struct, Message)
-    values = {} if is_whole else repeated(struct, asked)
+    values = {} if is_whole else repeat_values(struct, asked)
     is_named = bool(values)
     has_code = any(field.name in CODES for field in struct.ATTRIBUTES)
     needs_rows = not has_code or (is_whole and struct.VERSION in _WITH_ROWS.get(struct.API_KEY, ()))
@@ -113,7 +113,7 @@ def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
                 rows = _rows(cls, field, has_code) if needs_rows else ()
                 values[field.name] = [_values(row, one, refused) for way in rows for one in _elements(asked, way)]
             elif not is_named and field.name in _names(asked):  # such as the entity of a quota, which has several parts
-                values[field.name] = [repeated(row, one) for one in getattr(asked, field.name) or ()]
+                values[field.name] = [repeat_values(row, one) for one in getattr(asked, field.name) or ()]
     return values | beside(struct, refused.api_key)
 
 
@@ -133,7 +133,7 @@ def beside(struct: Any, api_key: int) -> dict[str, Any]:
     return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
 
 
-def answered_by(asked: Any, field: Field) -> list[Any]:
+def match_elements(asked: Any, field: Field) -> list[Any]:
     """The elements of a request, or of a struct of it, that the rows of an array of its response answer."""
     cls: Any = type(asked)
     return [one for way in _rows(cls, field, False) for one in _elements(asked, way)]
@@ -185,7 +185,7 @@ def _likeness(row: type[Struct], asked: Field) -> int:
     return copied + any(names[one].struct is not None for one in arrays if one in names)
 
 
-def repeated(row: type[Struct], asked: Any) -> dict[str, Any]:
+def repeat_values(row: type[Struct], asked: Any) -> dict[str, Any]:
     """Values that a row repeats of the element that it answers, which may be a struct, or a name, a number or an id."""
     if not isinstance(asked, Struct):
         kind = {str: "string", int: "int32"}.get(type(asked), "uuid")

@@ -30,7 +30,7 @@ from kipwire.connection import scram
 from kipwire.connection.scram import Exchange, Refused
 from kipwire.message.conversion import convert
 from kipwire.message.messages import Message
-from kipwire.model.errors import KipwireError, bounded, shown
+from kipwire.model.errors import KipwireError, abbreviate, shorten
 from kipwire.tools.text import printable_line
 
 _NAME = re.compile(r"[A-Z0-9_-]{1,20}")
@@ -87,7 +87,9 @@ class Scram:
         _check_text("the user name", self.username, without="\0")
         _check_text("the password", self.password)
         if self.mechanism not in scram.HASHES:
-            raise ValueError(f"{shown(self.mechanism)} is no mechanism of SCRAM; it is {' or '.join(scram.HASHES)}")
+            raise ValueError(
+                f"{abbreviate(self.mechanism)} is no mechanism of SCRAM; it is {' or '.join(scram.HASHES)}"
+            )
 
     @property
     def name(self) -> str:
@@ -109,7 +111,9 @@ class OAuthBearer:
         """Refuse extensions that the message cannot carry."""
         for key, value in self.extensions.items():
             if not _EXTENSION.fullmatch(key) or key == "auth":
-                raise ValueError(f"an extension has a name of letters, other than the token's, unlike {shown(key)}")
+                raise ValueError(
+                    f"an extension has a name of letters, other than the token's, unlike {abbreviate(key)}"
+                )
             if not _EXTENSION_VALUE.fullmatch(value):
                 raise ValueError(f"the value of the extension {key} is empty, or has a character that is not ASCII")
 
@@ -141,7 +145,7 @@ def authenticate(mechanism: Mechanism, versions: Mapping[int, range]) -> Generat
     except Refused as one:
         refused = one
     # Outside of `except`, so that no other error with what the broker said is in the context of this one.
-    said = printable_line(bounded(refused.said))
+    said = printable_line(shorten(refused.said))
     if any(secret in refused.said or secret in said for secret in secrets):
         said = "(what it says is left out, since a secret is in it)"
     reason = f"{refused.reason}: {said}" if said else refused.reason
@@ -185,7 +189,7 @@ def _steps(mechanism: Mechanism, exchange: Exchange) -> Generator[Message, Messa
         response = convert(answer, SaslAuthenticateResponse)
         try:
             if response.error_code:
-                exchange.throw(_refused(response.error_code, response.error_message))
+                exchange.throw(_make_refusal(response.error_code, response.error_message))
             token = exchange.send(response.auth_bytes)
         except StopIteration:
             break
@@ -204,10 +208,10 @@ def _check_handshake(response: SaslHandshakeResponse) -> None:
         reason = "this listener of the broker has no SASL, or does not want it again (ILLEGAL_SASL_STATE)"
         raise Refused(reason, error_code=code)
     if code:
-        raise _refused(code)
+        raise _make_refusal(code)
 
 
-def _refused(error_code: int, message: str | None = None) -> Refused:
+def _make_refusal(error_code: int, message: str | None = None) -> Refused:
     """Make a refusal of an error of the broker."""
     try:
         name = ErrorCode(error_code).name

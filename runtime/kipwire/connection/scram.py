@@ -67,7 +67,7 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
         Refused: the broker's message is not a message of SCRAM, asks for too few or too many iterations, or proves
         nothing.
     """
-    client_first = f"n={_escaped(username)},r={nonce}{extensions}"
+    client_first = f"n={_escape(username)},r={nonce}{extensions}"
     server_first = _text((yield f"{_GS2_HEADER}{client_first}".encode()))
     server_nonce, salt, iterations = _read_first(server_first, nonce)
 
@@ -138,7 +138,7 @@ def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:
     if message.startswith("m="):
         raise Refused("the broker's first message asks for an extension that SCRAM does not have yet")
     found = _FIRST.fullmatch(message)
-    salt = _decoded(found[2]) if found else b""
+    salt = _decode_base64(found[2]) if found else b""
     if not found or not salt:
         raise Refused("the broker's first message is not a nonce, a salt and a number of iterations")
     if not found[1].startswith(nonce) or found[1] == nonce:
@@ -155,13 +155,13 @@ def _read_final(message: str) -> bytes:
     found = _FINAL.fullmatch(message)
     if found and found[1] == "e":
         raise Refused("the broker refuses the proof", found[2])
-    signature = _decoded(found[2]) if found else b""
+    signature = _decode_base64(found[2]) if found else b""
     if not signature:
         raise Refused("the broker's last message is neither a signature nor an error")
     return signature
 
 
-def _decoded(base64: str) -> bytes:
+def _decode_base64(base64: str) -> bytes:
     """The bytes of strict Base64; none where it is something else."""
     try:
         return a2b_base64(base64, strict_mode=True)
@@ -169,7 +169,7 @@ def _decoded(base64: str) -> bytes:
         return b""
 
 
-def _escaped(username: str) -> str:
+def _escape(username: str) -> str:
     return username.replace("=", "=3D").replace(",", "=2C")
 
 

@@ -7,12 +7,12 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
-from kipwire.connection.framing import LocalProtocolError, Splitter, sized
+from kipwire.connection.framing import LocalProtocolError, Splitter, add_size
 from kipwire.message.conversion import convert
 from kipwire.message.frames import LARGEST_FRAME, may_answer_in_version_0
 from kipwire.message.messages import described
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY, UNSUPPORTED_VERSION
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ServerConnection:
                 yield SaslToken(frame)
                 continue
             if len(frame) < HEAD.size:
-                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has at least {HEAD.size}"
+                reason = f"{count_of(len(frame), 'byte')} cannot be a request, whose header has at least {HEAD.size}"
                 self._splitter.refuse(location, reason)
             request = Request(self._registry, frame)
             if request.is_answered:
@@ -193,7 +193,7 @@ class ServerConnection:
         """
         if not self._takes_tokens or self._open:
             raise LocalProtocolError("tokens without headers are sent after the response to SaslHandshake v0 alone")
-        return sized(token)
+        return add_size(token)
 
     def expect_tokens(self) -> None:
         """Treat what arrives as SASL tokens. The response to SaslHandshake v0 does this itself."""
@@ -229,7 +229,7 @@ class ServerConnection:
                 continue
             if (request.api_key, request.api_version) == _SASL_HANDSHAKE:
                 self._takes_tokens = frame[CORRELATION_ID.size :].startswith(_NO_ERROR)
-            parts.append(sized(frame))
+            parts.append(add_size(frame))
         return b"".join(parts)
 
 

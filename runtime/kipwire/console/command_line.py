@@ -24,7 +24,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from kipwire.console.release import release_line
-from kipwire.model.extras import explained
+from kipwire.model.extras import explain_missing
 from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)
@@ -132,7 +132,7 @@ class Later(click.Command):
         try:
             found = getattr(import_module(module), function)
         except ImportError as error:
-            missing = explained(f"{self.name} needs", self._extra, error) if self._extra else None
+            missing = explain_missing(f"{self.name} needs", self._extra, error) if self._extra else None
             raise missing or error from None
         assert isinstance(found, click.Command)
         return found

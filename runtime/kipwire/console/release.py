@@ -15,7 +15,7 @@ def release_line(program: str) -> str:
     return f"{program} {__version__} ({kernel}; {python}; protocol of Kafka {KAFKA_VERSION})"
 
 
-def showed_release(program: str) -> bool:
+def show_release(program: str) -> bool:
     """Show the release if `--version` is all that a command line asks for, which needs no extra; whether it is."""
     if sys.argv[1:] != ["--version"]:
         return False

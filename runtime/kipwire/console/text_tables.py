@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from kipwire.tools.text import has_colour, is_terminal, printable_line, styled_line
+from kipwire.tools.text import has_colour, is_terminal, printable_line, style_line
 
 MOST_SHOWN = 50
 """Rows of a table for people; JSON has all."""
@@ -47,14 +47,14 @@ def table_lines(
     widths = [max(map(len, column)) for column in zip(header, *shown, strict=True)]
     coloured = has_colour(sys.stdout)
     if title:
-        yield "\n" + styled_line([(title, "bold")], coloured=coloured)
+        yield "\n" + style_line([(title, "bold")], coloured=coloured)
     for number, row in enumerate([header, *shown]):
         cells = [
             cell.ljust(width) if left else cell.rjust(width)
             for cell, width, left in zip(row, widths, is_text, strict=True)
         ]
         line = _GAP.join(cells).rstrip()
-        yield styled_line([line if number else (line, "dim")], coloured=coloured)
+        yield style_line([line if number else (line, "dim")], coloured=coloured)
     if len(every) > len(shown):
         yield f"and {len(every) - len(shown):,} more rows, which --format json has\n"
 
@@ -70,12 +70,12 @@ def _fitting(header: Sequence[str], rows: list[list[str]], is_text: Sequence[boo
         widths[widest] -= 1
         excess -= 1
     return [
-        [shortened(cell, most) if text else cell for cell, most, text in zip(row, widths, is_text, strict=True)]
+        [shorten(cell, most) if text else cell for cell, most, text in zip(row, widths, is_text, strict=True)]
         for row in rows
     ]
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A text without its middle, if it has more than some characters: names differ at both ends."""
     if len(text) <= most:
         return text

@@ -45,7 +45,7 @@ def places(version: int, columns: Iterable[tuple[str, int | None]]) -> dict[str,
     }
 
 
-def ordered(versions: Iterable[dict[str, ColumnPlace]]) -> tuple[str, ...]:
+def merge_order(versions: Iterable[dict[str, ColumnPlace]]) -> tuple[str, ...]:
     """The names of the columns of all versions in their order, from `places` of each."""
     first: dict[str, ColumnPlace] = {}
     for version in versions:

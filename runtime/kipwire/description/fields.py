@@ -53,10 +53,10 @@ R = TypeVar("R", bound=Root)
 
 
 def _module(cls: type[Root], version: int) -> ModuleType:
-    return import_module(f"{_generated(cls).__module__.rpartition('.')[0]}.v{version}")
+    return import_module(f"{_generated_class(cls).__module__.rpartition('.')[0]}.v{version}")
 
 
-def _generated(cls: type[R]) -> type[R]:
+def _generated_class(cls: type[R]) -> type[R]:
     """Find the generated class of a message: the class itself, or the base that a user's subclass is derived from."""
     return next(base for base in cls.__mro__ if "VERSION" in vars(base))
 
@@ -72,7 +72,7 @@ def in_version(cls: type[R], version: int) -> type[R]:
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         known = range(cls.MIN_VERSION, cls.MAX_VERSION + 1)
         raise UnsupportedVersionError(unknown_version(version, known, cls.NAME))
-    found: type[R] = getattr(_module(cls, version), _generated(cls).__name__)
+    found: type[R] = getattr(_module(cls, version), _generated_class(cls).__name__)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from kipwire.description.fields import Visitor, fields_of_other_versions, is_required
 from kipwire.description.values import check, out_of_range
-from kipwire.model.errors import JsonError, shown
+from kipwire.model.errors import JsonError, abbreviate
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import KINDS
 from kipwire.tools.text import did_you_mean
@@ -198,7 +198,7 @@ class _Reader(Visitor):
         except (binascii.Error, ValueError):
             raw = b""
         if len(raw) != 16:
-            self.fail(f"{shown(text)} is not 16 bytes in URL-safe base64")
+            self.fail(f"{abbreviate(text)} is not 16 bytes in URL-safe base64")
         return uuid.UUID(bytes=raw)
 
     def bytes(self, text: str) -> bytes:

@@ -46,14 +46,14 @@ A plan is for reading. After it is made it only remembers what it has computed, 
 (`test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it`). Other facts have other owners:
 ranges, defaults, JSON and columns to `kipwire.model.types` and the `Field` of each item, conditions on values to
 `fields`. A new property of record formats that changes bytes gets an attribute of `Item` here and its place in
-`_resolved`; the kernel then leaves classes with it to Python until `plans.pxi` supports it.
+`_resolve_items`; the kernel then leaves classes with it to Python until `plans.pxi` supports it.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 
-from kipwire.model.lazy import kept
+from kipwire.model.lazy import get_or_set
 from kipwire.model.structs import Field, Struct
 from kipwire.model.types import TYPES
 
@@ -156,7 +156,7 @@ class Plan:
         items = [Item(field) for field in cls.FIELDS]
         self.is_plain = not any(map(_says_more, cls.FIELDS))
         """True if type and `compact` alone determine the length of every item."""
-        self.in_order = items if self.is_plain else _resolved(items)
+        self.in_order = items if self.is_plain else _resolve_items(items)
         """All items in the order of the spec, without single bits."""
         self.items = [item for item in self.in_order if item.tag is None]
         """The items before the tag section, in the order of the bytes."""
@@ -221,7 +221,7 @@ def plan_of(cls: type[Struct]) -> Plan:
 def struct_plan(cls: type[Struct]) -> Plan:
     """The plan of a generated class, made when first asked for."""
     plan: Plan | None = cls.__dict__.get("_plan")
-    return kept(cls, "_plan", Plan(cls)) if plan is None else plan
+    return get_or_set(cls, "_plan", Plan(cls)) if plan is None else plan
 
 
 def _kind(field: Field) -> str:
@@ -259,7 +259,7 @@ def _says_more(field: Field) -> bool:
     return bool(field.role != "value" or field.bit is not None or field.prefix or field.present_if or field.absent_if)
 
 
-def _resolved(named: list[Item]) -> list[Item]:
+def _resolve_items(named: list[Item]) -> list[Item]:
     """The items of a struct of a record format, pointing at each other; bits are in those that they are bits of."""
     items: list[Item] = []
     bits: dict[str, Item] = {}

@@ -15,7 +15,7 @@ from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.codec.wire import write_packed, write_size, write_upacked
 from kipwire.description.fields import Visitor, fault, fault_of_null
 from kipwire.description.plan import PREFIX_WIDTHS, Item, Plan, struct_plan
-from kipwire.model.errors import EncodeError, Malformed, path_text, shown
+from kipwire.model.errors import EncodeError, Malformed, abbreviate, path_text
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import ENCODINGS, KINDS, TYPES
 
@@ -36,9 +36,8 @@ def out_of_range(field: Field, number: int) -> str:
     if lowest <= number <= highest:
         return ""
     holder = field.encoding or field.element if field.bits is None else f"{field.bits} bits"
-    return (
-        f"{shown(number)} is out of range: {holder} {'holds' if field.bits is None else 'hold'} {lowest} to {highest}"
-    )
+    holds = "holds" if field.bits is None else "hold"
+    return f"{abbreviate(number)} is out of range: {holder} {holds} {lowest} to {highest}"
 
 
 def check(message: Root) -> None:
@@ -174,7 +173,7 @@ class Checker(Visitor):
             self.integer(item.field, value)
         elif kind == "bool":
             if value not in (False, True):
-                self.fail(f"must be True or False, not {shown(value)}")
+                self.fail(f"must be True or False, not {abbreviate(value)}")
         elif kind == "float":
             self.float(value)
         elif kind == "uuid":
@@ -236,7 +235,7 @@ class Checker(Visitor):
         if twins:
             first, second = twins[0]
             self.path += [second, name]
-            self.fail(f"element {first} has the same key {shown(keys[first])}; keys must be unique")
+            self.fail(f"element {first} has the same key {abbreviate(keys[first])}; keys must be unique")
 
     def sizes(self, plan: Plan, struct: Struct) -> None:
         """Check that a struct's size can say how many bytes follow it."""

@@ -14,7 +14,7 @@ from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.walk_numbers import NumberWalker
-from kipwire.model.errors import path_text, shown
+from kipwire.model.errors import abbreviate, path_text
 from kipwire.model.structs import Field, Root
 from kipwire.tools.text import only_left
 
@@ -202,7 +202,7 @@ class Walker(NumberWalker):
         elif item.array:
             value, end = self.array(frame, item, pos)
         elif item.plan is not None:
-            value, end = None, self.nested(item, item.plan, pos)
+            value, end = None, self.walk_nested(item, item.plan, pos)
         else:
             value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
         if not frame.plan.is_plain:
@@ -214,7 +214,7 @@ class Walker(NumberWalker):
                 self.fail(pos, found.what)
         return value, end
 
-    def nested(self, item: Item, plan: Plan, pos: int) -> int:
+    def walk_nested(self, item: Item, plan: Plan, pos: int) -> int:
         if item.nullable:
             start = pos
             if item.tag is None:
@@ -277,7 +277,7 @@ class Walker(NumberWalker):
         key = frame.seen[name] if name else None
         if before and key and key.value <= before.value:
             self.path.append(name)
-            self.fail(key.start, f"key {shown(key.value)} follows {shown(before.value)}; keys must ascend")
+            self.fail(key.start, f"key {abbreviate(key.value)} follows {abbreviate(before.value)}; keys must ascend")
         self.path.pop()
         return key, end
 

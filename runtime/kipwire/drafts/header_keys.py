@@ -32,7 +32,7 @@ HIGHEST_KEY = 0xFFFFFFFF
 _CATEGORIES = ("infrastructure", "client", "stack/middleware", "application", "user")
 
 
-def _divided(first: int, area: str) -> tuple[KeySpace, ...]:
+def _divide(first: int, area: str) -> tuple[KeySpace, ...]:
     """An area of 2^20 keys: 2^16 for each category, the others reserved."""
     used = tuple(
         KeySpace(start, start + 0xFFFF, area, category, False)
@@ -44,9 +44,9 @@ def _divided(first: int, area: str) -> tuple[KeySpace, ...]:
 KEY_SPACES = (
     KeySpace(0x00000000, 0x0000FFFF, "Kafka open source", None, False),
     KeySpace(0x00010000, 0x000FFFFF, "Kafka open source", None, True),
-    *_divided(0x00100000, "local use"),
-    *_divided(0x00200000, "open use"),
-    *_divided(0x00300000, "testing"),
+    *_divide(0x00100000, "local use"),
+    *_divide(0x00200000, "open use"),
+    *_divide(0x00300000, "testing"),
     KeySpace(0x00400000, HIGHEST_KEY, "reserved", None, True),
 )
 """All ranges, in ascending order and without gaps."""

@@ -146,7 +146,7 @@ def _check_produced(request: Message, response: Message) -> None:
 
 
 def _check_fetched(request: Message, response: Message) -> None:
-    asked, data = list(_fetched(request)), getattr(response, "data")  # noqa: B009 - no attribute of all messages
+    asked, data = list(_fetch_topics(request)), getattr(response, "data")  # noqa: B009 - no attribute of all messages
     if len(data) != len(asked):
         reason = f"{_count(data, 'topic', 'topics')}, but the request has {len(asked)}"
         raise _mismatch(response, "data", f"{reason}; write one entry for each, in the order of the request")
@@ -173,7 +173,7 @@ def _message_sets(request: Any) -> Iterator[tuple[str, int]]:
             yield topic.topic, one.partition
 
 
-def _fetched(request: Any) -> Iterator[tuple[str, list[int]]]:
+def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:
     """The topics of a FetchRequest with their partitions, in its order."""
     for topic in request.topic_offsets:
         if hasattr(topic, "partition_offsets"):

@@ -13,9 +13,9 @@ from kipwire.description.fields import Visitor, fields_of_other_versions, in_ver
 from kipwire.description.values import out_of_range
 from kipwire.message import native
 from kipwire.message.messages import Message, described
-from kipwire.model.errors import ConversionError, UnsupportedVersionError, path_text, shown
+from kipwire.model.errors import ConversionError, UnsupportedVersionError, abbreviate, path_text
 from kipwire.model.structs import DEFAULT, Field, Root, Struct
-from kipwire.tools.text import counted, did_you_mean
+from kipwire.tools.text import count_of, did_you_mean
 
 M = TypeVar("M", bound="Message")
 
@@ -41,8 +41,10 @@ class Loss(NamedTuple):
     @property
     def why(self) -> str:
         """Explain what happens to the value, and why."""
-        what = f"{shown(self.value)} is dropped" if self.is_dropped else f"it is {shown(self.value)} by default"
-        more = f", and so in {counted(self.places - 1, 'more place')}" if self.places > 1 else ""
+        what = (
+            f"{abbreviate(self.value)} is dropped" if self.is_dropped else f"it is {abbreviate(self.value)} by default"
+        )
+        more = f", and so in {count_of(self.places - 1, 'more place')}" if self.places > 1 else ""
         return f"version {self.version} has no such field; {what}{more}"
 
     def __str__(self) -> str:
@@ -53,7 +55,7 @@ class Loss(NamedTuple):
 def convert(message: Message, version: int, *, lost: list[Loss] | None = None, strict: bool = False) -> Message: ...
 @overload
 def convert(message: Message, version: type[M], *, lost: list[Loss] | None = None, strict: bool = False) -> M: ...
-@native.compiled("convert")
+@native.from_kernel("convert")
 def convert(
     message: Message, version: int | type[Message], *, lost: list[Loss] | None = None, strict: bool = False
 ) -> Message:
@@ -240,7 +242,7 @@ class _Conversion(Visitor):
         """Explain why the value of a field cannot be dropped, and where it could go instead."""
         others = fields_of_other_versions(self.message, target)
         having = sorted({version for version, other in others if other.spec_name == field.spec_name})
-        default = "[]" if field.array else shown(field.default_value())
+        default = "[]" if field.array else abbreviate(field.default_value())
         right = f"leave it at its default, {default}"
         if having:
             right += f", or use one of the versions {having[0]} to {having[-1]}"

@@ -117,9 +117,9 @@ class IntegerCounts:
         if form == "fixed":
             return self.count * (bits // 8)
         if form == "packed":
-            return _weighted(self.packed)
+            return _weighted_sum(self.packed)
         # The two's complement of a negative number is as long as its width allows.
-        return _weighted(self.upacked) - self.negative * (len(self.upacked) - _varint_bytes(bits))
+        return _weighted_sum(self.upacked) - self.negative * (len(self.upacked) - _varint_bytes(bits))
 
 
 class Counts:
@@ -280,7 +280,7 @@ def merge(a: Counts, b: Counts) -> Counts:
 # Which fields keep their encodings.
 
 
-def kept_form(classes: Sequence[type[Message]], path: str) -> str:
+def why_kept(classes: Sequence[type[Message]], path: str) -> str:
     """Say why the integers of a field keep their encoding; "" if the next version may give them another one.
 
     The form of a tagged field never changes (KIP-482), and the fields in its data are part of it.
@@ -402,7 +402,7 @@ def _varint_bytes(bits: int) -> int:
     return -(-bits // 7)
 
 
-def _weighted(histogram: tuple[int, ...]) -> int:
+def _weighted_sum(histogram: tuple[int, ...]) -> int:
     return sum(size * count for size, count in enumerate(histogram, 1))
 
 

@@ -18,7 +18,7 @@ from kipwire.model.errors import (
     UnknownVersionError,
     UnsupportedVersionError,
 )
-from kipwire.tools.text import counted, left_over
+from kipwire.tools.text import count_of, leftover_reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
         DecodeError: it is too short.
     """
     if len(frame) < _KEY_AND_VERSION.size:
-        reason = f"a frame of {counted(len(frame), 'byte')} is too short for a header"
+        reason = f"a frame of {count_of(len(frame), 'byte')} is too short for a header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
     return _KEY_AND_VERSION.unpack_from(frame)
 
@@ -228,21 +228,21 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
 def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version: int, correlation_id: int) -> NoReturn:
     """Raise the error of a frame with bytes after its message."""
     end = len(content_of(frame)) - len(rest)
-    error = LeftOverError(body.NAME, body.VERSION, "", end, left_over(len(rest), "the message"))
+    error = LeftOverError(body.NAME, body.VERSION, "", end, leftover_reason(len(rest), "the message"))
     raise error.of(api_key, version, correlation_id)
 
 
-def explained_request(error: DecodeError, frame: bytes) -> DecodeError:
+def explain_request(error: DecodeError, frame: bytes) -> DecodeError:
     """The error of a frame that was read as a request, and what the frame seems to be."""
-    return _explained(error, frame_hints.wrong_request(frame, error.message == RequestHeader.__name__))
+    return _explain(error, frame_hints.wrong_request(frame, error.message == RequestHeader.__name__))
 
 
-def explained_response(error: DecodeError, frame: bytes, api_key: int, version: int) -> DecodeError:
+def explain_response(error: DecodeError, frame: bytes, api_key: int, version: int) -> DecodeError:
     """The error of a frame that was read as a response, and what the frame seems to be."""
-    return _explained(error, frame_hints.wrong_response(frame, api_key, version))
+    return _explain(error, frame_hints.wrong_response(frame, api_key, version))
 
 
-def _explained(error: DecodeError, hint: str) -> DecodeError:
+def _explain(error: DecodeError, hint: str) -> DecodeError:
     if not hint:
         return error
     found = type(error)(error.message, error.version, error.path, error.offset, f"{error.reason}; {hint}")

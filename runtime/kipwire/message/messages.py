@@ -7,9 +7,9 @@ from importlib import import_module
 
 from kipwire import description
 from kipwire.codec.wire import new
-from kipwire.model.errors import DecodeError, EncodeError, Malformed, UnsupportedVersionError, shown
+from kipwire.model.errors import DecodeError, EncodeError, Malformed, UnsupportedVersionError, abbreviate
 from kipwire.model.structs import FlexibleStruct, Root
-from kipwire.tools.text import left_over
+from kipwire.tools.text import leftover_reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def content_of(data: object) -> bytes:
     try:
         view = memoryview(data)  # type: ignore[arg-type]
     except TypeError:
-        what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
+        what = "None" if data is None else f"{type(data).__name__} {abbreviate(data)}"
         raise TypeError(f"a message must be bytes or another buffer, not {what}") from None
     return view.tobytes()
 
@@ -175,7 +175,7 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
         DecodeError: bytes are left over.
     """
     if end < len(data):
-        raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, leftover_reason(len(data) - end, "the message"))
 
 
 def _explain_decode(

@@ -68,16 +68,16 @@ def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
     return function
 
 
-def compiled(name: str) -> Callable[[F], F]:
+def from_kernel(name: str) -> Callable[[F], F]:
     """Replace the decorated function by the kernel's function of this name, if the kernel is in use.
 
     Where the kernel fails, it calls the decorated function with the same arguments, which makes the error.
     """
 
-    def replaced(function: F) -> F:
+    def replace(function: F) -> F:
         return function if kernel is None else _in_place_of(function, kernel.replacement(name, function))
 
-    return replaced
+    return replace
 
 
 kernel, reason = _load()

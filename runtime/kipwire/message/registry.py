@@ -8,7 +8,7 @@ from kipwire import message
 from kipwire.message.messages import content_of
 from kipwire.model.api_keys import is_api_versions_response
 from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
-from kipwire.tools.text import counted, did_you_mean
+from kipwire.tools.text import count_of, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Registry:
         raise ImportError(f"{name} has a class for each version; import the one you need: {newest}", name=self.package)
 
     def __repr__(self) -> str:
-        return f"<Registry of {self.package}: {counted(len(self._by_name), 'message')}>"
+        return f"<Registry of {self.package}: {count_of(len(self._by_name), 'message')}>"
 
     def entry(self, name: str) -> Entry:
         """Look up a message without importing its class.
@@ -169,7 +169,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
         """
-        return self._class(self._keyed(self._requests, "request", api_key), version)
+        return self._class(self._entry_by_key(self._requests, "request", api_key), version)
 
     def request_versions(self, api_key: int) -> range:
         """The versions of a request that the package has classes for; empty where it has no such request."""
@@ -186,7 +186,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
         """
-        return self._class(self._keyed(self._responses, "response", api_key), version)
+        return self._class(self._entry_by_key(self._responses, "response", api_key), version)
 
     def counterpart(self, cls: type[Message]) -> type[Message]:
         """The class of a request's response, or of a response's request, in the same version.
@@ -212,7 +212,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
         """
-        return self._keyed(self._requests, "request", api_key).header_version(version, self.package)
+        return self._entry_by_key(self._requests, "request", api_key).header_version(version, self.package)
 
     def response_header_version(self, api_key: int, version: int) -> int:
         """The version of the header before a response.
@@ -220,7 +220,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
         """
-        return self._keyed(self._responses, "response", api_key).header_version(version, self.package)
+        return self._entry_by_key(self._responses, "response", api_key).header_version(version, self.package)
 
     def api_versions(self) -> dict[int, range]:
         """The served versions of each API that the package has requests of, by API key; retired APIs are left out."""
@@ -440,12 +440,12 @@ class Registry:
         if type(frame) is not bytes:
             frame = content_of(frame)
         try:
-            body_class = self._requested(frame)
+            body_class = self._request_class(frame)
             header, body_at = self._header_class("RequestHeader", body_class).read(frame)
             body, end = body_class.read(frame, body_at)
             return header, body, frame[end:]
         except DecodeError as error:
-            raise message.frames.explained_request(error, frame) from None
+            raise message.frames.explain_request(error, frame) from None
 
     def _read_response(self, frame: bytes, api_key: Any, version: Any, lost: Losses) -> tuple[Any, Message, bytes]:
         """Header and body of a response, and what is left over."""
@@ -458,7 +458,7 @@ class Registry:
             body_class = message.frames.class_of_answer(asked, frame, body_at)
             body, end = body_class.read(frame, body_at)
         except DecodeError as error:
-            raise message.frames.explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
+            raise message.frames.explain_response(error, frame, asked.API_KEY, asked.VERSION) from None
         if wanted is not None and body_class is not wanted:
             body = message.conversion.convert(body, wanted, lost=lost)
         return header, body, frame[end:]
@@ -478,7 +478,7 @@ class Registry:
             message.frames.refuse_class(found, self.package)
         return self.counterpart(found) if kind == "request" else found
 
-    def _requested(self, frame: bytes) -> type[Message]:
+    def _request_class(self, frame: bytes) -> type[Message]:
         """The class of a request, by the first bytes of its frame."""
         api_key, version = message.frames.key_and_version(frame)
         try:
@@ -524,7 +524,7 @@ class Registry:
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)
 
-    def _keyed(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
+    def _entry_by_key(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
         if api_key not in entries:
             raise UnsupportedVersionError(f"{self.package} has no {what} with API key {api_key}")
         return entries[api_key]

@@ -31,11 +31,11 @@ def about(owner: type, name: str, default: object) -> str:
         name: the field's name in Python.
         default: the default of an attribute; `()` for a computed field.
     """
-    return _declared(owner).get(name) or _told(owner.__doc__ or "", name, default)
+    return _declared_texts(owner).get(name) or _find_text(owner.__doc__ or "", name, default)
 
 
 @lru_cache(maxsize=256)
-def _declared(owner: type) -> dict[str, str]:
+def _declared_texts(owner: type) -> dict[str, str]:
     """Texts under the declarations of a class, by name, as the source has them at the first call."""
     return _classes(_source(owner)).get(owner.__qualname__, {})
 
@@ -73,7 +73,7 @@ def _texts(statements: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 yield name, " ".join(value.split())
 
 
-def _told(docstring: str, name: str, default: object) -> str:
+def _find_text(docstring: str, name: str, default: object) -> str:
     """Find the text of a field in a docstring, without the default."""
     text = _entries(docstring).get(name, "")
     if default is None or bool(default.int if isinstance(default, UUID) else default):

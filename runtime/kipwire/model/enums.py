@@ -145,7 +145,7 @@ def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
         owner: the generated class that has the attribute.
         attribute: its name.
     """
-    return _found(owner, attribute, "FIELDS")
+    return _find_enum(owner, attribute, "FIELDS")
 
 
 def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
@@ -155,7 +155,7 @@ def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
         owner: the generated class that has the attribute.
         attribute: its name.
     """
-    return _found(owner, attribute, "BITS")
+    return _find_enum(owner, attribute, "BITS")
 
 
 def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
@@ -187,7 +187,7 @@ def _registers(owner: type) -> tuple[tuple[str, type[HeaderKey]], ...]:
     return tuple((name, enum) for name, enum in found if enum is not None and issubclass(enum, HeaderKey))
 
 
-def _found(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:
+def _find_enum(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:
     package, _, module = owner.__module__.rpartition(".")[0].rpartition(".")
     if not package:  # no generated class
         return None

@@ -14,7 +14,7 @@ _WORDS_OF_A_CUT = 40
 _MOST_OF_A_VALUE = 80
 
 
-def shown(value: object) -> str:
+def abbreviate(value: object) -> str:
     """Any value as errors show it: cut if it is long, and never an error itself."""
     if isinstance(value, int) and int.bit_length(value) > 128:  # Python refuses to write out thousands of digits
         return f"a number of {int.bit_length(value)} bits"
@@ -28,7 +28,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."
 
 
-def bounded(text: str) -> str:
+def shorten(text: str) -> str:
     """A text short enough for an error: the middle of a longer one is left out."""
     if len(text) <= MOST_CHARACTERS + _WORDS_OF_A_CUT:
         return text
@@ -44,7 +44,7 @@ class _LocatedError(KipwireError):
     """An error at one location in a message."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
-        path, reason = bounded(path), bounded(reason)
+        path, reason = shorten(path), shorten(reason)
         super().__init__(message, version, path, reason)
         self.message = message
         """Name of the message, as in its spec."""
@@ -146,7 +146,7 @@ def path_text(path: list[Any]) -> str:
     text = ""
     for part in path:
         if type(part) is not str:
-            text += f"[{shown(part)}]"
+            text += f"[{abbreviate(part)}]"
         else:
             text += f".{part}" if text else part
     return text
@@ -161,4 +161,4 @@ def unknown_version(version: object, known: Sequence[int], message: str = "") ->
         message: the name of the message, where a reader does not see it otherwise.
     """
     there = f"versions are {known[0]} to {known[-1]}" if len(known) > 1 else f"version is {known[0]}"
-    return f"unknown version {shown(version)}{message and f' of {message}'}; known {there}"
+    return f"unknown version {abbreviate(version)}{message and f' of {message}'}; known {there}"

@@ -40,7 +40,7 @@ def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
     return MissingExtraError(f"{what} {library}, which is not installed: {install(extra)}")
 
 
-def explained(what: str, extra: str, error: ImportError) -> MissingExtraError | None:
+def explain_missing(what: str, extra: str, error: ImportError) -> MissingExtraError | None:
     """The error for an import that failed; None if no extra brings what was to be imported.
 
     Args:
@@ -61,7 +61,7 @@ def run_with_extra(program: str, extra: str, module: str) -> None:
     try:
         import_module(module).main()
     except ImportError as error:
-        missing = error if isinstance(error, MissingExtraError) else explained("needs", extra, error)
+        missing = error if isinstance(error, MissingExtraError) else explain_missing("needs", extra, error)
         if missing is None:
             raise
         sys.stderr.write(f"{program}: {missing}\n")

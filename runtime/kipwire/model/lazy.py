@@ -40,7 +40,7 @@ _enter, _leave = _making.acquire, _making.release
 """For where time counts, since `with` takes twice as long."""
 
 
-def kept(cls: type, name: str, value: T) -> T:
+def get_or_set(cls: type, name: str, value: T) -> T:
     """Set an attribute of a class that has none of that name yet; return the value that came first."""
     with _making:
         if name not in vars(cls):
@@ -48,8 +48,8 @@ def kept(cls: type, name: str, value: T) -> T:
         return vars(cls)[name]  # type: ignore[no-any-return]
 
 
-def filled(instance: object, name: str, value: T) -> T:
-    """Set an attribute that is still None; return the value that came first, like `kept`."""
+def set_if_none(instance: object, name: str, value: T) -> T:
+    """Set an attribute that is still None; return the value that came first, like `get_or_set`."""
     _enter()
     try:
         first = getattr(instance, name)

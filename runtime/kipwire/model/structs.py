@@ -10,7 +10,7 @@ from math import isnan
 from kipwire import model
 from kipwire.model.lazy import DEFAULT as DEFAULT
 from kipwire.model.lazy import LazyStruct as LazyStruct
-from kipwire.model.lazy import UnknownTaggedFields, kept
+from kipwire.model.lazy import UnknownTaggedFields, get_or_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _has_equal_defaults(cls: type[Struct]) -> bool:
         made = [field for field in cls.ATTRIBUTES if not field.array and field.default is not None]
         is_any_nan = any(field.element == "float64" and isnan(field.default) for field in made)  # type: ignore[arg-type]
         is_known = not is_any_nan and all(field.has_equal_defaults for field in made)
-        known = kept(cls, "_has_equal_defaults", is_known)
+        known = get_or_set(cls, "_has_equal_defaults", is_known)
     return known
 
 

@@ -42,8 +42,8 @@ def _paths(cls: type[Message] | type[Struct], kind: Kind, path: str = "") -> Ite
             yield from _paths(field.struct, kind, f"{path}{field.name}.")
 
 
-def changed(value: Any, change: Callable[[str], str]) -> Any:
+def change_names(value: Any, change: Callable[[str], str]) -> Any:
     """The values of such fields with other names; null stays null."""
     if isinstance(value, (list, tuple)):
-        return type(value)([changed(one, change) for one in value])
+        return type(value)([change_names(one, change) for one in value])
     return None if value is None else change(value)

@@ -98,7 +98,7 @@ class Projection(Generic[*Values]):
             EncodeError: a value does not fit its field, or does not have the shape of what it replaces.
             ProjectionError: there are more or fewer values than paths.
         """
-        given = self._given(values)
+        given = self._values_given(values)
         if self._projector is not None and (new := self._projector.replace(data, given, 0, True)) is not None:
             return new
         message = self.cls.decode(data)
@@ -116,7 +116,7 @@ class Projection(Generic[*Values]):
             ProjectionError: there are more or fewer values than paths.
             ValueError: the offset is outside the buffer.
         """
-        given = self._given(values)
+        given = self._values_given(values)
         if self._projector is not None and (new := self._projector.replace(data, given, offset, False)) is not None:
             return new
         content = content_of(data)
@@ -124,7 +124,7 @@ class Projection(Generic[*Values]):
         python_engine.assign(message, self._ways, given)
         return content[:offset] + message.encode() + content[end:]
 
-    def _given(self, values: Sequence[Any]) -> list[Any]:
+    def _values_given(self, values: Sequence[Any]) -> list[Any]:
         given = list(values)
         if len(given) != len(self.paths):
             raise ProjectionError(f"{len(given)} values for {len(self.paths)} chosen fields of {self._name}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipwire.model.errors import EncodeError, path_text, shown
-from kipwire.tools.text import counted
+from kipwire.model.errors import EncodeError, abbreviate, path_text
+from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def _assign(message: Message, struct: Struct, steps: Steps, value: Any, path: li
     inner = getattr(struct, name)
     if inner is None:
         if value is not None:
-            raise _error(message, path, f"is null, so the value must be None, not {shown(value)}")
+            raise _error(message, path, f"is null, so the value must be None, not {abbreviate(value)}")
     elif not array:
         _assign(message, inner, rest, value, path)
     elif not isinstance(value, (list, tuple)):
-        raise _error(message, path, f"must be given a list of {counted(len(inner), 'value')}, not {shown(value)}")
+        raise _error(message, path, f"must be given a list of {count_of(len(inner), 'value')}, not {abbreviate(value)}")
     elif len(value) != len(inner):
-        raise _error(message, path, f"has {counted(len(inner), 'element')}, but {counted(len(value), 'value')} given")
+        raise _error(message, path, f"has {count_of(len(inner), 'element')}, but {count_of(len(value), 'value')} given")
     else:
         for index, (element, one) in enumerate(zip(inner, value, strict=True)):
             _assign(message, element, rest, one, [*path, index])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVarTuple
 
 from kipwire.message.registry import registry_of
-from kipwire.model.errors import EncodeError, shown
+from kipwire.model.errors import EncodeError, abbreviate
 from kipwire.projection.one_version import Projection
 from kipwire.projection.paths import ProjectionError, choice_of, steps_to
 
@@ -83,7 +83,7 @@ class VersionedProjection(Generic[*Values]):
             UnsupportedVersionError: the message has no such version.
         """
         part = self._part(version)
-        return self._spread(part, part.projection.decode(data))  # type: ignore[no-any-return]
+        return self._scatter(part, part.projection.decode(data))  # type: ignore[no-any-return]
 
     def read(self, data: bytes, version: int, offset: int = 0) -> tuple[tuple[*Values], int]:
         """The chosen values of the message that starts at `offset`, and the offset after it; see `Projection.read`.
@@ -95,7 +95,7 @@ class VersionedProjection(Generic[*Values]):
         """
         part = self._part(version)
         values, end = part.projection.read(data, offset)
-        return self._spread(part, values), end
+        return self._scatter(part, values), end
 
     def replace(self, data: bytes, version: int, values: tuple[*Values]) -> bytes:
         """The message that the buffer holds, with other values in the chosen fields; see `Projection.replace`.
@@ -107,7 +107,7 @@ class VersionedProjection(Generic[*Values]):
             UnsupportedVersionError: the message has no such version.
         """
         part = self._part(version)
-        return part.projection.replace(data, self._gathered(part, values))
+        return part.projection.replace(data, self._gather(part, values))
 
     def replace_at(self, data: bytes, version: int, offset: int, values: tuple[*Values]) -> bytes:
         """All of a buffer, with other values in the message that starts at `offset`; see `Projection.replace_at`.
@@ -120,7 +120,7 @@ class VersionedProjection(Generic[*Values]):
             ValueError: the offset is outside the buffer.
         """
         part = self._part(version)
-        return part.projection.replace_at(data, offset, self._gathered(part, values))
+        return part.projection.replace_at(data, offset, self._gather(part, values))
 
     def _part(self, version: int) -> _Part:
         part = self._parts.get(version)
@@ -139,7 +139,7 @@ class VersionedProjection(Generic[*Values]):
                 raise ProjectionError(f"{self.name} is retired: it has no version with a field")
             steps_to(self.registry.message(self.name, versions[-1]), path)
 
-    def _spread(self, part: _Part, values: tuple[Any, ...]) -> Any:
+    def _scatter(self, part: _Part, values: tuple[Any, ...]) -> Any:
         if len(values) == len(self.paths):
             return values
         every: list[Any] = [None] * len(self.paths)
@@ -147,7 +147,7 @@ class VersionedProjection(Generic[*Values]):
             every[number] = value
         return tuple(every)
 
-    def _gathered(self, part: _Part, values: Any) -> Any:
+    def _gather(self, part: _Part, values: Any) -> Any:
         given = tuple(values)
         if len(given) == len(self.paths) == len(part.numbers):
             return given
@@ -156,7 +156,7 @@ class VersionedProjection(Generic[*Values]):
             raise ProjectionError(f"{len(given)} values for {len(self.paths)} chosen fields of {cls.NAME}")
         for number, value in enumerate(given):
             if value is not None and number not in part.numbers:
-                reason = f"is not in this version; the value must be None, not {shown(value)}"
+                reason = f"is not in this version; the value must be None, not {abbreviate(value)}"
                 raise EncodeError(cls.NAME, cls.VERSION, self.paths[number], reason)
         return tuple([given[number] for number in part.numbers])
 

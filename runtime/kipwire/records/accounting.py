@@ -24,7 +24,7 @@ from kipwire.model.errors import DecodeError
 from kipwire.records.checks import error_at
 from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, RECORDS, SIZE, SIZE_END
 from kipwire.records.reading import MAX_BATCH_SIZE
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _FIRST_CHUNK, _CHUNK = 1 << 9, 1 << 20
 """Bytes that are read at once: few at first, since damage seldom begins with zeros."""
@@ -201,7 +201,7 @@ def account(
     if _is_zeros(file, position, limit):
         if grows:
             return Tail(position, limit - position, True)
-        reason = f"{counted(limit - position, 'zero byte')} up to byte {limit}, where a batch should be"
+        reason = f"{count_of(limit - position, 'zero byte')} up to byte {limit}, where a batch should be"
         return Damage(position, limit, error_at(location, 2, FORMATS[2].size_name, SIZE, reason), False)
     head = head_at(file, position)
     if error is not None and head is not None and head.end < limit:

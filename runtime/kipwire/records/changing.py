@@ -32,12 +32,12 @@ def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
     end = 0
     for batch in read_batches(data):
         start, end = end, batch.position + batch.size
-        written = None if batch.is_control else _changed(batch, change)
+        written = None if batch.is_control else _change_batch(batch, change)
         parts.append(data[start:end] if written is None else written)
     return b"".join([*parts, data[end:]])
 
 
-def _changed(batch: RecordBatch, change: Callable[[Record], None]) -> bytes | None:
+def _change_batch(batch: RecordBatch, change: Callable[[Record], None]) -> bytes | None:
     """A batch whose records were changed; None where none was."""
     is_changed = False
     for record in batch.records:

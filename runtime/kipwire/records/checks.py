@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from kipwire import native
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.message.messages import Message
-from kipwire.model.errors import DecodeError, EncodeError, shown
+from kipwire.model.errors import DecodeError, EncodeError, abbreviate
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.model import NO_OFFSET, Record
 
@@ -94,7 +94,7 @@ def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str
         EncodeError: the value is unknown.
     """
     if value not in known:
-        reason = f"magic {magic} has no {shown(value)}; it has {', '.join(known)}"
+        reason = f"magic {magic} has no {abbreviate(value)}; it has {', '.join(known)}"
         raise EncodeError("RecordBatch", magic, argument, reason)
 
 
@@ -135,7 +135,7 @@ def ordered_records(records: Iterable[Record], magic: int, base_offset: int | No
             reason = f"must be an int, not {_type(getattr(record, name))}"
             raise EncodeError("RecordBatch", magic, f"records[{index}].{name}", reason)
     if all(record.offset == NO_OFFSET for record in records):
-        return [_placed(record, offset) for offset, record in enumerate(records, base_offset or 0)]
+        return [_at_offset(record, offset) for offset, record in enumerate(records, base_offset or 0)]
     for index, (one, following) in enumerate(pairwise(records), 1):
         if following.offset == NO_OFFSET or one.offset == NO_OFFSET:
             reason = f"{following.offset} follows {one.offset}; give each record an offset, or none of them"
@@ -146,7 +146,7 @@ def ordered_records(records: Iterable[Record], magic: int, base_offset: int | No
     return records
 
 
-def _placed(record: Record, offset: int) -> Record:
+def _at_offset(record: Record, offset: int) -> Record:
     """Return a copy of the record that has an offset."""
     copied = Record(offset=offset, timestamp=record.timestamp, key=record.key, value=record.value)
     copied.headers = record.headers
@@ -158,7 +158,7 @@ def no_such_timestamp(records: Iterable[Record], magic: int) -> EncodeError:
     index, timestamp = next(
         (i, record.timestamp) for i, record in enumerate(records) if record.timestamp < NO_TIMESTAMP
     )
-    reason = f"{shown(timestamp)} is before 1970; give 0 or more, or -1 for none"
+    reason = f"{abbreviate(timestamp)} is before 1970; give 0 or more, or -1 for none"
     return EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
 
 
@@ -175,9 +175,12 @@ def expect_producer(
     if is_transactional and producer_id == _NO_PRODUCER:
         name, reason = "producer_id", "a transactional batch needs one"
     elif producer_id != _NO_PRODUCER and producer_epoch == _NO_PRODUCER:
-        name, reason = "producer_epoch", f"producer id {shown(producer_id)} needs one"
+        name, reason = "producer_epoch", f"producer id {abbreviate(producer_id)} needs one"
     elif producer_id != _NO_PRODUCER and not is_control and base_sequence < 0:
-        name, reason = "base_sequence", f"is {shown(base_sequence)}, but producer id {shown(producer_id)} needs one"
+        name, reason = (
+            "base_sequence",
+            f"is {abbreviate(base_sequence)}, but producer id {abbreviate(producer_id)} needs one",
+        )
     if reason:
         raise EncodeError("RecordBatch", 2, name, reason)
 

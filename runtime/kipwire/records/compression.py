@@ -14,7 +14,7 @@ from typing import Literal
 
 from kipwire.model.errors import KipwireError
 from kipwire.model.extras import missing_extra
-from kipwire.tools.text import left_over
+from kipwire.tools.text import leftover_reason
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 
@@ -93,7 +93,7 @@ def _decompress_gzip(data: bytes, max_size: int) -> bytes:
     if not stream.eof:
         raise CompressedDataError("the gzip data is cut short")
     if stream.unused_data:
-        raise CompressedDataError(left_over(len(stream.unused_data), "the gzip data"))
+        raise CompressedDataError(leftover_reason(len(stream.unused_data), "the gzip data"))
     return plain
 
 
@@ -253,7 +253,7 @@ def _decompress_zstd(data: bytes, max_size: int) -> bytes:
     except IndexError:
         raise CompressedDataError("the zstd data is cut short") from None
     if end < len(data):
-        raise CompressedDataError(left_over(len(data) - end, "the zstd data"))
+        raise CompressedDataError(leftover_reason(len(data) - end, "the zstd data"))
     return _fill("zstd", data, bound, max_size)
 
 

@@ -60,7 +60,7 @@ def control_record(record: Record) -> ControlRecord:
     if not 0 <= type_id < len(_TYPES):
         return ControlRecord("UNKNOWN", type_id, None)
     type_, name = _TYPES[type_id]
-    value = _versioned(record.value, name)
+    value = _if_versioned(record.value, name)
     (version,) = _version.unpack_from(value)
     cls = kafka_messages.message(name, version)
     # The version precedes an EndTxnMarker; the others have it as their first field.
@@ -84,11 +84,11 @@ def end_marker_key(type_: Literal["ABORT", "COMMIT"]) -> bytes:
 
 
 def _type_id(record: Record) -> int:
-    key = _versioned(record.key, "ControlRecordTypeSchema")
+    key = _if_versioned(record.key, "ControlRecordTypeSchema")
     return ControlRecordTypeSchema.decode(key[_version.size :]).type
 
 
-def _versioned(data: bytes | None, message: str) -> bytes:
+def _if_versioned(data: bytes | None, message: str) -> bytes:
     """The bytes, if they are long enough to start with a version."""
     if data is None:
         raise DecodeError(message, 0, "", 0, "may not be null")

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from kipwire.codec.checksums import crc32
 from kipwire.message.messages import content_of
-from kipwire.model.errors import DecodeError, EncodeError, shown
-from kipwire.tools.text import left_over
+from kipwire.model.errors import DecodeError, EncodeError, abbreviate
+from kipwire.tools.text import leftover_reason
 
 HEAD = Packer(">qiib")
 """Start of all formats: an offset, the number of bytes after the size, four bytes that depend on the format, the magic.
@@ -134,10 +134,10 @@ def with_offsets(
     elif partition_leader_epoch is not None:
         reason = "a set of the KIP-98 draft has no leader epoch, but its checksum in that place"
         raise EncodeError("MessageSet", _MAGIC, "partition_leader_epoch", reason)
-    head = _packed(_OFFSET, "base_offset", base_offset)
+    head = _pack(_OFFSET, "base_offset", base_offset)
     if partition_leader_epoch is None:
         return head + batch[_OFFSET.size :]
-    epoch = _packed(_LEADER_EPOCH, "partition_leader_epoch", partition_leader_epoch)
+    epoch = _pack(_LEADER_EPOCH, "partition_leader_epoch", partition_leader_epoch)
     return head + batch[_OFFSET.size : _LEADER_EPOCH_AT] + epoch + batch[_LEADER_EPOCH_AT + len(epoch) :]
 
 
@@ -159,7 +159,7 @@ def _expect_batch(batch: bytes, form: Format) -> None:
         reason = f"is {size}; a batch has {form.smallest} or more, and {len(batch) - SIZE_END} bytes follow"
         raise DecodeError("RecordBatch", _MAGIC, form.size_name, SIZE, reason)
     if end < len(batch):
-        raise DecodeError("RecordBatch", _MAGIC, "", end, left_over(len(batch) - end, "the batch"))
+        raise DecodeError("RecordBatch", _MAGIC, "", end, leftover_reason(len(batch) - end, "the batch"))
 
 
 def _expect_released(batch: bytes) -> None:
@@ -179,9 +179,9 @@ def _expect_released(batch: bytes) -> None:
         raise DecodeError("RecordBatch", _MAGIC, "partition_leader_epoch", at, reason)
 
 
-def _packed(packer: Packer, name: str, number: int) -> bytes:
+def _pack(packer: Packer, name: str, number: int) -> bytes:
     highest = 2 ** (8 * packer.size - 1) - 1
     if not isinstance(number, int) or not -highest - 1 <= number <= highest:
-        reason = f"{shown(number)} is not a whole number from {-highest - 1} to {highest}"
+        reason = f"{abbreviate(number)} is not a whole number from {-highest - 1} to {highest}"
         raise EncodeError("RecordBatch", _MAGIC, name, reason)
     return packer.pack(number)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from kipwire.model.lazy import filled
+from kipwire.model.lazy import set_if_none
 from kipwire.records.compression import Compression
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
@@ -114,7 +114,7 @@ class Record:
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
-        self.headers: list[Header] = _listed(headers)
+        self.headers: list[Header] = _as_list(headers)
         """Keys and values, in the order of the sender; a key may be there more than once.
 
         A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.
@@ -132,7 +132,7 @@ class Record:
         )
 
 
-def _listed(headers: Any) -> Any:
+def _as_list(headers: Any) -> Any:
     """Return headers as a list; leave anything else as it is, since writing refuses it with its place."""
     if isinstance(headers, str | bytes) or not isinstance(headers, Iterable):
         return headers
@@ -219,7 +219,7 @@ class RecordBatch:
             MissingExtraError: the codec needs cramjam, which is not installed.
         """
         if self._records is None:
-            return filled(self, "_records", self._decode(self._source))
+            return set_if_none(self, "_records", self._decode(self._source))
         return self._records
 
     @property

@@ -62,7 +62,7 @@ def base_offset_of(file: str) -> int | None:
     return int(found["base_offset"])
 
 
-def tiered_segment_of(above: str, folder: str, file: str) -> SegmentName | None:
+def parse_tiered_name(above: str, folder: str, file: str) -> SegmentName | None:
     """The segment of which a file in tiered storage is a copy; None if it does not have the name of one.
 
     Kafka's LocalTieredStorage makes `orders-0-TOPIC_ID/1234-SEGMENT_ID.log`, and the plugin of Aiven

@@ -16,7 +16,7 @@ from kipwire.codec.checksums import crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import wrong_checksum
 from kipwire.records.names import HIGHEST_INT32, HIGHEST_OFFSET
-from kipwire.tools.text import counted, only_left
+from kipwire.tools.text import count_of, only_left
 
 _OFFSET_ENTRY = Packer(">ii")
 _TIME_ENTRY = Packer(">qi")
@@ -213,16 +213,16 @@ def _checkpoint(text: str, what: str, words: int) -> Iterator[tuple[list[str], t
     lines = text.splitlines()
     for number, meaning in enumerate(("a version", "a number of lines"), 1):
         if len(lines) < number or not _is_number(lines[number - 1]):
-            raise ValueError(f"line {number}: expected {meaning}, found {_shown(lines, number)}")
+            raise ValueError(f"line {number}: expected {meaning}, found {_line_text(lines, number)}")
     if int(lines[0]) != _CHECKPOINT_VERSION:
         raise ValueError(f"line 1: the version is {lines[0]}; only {_CHECKPOINT_VERSION} is known")
     if int(lines[1]) != len(lines) - 2:
-        raise ValueError(f"line 2: expected {counted(int(lines[1]), 'line')} after it, found {len(lines) - 2:,}")
+        raise ValueError(f"line 2: expected {count_of(int(lines[1]), 'line')} after it, found {len(lines) - 2:,}")
     for number, line in enumerate(lines[2:], 3):
         found = line.split(" ")
         *before, short, offset = found if len(found) == words + 2 else ("", "")
         if not (_is_number(short, HIGHEST_INT32) and _is_number(offset)):
-            raise ValueError(f"line {number}: expected {what}, found {_shown(lines, number)}")
+            raise ValueError(f"line {number}: expected {what}, found {_line_text(lines, number)}")
         yield before, (int(short), int(offset))
 
 
@@ -231,5 +231,5 @@ def _is_number(text: str, highest: int = HIGHEST_OFFSET) -> bool:
     return digits.isascii() and digits.isdigit() and len(text) <= _LONGEST and -highest <= int(text) <= highest
 
 
-def _shown(lines: list[str], number: int) -> str:
+def _line_text(lines: list[str], number: int) -> str:
     return repr(lines[number - 1][:80]) if len(lines) >= number else "the end"

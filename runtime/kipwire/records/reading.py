@@ -44,7 +44,7 @@ class Rules(NamedTuple):
     limits: Limits
 
 
-@native.compiled("read_batches")
+@native.from_kernel("read_batches")
 def read_batches(
     data: bytes | bytearray | memoryview | mmap,
     *,
@@ -201,4 +201,4 @@ def teach(kernel: ModuleType) -> None:
 if native.kernel is not None:
     teach(native.kernel)
     _records: Any = RecordBatch.records  # the property
-    setattr(RecordBatch, "records", property(native.compiled("records_of_batch")(_records.fget)))  # noqa: B010
+    setattr(RecordBatch, "records", property(native.from_kernel("records_of_batch")(_records.fget)))  # noqa: B010

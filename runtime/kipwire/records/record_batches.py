@@ -164,7 +164,7 @@ def created_timestamps(batch: RecordBatch) -> list[int]:
     return [record.timestamp for record in read_section(section, batch.base_offset, batch.base_timestamp)]
 
 
-@native.compiled("write_batch")
+@native.from_kernel("write_batch")
 def write_batch(
     records: Iterable[Record],
     *,

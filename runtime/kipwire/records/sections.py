@@ -14,7 +14,7 @@ from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
 from kipwire.codec.wire import VARINTS, new, read_packed, read_varint, write_packed
-from kipwire.model.errors import EncodeError, Malformed, shown
+from kipwire.model.errors import EncodeError, Malformed, abbreviate
 from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, header_key
 
 
@@ -137,7 +137,7 @@ def _header_layouts(headers: object, path: str) -> Iterator[RecordHeader]:
                 raise TypeError
             key, value = pair
         except (TypeError, ValueError):
-            raise _wrong(f"{path}[{number}]", f"must be a pair of a key and a value, not {shown(pair)}") from None
+            raise _wrong(f"{path}[{number}]", f"must be a pair of a key and a value, not {abbreviate(pair)}") from None
         try:
             yield RecordHeader(key=bytes_of_key(key), value=value)
         except TypeError:

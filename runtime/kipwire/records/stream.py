@@ -112,7 +112,7 @@ def read_stream(
             yield from batches
         except DecodeError as caught:
             error = caught
-        end = None if error is None else _believed_end(ahead, cursor.position)
+        end = None if error is None else _find_end(ahead, cursor.position)
         if error is None or end is None:
             break
         yield Damage(cursor.position, end, error, True)
@@ -139,7 +139,7 @@ class _Patient(Bounds):
         return len(head) < min(size + SIZE_END, HEAD_BYTES) or super().may_have(head)
 
 
-def _believed_end(ahead: Ahead, position: int) -> int | None:
+def _find_end(ahead: Ahead, position: int) -> int | None:
     """The end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
     head = head_of(ahead.take(position, RECORDS), position)
     if head is None or head.size > MAX_BATCH_SIZE:

@@ -5,7 +5,7 @@
 
 from importlib import import_module
 
-from kipwire.model.extras import explained
+from kipwire.model.extras import explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> object:
     try:
         found: object = getattr(import_module(f"{__name__}.{'broker' if name in _OF_BROKER else 'strategies'}"), name)
     except ImportError as error:
-        raise explained(f"kipwire.testing.{name} needs", "testing", error) or error from None
+        raise explain_missing(f"kipwire.testing.{name} needs", "testing", error) or error from None
     globals()[name] = found
     return found
 

@@ -17,7 +17,7 @@ def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:
         labels: their names.
         texts: in the same order.
     """
-    return ",".join([f'{label}="{_quoted(text)}"' for label, text in zip(labels, texts, strict=True)])
+    return ",".join([f'{label}="{_quote(text)}"' for label, text in zip(labels, texts, strict=True)])
 
 
 def gauge_lines(name: str, about: str, samples: Iterable[tuple[str, float]]) -> Iterator[str]:
@@ -28,15 +28,15 @@ def gauge_lines(name: str, about: str, samples: Iterable[tuple[str, float]]) -> 
         about: what it is, in a sentence.
         samples: labels as `pairs_text`, empty for none, and the number.
     """
-    yield f"# HELP {name} {_escaped(about)}"
+    yield f"# HELP {name} {_escape(about)}"
     yield f"# TYPE {name} gauge"
     for pairs, number in samples:
         yield f"{name}{{{pairs}}} {number}" if pairs else f"{name} {number}"
 
 
-def _quoted(text: str) -> str:
-    return text if text.isalnum() else _escaped(text).replace('"', '\\"')
+def _quote(text: str) -> str:
+    return text if text.isalnum() else _escape(text).replace('"', '\\"')
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-def counted(number: int, noun: str, several: str | None = None) -> str:
+def count_of(number: int, noun: str, several: str | None = None) -> str:
     """A count with its noun, such as `1 byte` and `3,542 bytes`; `several` is the plural unless that ends with -s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def left_over(number: int, what: str) -> str:
+def leftover_reason(number: int, what: str) -> str:
     """The reason for refusing bytes that follow the last byte of something."""
-    return f"{counted(number, 'trailing byte')} after {what}"
+    return f"{count_of(number, 'trailing byte')} after {what}"
 
 
 def only_left(number: int) -> str:
@@ -53,21 +53,21 @@ _STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 def printable_text(text: str) -> str:
     """The text with control characters as escapes; its lines and tabs stay."""
-    return _escaped(text, "\n\t")
+    return _escape_all(text, "\n\t")
 
 
 def printable_line(text: str) -> str:
     """The text on one line: line ends and tabs are escapes, too."""
-    return _escaped(text, "")
+    return _escape_all(text, "")
 
 
-def _escaped(text: str, kept: str) -> str:
+def _escape_all(text: str, kept: str) -> str:
     if text.isprintable():
         return text
-    return "".join(escaped(one) if category(one) in _STEERING and one not in kept else one for one in text)
+    return "".join(escape(one) if category(one) in _STEERING and one not in kept else one for one in text)
 
 
-def escaped(character: str) -> str:
+def escape(character: str) -> str:
     """A character as Python and JSON programmers would write it, with its number in hex digits."""
     number = ord(character)
     if number < 0x100:
@@ -102,16 +102,16 @@ def print_err(*parts: Part) -> None:
     _print(sys.stderr, parts)
 
 
-def styled_line(parts: Iterable[Part], *, coloured: bool, one_line: bool = False) -> str:
+def style_line(parts: Iterable[Part], *, coloured: bool, one_line: bool = False) -> str:
     """A line with its end; control characters are shown as escapes, with `one_line` also ends of lines and tabs."""
     if not coloured:
         text = "".join([part if isinstance(part, str) else part[0] for part in parts])
         return f"{printable_line(text) if one_line else printable_text(text)}\n"
-    return "".join([_styled(part, one_line) for part in parts]) + "\n"
+    return "".join([_style(part, one_line) for part in parts]) + "\n"
 
 
 def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
-    line = styled_line(parts, coloured=has_colour(stream))
+    line = style_line(parts, coloured=has_colour(stream))
     try:
         stream.write(line)
     except UnicodeEncodeError:
@@ -120,7 +120,7 @@ def _print(stream: TextIO, parts: tuple[Part, ...]) -> None:
     stream.flush()
 
 
-def _styled(part: Part, one_line: bool) -> str:
+def _style(part: Part, one_line: bool) -> str:
     text, style = (part, "") if isinstance(part, str) else part
     shown = printable_line(text) if one_line else printable_text(text)
     if not style:

@@ -67,11 +67,11 @@ def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Numbered]:
         CaptureError: a file cannot be read, or is damaged.
     """
     if capture.stream is not None:
-        return _numbered(find_frames_in_stream(capture.stream, capture.name, ports))
-    return _numbered(find_frames(capture.packets, ports) if capture.packets else _of_own_format(capture.path))
+        return _number_frames(find_frames_in_stream(capture.stream, capture.name, ports))
+    return _number_frames(find_frames(capture.packets, ports) if capture.packets else _of_own_format(capture.path))
 
 
-def _numbered(frames: Iterable[Found]) -> Iterator[Numbered]:
+def _number_frames(frames: Iterable[Found]) -> Iterator[Numbered]:
     count = 0
     for found in frames:
         if found.frame is None:

@@ -241,12 +241,12 @@ def whole_number(place: str, entry: dict[str, Any], name: str, lowest: int, high
     """
     value = entry.get(name)
     if type(value) is not int or not lowest <= value <= highest:
-        found = shortened(value) if name in entry else "missing"
+        found = shorten(value) if name in entry else "missing"
         raise CaptureError(f'{place}: "{name}" must be a whole number from {lowest} to {highest}; it is {found}')
     return value
 
 
-def shortened(value: object) -> str:
+def shorten(value: object) -> str:
     """A value of JSON as an error shows it: a container by its kind, a long one by its start."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
@@ -306,15 +306,15 @@ def _place(path: ReadableFile, at: int, number: int | None) -> str:
 
 def _entry(index: ReadableFile, at: int, line_number: int | None, line: bytes) -> Entry:
     try:
-        return _checked(index, at, line_number, json_object("", line))
+        return _check_entry(index, at, line_number, json_object("", line))
     except CaptureError as error:
         raise CaptureError(f"{_place(index, at, line_number)}{error}") from None
 
 
-def _checked(index: ReadableFile, at: int, line_number: int | None, values: dict[str, Any]) -> Entry:
+def _check_entry(index: ReadableFile, at: int, line_number: int | None, values: dict[str, Any]) -> Entry:
     direction = values.get("dir")
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
-        raise CaptureError(f': "dir" is {shortened(direction)}; it must be "req" or "res"')
+        raise CaptureError(f': "dir" is {shorten(direction)}; it must be "req" or "res"')
     numbers = {name: whole_number("", values, *expected) for name, expected in _NUMBERS.items()}
     number = None if values.get("i") is None else whole_number("", values, "i", *_NUMBER_RANGE)
     return Entry(
@@ -334,9 +334,9 @@ def _text(values: dict[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise CaptureError(f': "{name}" must be a string or null; it is {shortened(value)}')
+        raise CaptureError(f': "{name}" must be a string or null; it is {shorten(value)}')
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise CaptureError(f': "{name}" has a lone surrogate, which is not text; it is {shortened(value)}') from None
+        raise CaptureError(f': "{name}" has a lone surrogate, which is not text; it is {shorten(value)}') from None
     return value

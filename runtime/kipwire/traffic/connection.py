@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from struct import Struct
 
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 from kipwire.traffic.conversation import REQUEST, RESPONSE, Conversation, Found
 from kipwire.traffic.framing import Frame, Framer, Skipped
 from kipwire.traffic.packet_headers import ACK, FIN, RST, SYN, Segment, address, port
@@ -257,7 +257,7 @@ class Connection:
         else:
             what = "none of its content was captured"
         amounts = " and ".join(
-            f"{counted(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
+            f"{count_of(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
             for side in sides
             if side.captured or side.lost
         )

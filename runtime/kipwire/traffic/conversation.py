@@ -12,7 +12,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 from kipwire.traffic.framing import Frame, Skipped
 from kipwire.traffic.requests import SMALLEST_RESPONSE, Request, is_request, request_of
 
@@ -98,7 +98,7 @@ class Conversation:
         found = list(self._report_tokens(frame.time)) if self._has_unreported else []
         request = request_of(frame.data)
         self.requests += 1
-        found.append(self._found(REQUEST, request, frame))
+        found.append(self._find(REQUEST, request, frame))
         if request is not None:
             self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE_KEY, 0)
             self._open[request.correlation_id] += 1
@@ -116,13 +116,13 @@ class Conversation:
             self._has_unreported = True
         elif self._answers(frame):
             if self._early:
-                found += self._unrequested(frame.time)
+                found += self._give_up(frame.time)
             found.append(self._answer(frame))
         else:
             self._early.append(frame)
             self.held += len(frame.data) + _COST
             if len(self._early) > _MOST_EARLY:
-                found += self._unrequested(frame.time)
+                found += self._give_up(frame.time)
         return found
 
     def skipped(self, direction: str, skipped: Skipped) -> Found:
@@ -131,7 +131,7 @@ class Conversation:
 
     def end(self, time: int) -> Iterator[Found]:
         """Yield all that still waits, after the last frame."""
-        yield from self._unrequested(time)
+        yield from self._give_up(time)
         yield from self._report_tokens(time)
 
     def _is_token(self, frame: Frame) -> bool:
@@ -150,7 +150,7 @@ class Conversation:
         while True:
             request = self._forget_first()
             if isinstance(request, Request) and request.correlation_id == correlation_id:
-                return self._found(RESPONSE, request, frame)
+                return self._find(RESPONSE, request, frame)
 
     def _await_answer(self, awaited: Request | _Token) -> None:
         self._unanswered.append(awaited)
@@ -172,7 +172,7 @@ class Conversation:
     def _catch_up(self, time: int) -> Iterator[Found]:
         """Yield the responses whose requests have come; requests for those before them will not come any more."""
         while (before := next((at for at, frame in enumerate(self._early) if self._answers(frame)), None)) is not None:
-            yield from self._unrequested(time, before)
+            yield from self._give_up(time, before)
             yield self._answer(self._first_early())
 
     def _first_early(self) -> Frame:
@@ -180,12 +180,12 @@ class Conversation:
         self.held -= len(frame.data) + _COST
         return frame
 
-    def _unrequested(self, time: int, count: int | None = None) -> Iterator[Found]:
+    def _give_up(self, time: int, count: int | None = None) -> Iterator[Found]:
         """Stop waiting for the requests of the first `count` responses, or of all."""
         frames = [self._first_early() for _ in range(len(self._early) if count is None else count)]
         if frames:
             count, size = len(frames), sum(frame.size for frame in frames)
-            bytes_ = counted(size, "byte")
+            bytes_ = count_of(size, "byte")
             single = f"a response of {bytes_} to a request that was not captured"
             several = f"{count:,} responses of {bytes_} to requests that were not captured"
             yield self._error(time, RESPONSE, single if count == 1 else several)
@@ -195,13 +195,13 @@ class Conversation:
         for direction, amount in self._tokens.items():
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
-                text = f"{what} of {counted(amount['size'], 'byte')} without a header, as after SaslHandshake v0"
+                text = f"{what} of {count_of(amount['size'], 'byte')} without a header, as after SaslHandshake v0"
                 yield self._error(time, direction, text)
                 amount.clear()
 
-    def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
+    def _find(self, direction: str, request: Request | None, frame: Frame) -> Found:
         if request is None or frame.lost:
-            error = f"{frame.lost:,} of the frame's {counted(frame.size, 'byte')} not captured"
+            error = f"{frame.lost:,} of the frame's {count_of(frame.size, 'byte')} not captured"
             return Found(frame.time, *self._of_all, direction, request, None, error)
         return Found(frame.time, *self._of_all, direction, request, frame.data, None)
 
@@ -223,7 +223,7 @@ def _correlation_id(frame: Frame) -> int | None:
 def _skipped_text(skipped: Skipped) -> str:
     parts = []
     if skipped.lost:
-        parts.append(f"{counted(skipped.lost, 'byte')} not captured")
+        parts.append(f"{count_of(skipped.lost, 'byte')} not captured")
     if skipped.captured:
-        parts.append(f"{counted(skipped.captured, 'byte')} of frames whose start was not captured")
+        parts.append(f"{count_of(skipped.captured, 'byte')} of frames whose start was not captured")
     return ", ".join(parts)

@@ -164,7 +164,7 @@ def _read(
         _, at = header.read(frame)
         if may_differ:
             cls = class_of_answer(cls, frame, at)
-        chosen = _chosen(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        chosen = _choose(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
         values, end = chosen.projection.read(frame, at)
     except KipwireError:
         return None
@@ -199,7 +199,7 @@ class _Chosen(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _chosen(cls: type[Message], with_topics: bool) -> _Chosen:
+def _choose(cls: type[Message], with_topics: bool) -> _Chosen:
     fields = dict(_fields(cls, ""))
     codes = tuple(path for path, field in fields.items() if _is_error_code(field))
     software = [path for path in _SOFTWARE if path in fields]

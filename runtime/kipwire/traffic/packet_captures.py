@@ -58,7 +58,7 @@ def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> I
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    return _Capture(ports, WHOLE).found_in(files)
+    return _Capture(ports, WHOLE).read_files(files)
 
 
 def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collection[int] = ()) -> Iterator[Found]:
@@ -72,7 +72,7 @@ def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collect
     Raises:
         CaptureError: it is neither pcap nor pcapng.
     """
-    return _Capture(ports, WHOLE).found_among(partial(readable_packets, packets_in(stream, name), name))
+    return _Capture(ports, WHOLE).read_packets(partial(readable_packets, packets_in(stream, name), name))
 
 
 def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
@@ -89,7 +89,7 @@ def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Sha
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
     capture = _Capture(ports, share)
-    for found in capture.found_in(files):
+    for found in capture.read_files(files):
         yield Placed(capture.place, found)
 
 
@@ -113,11 +113,11 @@ class _Capture:
         self._unreadable: Counter[str] = Counter()
         """The numbers of packets, by why they cannot be read."""
 
-    def found_in(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
+    def read_files(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
         """Yield what is found in the files of the capture."""
-        return self.found_among(partial(in_order, files))
+        return self.read_packets(partial(in_order, files))
 
-    def found_among(self, packets: Callable[[list[str]], Iterator[Packet]]) -> Iterator[Found]:
+    def read_packets(self, packets: Callable[[list[str]], Iterator[Packet]]) -> Iterator[Found]:
         """Yield what is found in the packets that a function gives, which gets a list for what is damaged."""
         damage: list[str] = []
         yield from self._read(packets(damage))

@@ -167,11 +167,11 @@ def _ethernet(data: bytes) -> tuple[int, int]:
     return _after_tags(data, 12)
 
 
-def _cooked(data: bytes) -> tuple[int, int]:
+def _cooked_header(data: bytes) -> tuple[int, int]:
     return _after_tags(data, 14)
 
 
-def _cooked_2(data: bytes) -> tuple[int, int]:
+def _cooked_2_header(data: bytes) -> tuple[int, int]:
     kind = _SHORT.unpack_from(data, 0)[0]
     return _after_tags(data, 22) if kind in _TAGS else (kind, 20)
 
@@ -193,9 +193,9 @@ _LINKS: dict[int, Callable[[bytes], tuple[int, int]]] = {
     14: _raw,
     101: _raw,
     108: _loopback,
-    113: _cooked,
+    113: _cooked_header,
     228: _raw,
     229: _raw,
-    276: _cooked_2,
+    276: _cooked_2_header,
 }
 """By link type: a function that gives the type of the content and where it starts."""

@@ -110,7 +110,7 @@ class Stream:
             self.early += min(size, -ahead)
         if ahead + size <= 0:
             return []
-        return [*self._pieces(data[-ahead:], size + ahead, time), *self._released()]
+        return [*self._pieces(data[-ahead:], size + ahead, time), *self._release()]
 
     def acknowledged(self, number: int, time: int) -> list[Piece]:
         """Note that the peer has all bytes before a number; the next pieces, if missing bytes are given up then.
@@ -129,7 +129,7 @@ class Stream:
             return []
         first = self._starts[0]
         lost = self._skip(first - self._at(0))
-        return [Piece(self._waiting[first].time, b"", lost), *self._released()]
+        return [Piece(self._waiting[first].time, b"", lost), *self._release()]
 
     def give_up_all(self) -> list[Piece]:
         """Continue after all holes."""
@@ -175,7 +175,7 @@ class Stream:
             self.held += len(waiting.data) - len(before.data)
         self._waiting[position] = waiting
 
-    def _released(self) -> list[Piece]:
+    def _release(self) -> list[Piece]:
         """The waiting segments before which nothing is missing any more."""
         pieces: list[Piece] = []
         while self._starts and self._starts[0] <= self._at(0):

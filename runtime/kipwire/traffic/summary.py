@@ -187,11 +187,11 @@ class TrafficSummary:
 
     def by_api(self) -> dict[tuple[int, str, int], Counts]:
         """Counts of each API and version, by key, name and version, most requests first."""
-        return _merged((use[2:], counts) for use, counts in self.uses.items())
+        return _merge((use[2:], counts) for use, counts in self.uses.items())
 
     def by_client(self) -> dict[tuple[str | None, tuple[str, str] | None], Counts]:
         """Counts of each client, by its id and its library."""
-        return _merged((use[:2], counts) for use, counts in self.uses.items())
+        return _merge((use[:2], counts) for use, counts in self.uses.items())
 
     def _software_of(self, connection: int | None, said: tuple[str, str] | None) -> tuple[str, str] | None:
         if said is not None and any(said):
@@ -201,7 +201,7 @@ class TrafficSummary:
         return self._software.get(connection)
 
 
-def _merged(counted: Iterable[tuple[K, Counts]]) -> dict[K, Counts]:
+def _merge(counted: Iterable[tuple[K, Counts]]) -> dict[K, Counts]:
     found: dict[K, Counts] = {}
     for key, counts in counted:
         found.setdefault(key, Counts()).merge(counts)

@@ -111,7 +111,7 @@ def line_of(release: str) -> str:
 
 
 @cache
-def served_by(line: str) -> Mapping[int, range]:
+def versions_served_by(line: str) -> Mapping[int, range]:
     """The versions of each API that a line of releases serves, by API key; an empty range if it has dropped the API.
 
     Raises:
@@ -132,7 +132,7 @@ def served_by(line: str) -> Mapping[int, range]:
     return found
 
 
-def unserved(line: str, api_key: int, version: int, client: Client) -> Unserved | None:
+def find_unserved(line: str, api_key: int, version: int, client: Client) -> Unserved | None:
     """Find what a release serves instead of a request; None if it serves the request, or if the API is unknown.
 
     ApiVersions is always served: a broker answers a newer version in version 0 (KIP-511).
@@ -146,7 +146,7 @@ def unserved(line: str, api_key: int, version: int, client: Client) -> Unserved 
     Raises:
         ValueError: the line is unknown.
     """
-    versions = served_by(line).get(api_key)
+    versions = versions_served_by(line).get(api_key)
     if versions is None or version in versions or api_key == API_VERSIONS_KEY:
         return None
     served = versions_text(versions)

@@ -23,7 +23,7 @@ from kipwire.console.apis import Api, apis, find_api
 from kipwire.console.call.codes import Names, error_lines
 from kipwire.console.call.json_text import lines_of, parse
 from kipwire.console.call.records import with_bytes, with_records
-from kipwire.console.call.requests import negotiated, own_values, pinned
+from kipwire.console.call.requests import encode_negotiated, encode_pinned, own_values
 from kipwire.console.call.template import template_lines
 from kipwire.description.json_form import read_partial_json
 from kipwire.message.messages import Message
@@ -126,7 +126,7 @@ def test_no_text_does_anything_to_a_terminal() -> None:
 def test_every_template_is_a_request_that_can_be_sent(api: Api, version: int) -> None:
     cls = REGISTRY.message(api.request, version)
     text = template_text(cls)
-    sent = pinned(REGISTRY, api, version, parse(text, "x"), "me")
+    sent = encode_pinned(REGISTRY, api, version, parse(text, "x"), "me")
     header, body = REGISTRY.decode_request(sent.frame)
     assert (header.request_api_key, header.request_api_version) == (api.key, version)
     if api.request == body.NAME:  # of two names of one API the frame is that of the served one
@@ -197,7 +197,7 @@ def test_a_request_is_of_the_newest_class_that_its_json_and_the_broker_fit(
     api: str, value: dict[str, Any], theirs: range, body: int, wire: int
 ) -> None:
     found = find_api(REGISTRY, api)
-    sent = negotiated(REGISTRY, found, {found.key: theirs}, value, "me")
+    sent = encode_negotiated(REGISTRY, found, {found.key: theirs}, value, "me")
     assert (sent.body.VERSION, sent.version) == (body, wire)
     assert wire == REGISTRY.decode_request(sent.frame).body.VERSION
 
@@ -205,25 +205,25 @@ def test_a_request_is_of_the_newest_class_that_its_json_and_the_broker_fit(
 def test_no_value_is_lost_without_a_word() -> None:
     found = find_api(REGISTRY, "Fetch")
     by_id = {"topics": [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}]}
-    sent = negotiated(REGISTRY, found, {found.key: range(4, 12)}, by_id, "me")
+    sent = encode_negotiated(REGISTRY, found, {found.key: range(4, 12)}, by_id, "me")
     assert any(one.field == "topics.topic_id" and one.is_dropped for one in sent.lost)
     found = find_api(REGISTRY, "OffsetFetch")
     with pytest.raises(ConversionError, match="groups"):
         groups = [{"groupId": "a", "topics": None}, {"groupId": "b", "topics": None}]
-        negotiated(REGISTRY, found, {found.key: range(7)}, {"groups": groups}, "me")
+        encode_negotiated(REGISTRY, found, {found.key: range(7)}, {"groups": groups}, "me")
     with pytest.raises(JsonError, match=r"OffsetFetchRequest v7: topics\[0\].nam: .* did you mean name"):
-        negotiated(REGISTRY, found, ALL_VERSIONS, {"groupId": "g", "topics": [{"nam": "orders"}]}, "me")
+        encode_negotiated(REGISTRY, found, ALL_VERSIONS, {"groupId": "g", "topics": [{"nam": "orders"}]}, "me")
     with pytest.raises(UnsupportedVersionError, match="the peer does not serve its API key, 9"):
-        negotiated(REGISTRY, found, {}, {}, "me")
+        encode_negotiated(REGISTRY, found, {}, {}, "me")
 
 
 def test_a_version_that_is_given_is_that_of_the_json() -> None:
     found = find_api(REGISTRY, "OffsetFetch")
-    assert pinned(REGISTRY, found, 5, {"groupId": "g"}, "me").version == 5
+    assert encode_pinned(REGISTRY, found, 5, {"groupId": "g"}, "me").version == 5
     with pytest.raises(JsonError, match="groups: not a field of version 5, but of 8 to 10"):
-        pinned(REGISTRY, found, 5, {"groups": []}, "me")
+        encode_pinned(REGISTRY, found, 5, {"groups": []}, "me")
     with pytest.raises(UnsupportedVersionError, match="known versions are 0 to 10"):
-        pinned(REGISTRY, found, 11, {}, "me")
+        encode_pinned(REGISTRY, found, 11, {}, "me")
 
 
 @pytest.mark.parametrize(

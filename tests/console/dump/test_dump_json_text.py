@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
-from kipwire.console.dump.contents import LONGEST_KEPT, kept
+from kipwire.console.dump.contents import LONGEST_KEPT, remember
 from kipwire.console.json_text import JsonText
 from kipwire.records import read_segment
 from kipwire.records.internal_topics import internal_record
@@ -60,7 +60,7 @@ def test_the_text_of_what_kafka_stores_is_that_of_its_json_form() -> None:
 def test_only_texts_of_short_bytes_are_kept() -> None:
     """A log may have any number of long keys; a dump needs the same memory for all of them."""
     made: list[int] = []
-    text = kept(lambda data: made.append(len(data)))
+    text = remember(lambda data: made.append(len(data)))
     for size in (LONGEST_KEPT, LONGEST_KEPT + 1):
         text(b"k" * size)
         text(b"k" * size)

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from kipwire.console.offsets.lag import Count, Row, Stand, age, largest_first, rows_of, stalled_of, stands_of, totals_of
+from kipwire.console.offsets.lag import (
+    Count,
+    Row,
+    Stand,
+    age,
+    find_stalled,
+    largest_first,
+    rows_of,
+    stands_of,
+    totals_of,
+)
 from kipwire.console.offsets.metrics import metrics_of
 from kipwire.console.offsets.model import First, Group, Kind, Look, Member, Place, Problem
 from kipwire.console.offsets.report import Report, duration, text_of
@@ -98,17 +108,17 @@ def test_who_stands_still_needs_time_unread_records_and_growth() -> None:
     assert stands["billing", A] == Stand(4, NOW, None)
     second = look(group("billing", {A: 4, B: 20}), time=NOW + 60)
     stands = stands_of(second, rows_of(second), stands)
-    (found,) = stalled_of(rows_of(second), stands, second.time, 60)
+    (found,) = find_stalled(rows_of(second), stands, second.time, 60)
     assert (found.row.place, found.seconds, found.grown) == (A, 60, None)
-    assert not stalled_of(rows_of(second), stands, second.time, 61)
+    assert not find_stalled(rows_of(second), stands, second.time, 61)
     moved = look(group("billing", {A: 5, B: 20}), time=NOW + 70)
     stands = stands_of(moved, rows_of(moved), stands)
     assert stands["billing", A] == Stand(5, NOW + 70, 10)
     later = look(group("billing", {A: 5, B: 20}), time=NOW + 200)
     stands = stands_of(later, rows_of(later), stands)
-    assert not stalled_of(rows_of(later), stands, later.time, 60)  # nothing has come since it moved
+    assert not find_stalled(rows_of(later), stands, later.time, 60)  # nothing has come since it moved
     grown = replace(later, ends={A: 11, B: 20, C: 30})
-    (found,) = stalled_of(rows_of(grown), stands_of(grown, rows_of(grown), stands), grown.time, 60)
+    (found,) = find_stalled(rows_of(grown), stands_of(grown, rows_of(grown), stands), grown.time, 60)
     assert (found.row.place, found.seconds, found.grown) == (A, 130, 1)
 
 

@@ -21,7 +21,7 @@ from kafka_messages.streams_group_describe_response.v1 import (
     Topology,
 )
 from kipwire import build
-from kipwire.console.offsets.groups import assigned, members_of
+from kipwire.console.offsets.groups import members_of, parse_assignment
 from kipwire.console.offsets.model import First, Kind, Place
 from kipwire.console.offsets.unread import firsts_in
 from kipwire.model.errors import DecodeError
@@ -40,15 +40,15 @@ def assignment(version: int, *, user_data: bytes | None = None) -> bytes:
 @pytest.mark.parametrize("version", REGISTRY.versions("ConsumerProtocolAssignment"))
 def test_assignments_of_every_version_are_read(version: int) -> None:
     places = {Place("orders", 0), Place("orders", 2), Place("paid", 1)}
-    assert assigned(assignment(version)) == places
-    assert assigned(assignment(version, user_data=b"x")) == places
+    assert parse_assignment(assignment(version)) == places
+    assert parse_assignment(assignment(version, user_data=b"x")) == places
 
 
 def test_a_later_version_begins_as_the_newest_one_and_other_bytes_assign_nothing() -> None:
     newest = REGISTRY.versions("ConsumerProtocolAssignment")[-1]
-    assert len(assigned((99).to_bytes(2, "big") + assignment(newest)[2:])) == 3
+    assert len(parse_assignment((99).to_bytes(2, "big") + assignment(newest)[2:])) == 3
     for data in (b"", b"\0", b"\0\0", b"\0\0\xff\xff\xff\xff", b'{"json": true}'):
-        assert assigned(data) == frozenset()
+        assert parse_assignment(data) == frozenset()
 
 
 def test_tasks_of_streams_read_partitions_of_all_topics_of_their_subtopology() -> None:

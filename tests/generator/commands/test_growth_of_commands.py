@@ -17,7 +17,7 @@ import pytest
 from kipgen.commands.advise.savings import AdviceError, advise
 from kipgen.commands.app import app
 from kipgen.commands.compat.revisions import compare_paths
-from kipgen.data.document import resolved_folder
+from kipgen.data.document import resolve_folder
 from kipgen.package.generate import find_changes
 from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes, read_file
@@ -109,7 +109,7 @@ COMMANDS: dict[str, Walk] = {
     "check": lambda it: lambda: read_bytes(it.text.encode(), "Big.json"),
     "generate": lambda it: lambda: find_changes(it.folder, it.folder / "out", "out", lambda done, total: None),
     "generate, python": resolved,
-    "resolve": lambda it: lambda: resolved_folder(it.folder, "out"),
+    "resolve": lambda it: lambda: resolve_folder(it.folder, "out"),
     "compat": lambda it: compared(it.file, it.file),
     "compat, other types": lambda it: compared(it.file, it.changed('"int32"', '"int64"')),
     "compat, other names": lambda it: compared(it.file, it.changed('"name": "Field', '"name": "Other')),

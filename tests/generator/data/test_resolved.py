@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 import kafka_messages
 import kafka_messages.enums
 import kafka_records
-from kipgen.data.document import document, resolved_folder, text_of
+from kipgen.data.document import document, resolve_folder, text_of
 from kipgen.reading import check
 from kipgen.resources import resolved_schema_path
 from kipwire import DecodeError
@@ -40,7 +40,7 @@ FOLDERS = {
 
 @cache
 def resolved(package: str) -> dict[str, Any]:
-    found = resolved_folder(FOLDERS[package], package).document
+    found = resolve_folder(FOLDERS[package], package).document
     assert found is not None
     made: dict[str, Any] = json.loads(text_of(found))
     return made
@@ -197,7 +197,7 @@ def test_a_package_without_headers_has_those_of_kafka(tmp_path: Path) -> None:
     (tmp_path / "Response.json").write_text(
         '{"type": "response", "apiKey": 1, "name": "HelloResponse", "validVersions": "0-1", "flexibleVersions": "1+"}'
     )
-    found = resolved_folder(tmp_path, "hello").document
+    found = resolve_folder(tmp_path, "hello").document
     assert found is not None
     kafka = {one["name"]: one for one in resolved("kafka_messages")["messages"]}
     for type_, name in (("request", "RequestHeader"), ("response", "ResponseHeader")):

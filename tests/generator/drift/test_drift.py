@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.drift.jars import read_release
-from kipgen.commands.drift.write import updated, write_missing
+from kipgen.commands.drift.write import update_text, write_missing
 from kipgen.reading import check
 from tests.support.subjects.drifting_specs import (
     DEPTH,
@@ -61,7 +61,7 @@ def test_every_kind_of_fact_is_compared_and_can_be_written(
     specs, release = package(tmp_path, Colour=OURS), jar(tmp_path, theirs)
     assert differences(specs, release) == [expected]
     draft = read_release([release])["ColourRequest"].draft
-    after = updated(OURS, draft)
+    after = update_text(OURS, draft)
     (specs / "clients" / "Colour.json").write_text(after)
     assert differences(specs, release) == []
     there = OURS.splitlines()
@@ -136,7 +136,7 @@ def test_ranges_keep_what_they_say_of_versions_that_a_release_lacks(tmp_path: Pa
         ("Name", "nullableVersions"),
         ("Shades.Depth", "versions"),
     ]
-    after = updated(ours, read_release([release])["ColourRequest"].draft)
+    after = update_text(ours, read_release([release])["ColourRequest"].draft)
     assert after == ours.replace('"1-5"', '"1-3"', 1).replace('"1-5"', '"1+"')
 
 
@@ -165,7 +165,7 @@ def test_a_field_that_the_specs_lack_is_reported_once_with_its_place_in_the_jar(
 
 def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path) -> None:
     draft = read_release([jar(tmp_path, with_new_fields())])["ColourRequest"].draft
-    assert updated(OURS, draft).splitlines()[13:] == [
+    assert update_text(OURS, draft).splitlines()[13:] == [
         '    { "name": "Shades", "type": "[]Shade", "versions": "0+",',
         '      "about": "Its shades.", "fields": [',
         '      { "name": "Before", "type": "int32", "versions": "0+" },',
@@ -186,7 +186,7 @@ def test_what_is_written_keeps_line_ends_and_comments_where_they_are(line_end: s
     more = KAFKA.replace('"1+",\n', '"1+",\n"commonStructs": [{"name": "Hue", "versions": "0+", "fields": []}],\n')
     more = more.replace('"red",', '"red", "ignorable": true,')
     draft = read_release([jar(tmp_path, more)])["ColourRequest"].draft
-    after = updated(OURS.replace("\n", line_end), draft)
+    after = update_text(OURS.replace("\n", line_end), draft)
     assert after.replace(line_end, "").count("\n") == 0
     assert '"default": "red", "ignorable": true, // not blue' in after
     assert '{ "name": "Hue", "versions": "0+", "fields": []}' in after
@@ -204,7 +204,7 @@ def test_other_order_and_what_only_ours_has_are_reported_and_stay(tmp_path: Path
         ("ColourRequest", "Shades.Depth", "field"),
         ("ExtraRequest", "", "message"),
     ]
-    assert updated(OURS, read_release([release])["ColourRequest"].draft) == OURS
+    assert update_text(OURS, read_release([release])["ColourRequest"].draft) == OURS
 
 
 def test_only_folders_that_the_jars_cover_are_held_against_them(tmp_path: Path) -> None:

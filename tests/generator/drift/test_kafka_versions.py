@@ -18,7 +18,7 @@ from kipgen.commands.compat.wire_items import WireItems, wire_items
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading import check
-from kipgen.reading.parse import finished
+from kipgen.reading.parse import build_message
 from kipgen.reading.source import load_text
 from kipgen.resolve.wire import resolve
 from tests.support import golden_data
@@ -167,7 +167,7 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
                 loaded = load_text(re.sub(r"\]\s*\}\s*\Z", "", text), name)
             draft = check.understood(loaded).draft
             assert draft is not None, name
-            yield finished(draft)
+            yield build_message(draft)
 
 
 def on_the_wire(spec: MessageSpec, version: int) -> WireItems:

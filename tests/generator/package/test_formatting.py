@@ -12,7 +12,7 @@ from black.mode import TargetVersion
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kipgen.code import quoted
+from kipgen.code import literal
 from kipgen.language.spec import MessageSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import format_code, registry_entry, render_message, render_package
@@ -90,8 +90,8 @@ def test_a_blank_text_is_as_no_text(about: str) -> None:
 @settings(deadline=None)
 @given(TEXTS)
 def test_a_literal_is_as_black_has_it(text: str) -> None:
-    assert eval(quoted(text)) == text
-    assert_formatted(f"x = {quoted(text[:40])}\n")
+    assert eval(literal(text)) == text
+    assert_formatted(f"x = {literal(text[:40])}\n")
 
 
 @settings(deadline=None)

@@ -74,7 +74,7 @@ def test_another_release_of_the_formatter_rewrites_only_files_whose_text_differs
 ) -> None:
     generate(specs, package)
     monkeypatch.setattr(manifest, "version", lambda name: "99.9")
-    manifest.made_by.cache_clear()
+    manifest.generator_hash.cache_clear()
     try:
         assert checked(specs, package).is_up_to_date, "the same text is right, whoever laid it out"
         result = planned(specs, package)
@@ -84,7 +84,7 @@ def test_another_release_of_the_formatter_rewrites_only_files_whose_text_differs
         generate(specs, package)
         assert planned(specs, package).contents == {}
     finally:
-        manifest.made_by.cache_clear()
+        manifest.generator_hash.cache_clear()
 
 
 def test_what_makes_code_stale_is_every_file_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,8 +96,8 @@ def test_what_makes_code_stale_is_every_file_of_the_generator(monkeypatch: pytes
         return read(self)
 
     monkeypatch.setattr(Path, "read_bytes", noting)
-    manifest.made_by.cache_clear()
-    manifest.made_by()
+    manifest.generator_hash.cache_clear()
+    manifest.generator_hash()
     files = [*(ROOT / "generator/kipgen").rglob("*.py"), *(ROOT / "templates").glob("*.j2")]
     assert seen == {file.name for file in files} | {"message-spec.schema.json", "enum.schema.json"}
 
@@ -263,4 +263,4 @@ def test_names_that_no_package_can_have_are_refused(name: str, specs: Path, pack
 @pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/drafts/proposals"])
 def test_this_generator_has_written_the_manifests_here_so_that_making_all_again_changes_no_file(package: str) -> None:
     recorded = manifest.read_manifest(ROOT / "generated" / package)
-    assert recorded.made_by == manifest.made_by(), "run `make generate`"
+    assert recorded.made_by == manifest.generator_hash(), "run `make generate`"

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipjobs.jobs.share.tables import StateBatch, combined, final_state
+from kipjobs.jobs.share.tables import StateBatch, combine_state, final_state
 
 BATCHES = st.lists(
     st.builds(
@@ -36,7 +36,7 @@ def by_offset(batches: list[StateBatch]) -> dict[int, tuple[int, int]]:
 def test_each_offset_has_its_highest_state_once(
     before: list[StateBatch], changed: list[StateBatch], start: int
 ) -> None:
-    found = combined(before, changed, start)
+    found = combine_state(before, changed, start)
     expected = {offset: rank for offset, rank in by_offset(before + changed).items() if offset >= start}
     assert by_offset(found) == expected
     for one, other in pairwise(found):

@@ -114,7 +114,7 @@ def test_members_come_and_go(log: DataFrame) -> None:
 
 
 def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> None:
-    found = traffic.inspected(frames).persist()
+    found = traffic.inspect_all(frames).persist()
     paired = traffic.exchanges(found).persist()
     totals = paired.agg(
         sf.count("*").alias("requests"),

@@ -23,7 +23,7 @@ from kafka.admin import (
 from kipjobs.sources.batch_heads import Wanted
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.segments import find_segments
-from kipjobs.sources.splits import cut
+from kipjobs.sources.splits import cut_segment
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.connect_server import connect_server
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka
@@ -84,7 +84,7 @@ def at(remote: str | None) -> tuple[str, ...]:
 def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
     """The rows of `kafka_log`, without Spark."""
     segments = find_segments(str(LOGS), topics, ())
-    splits = [split for segment in segments for split in cut(segment, 2**30, 0)]
+    splits = [split for segment in segments for split in cut_segment(segment, 2**30, 0)]
     return [row for split in splits for batch in read_rows(split, Wanted()) for row in batch.to_pylist()]
 
 

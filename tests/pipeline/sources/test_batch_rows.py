@@ -23,7 +23,7 @@ from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.segments import Segment, find_segments
-from kipjobs.sources.splits import Split, cut, ends_before, narrowed
+from kipjobs.sources.splits import Split, cut_segment, ends_before, narrow
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
@@ -138,7 +138,7 @@ def test_ranges_have_every_batch_once(tmp_path: Path, split_bytes: int) -> None:
     segment = of_every_format(tmp_path / "t-1")
     rows = [
         row
-        for split in cut(segment, split_bytes)
+        for split in cut_segment(segment, split_bytes)
         for batch in read_batch_rows(split, EVERYTHING, BATCH_SCHEMA)
         for row in batch.to_pylist()
     ]
@@ -319,13 +319,13 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
     batches = [plain(2 * at, time) for at, time in enumerate(times)]
     segment = segment_of(tmp_path / "t-0", *batches, b"\x01" * 70)
     starts = [sum(map(len, batches[:at])) for at in range(len(batches) + 1)]
-    parts = narrowed(whole(segment), Wanted(Bounds(first_timestamp=5000)))
+    parts = narrow(whole(segment), Wanted(Bounds(first_timestamp=5000)))
     assert [(part.start, part.end) for part in parts] == [
         (starts[1], starts[3]),
         (starts[4], starts[5]),
         (starts[6], segment.size),  # no head, so whoever reads it says so
     ]
-    assert narrowed(whole(segment), Wanted()) == [whole(segment)]
+    assert narrow(whole(segment), Wanted()) == [whole(segment)]
 
 
 # The time index.

@@ -23,7 +23,7 @@ from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.partition_files import KINDS, find_files
 from kipjobs.sources.segments import find_segments
 from kipjobs.sources.snapshots import snapshots_of
-from kipjobs.sources.splits import Split, cut, planned
+from kipjobs.sources.splits import Split, cut_segment, plan_splits
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError
 from kipwire.records import Bounds, Record, read_segment, write_batch
@@ -74,7 +74,7 @@ def test_names_that_no_broker_gives_are_not_segments(tmp_path: Path, folder: str
 def test_the_highest_numbers_are_read(tmp_path: Path) -> None:
     write(tmp_path / "t-2147483647", batch(2**63 - 1), f"{2**63 - 1:020}.log")
     (segment,) = find_segments(tmp_path)
-    ((row,),) = [list(rows(split, Wanted())) for split in cut(segment)]
+    ((row,),) = [list(rows(split, Wanted())) for split in cut_segment(segment)]
     assert (row["partition"], row["offset"]) == (2**31 - 1, 2**63 - 1)
 
 
@@ -89,7 +89,7 @@ def test_folders_with_undecodable_names_above_are_read(tmp_path: Path) -> None:
     above = tmp_path / os.fsdecode(b"caf\xe9")
     write(above / "t-0", batch(0) + batch(1, broken=True))
     (segment,) = find_segments(tmp_path)
-    (split,) = cut(segment)
+    (split,) = cut_segment(segment)
     first, second = rows(split, Wanted(permissive=True))
     assert first["segment"] == second["segment"] == f"{tmp_path}/caf\ufffd/t-0/{FIRST}"
     assert "caf\ufffd" in second["error"]
@@ -117,7 +117,7 @@ def test_snapshots_with_numbers_that_cannot_be_are_passed_over(tmp_path: Path) -
 def test_what_a_broker_has_cut_off_since_it_was_looked_for_has_no_rows(tmp_path: Path, permissive: bool) -> None:
     folder = write(tmp_path / "t-0", batch(0) + batch(1) + batch(2))
     (segment,) = find_segments(tmp_path)
-    splits = cut(segment, 1)
+    splits = cut_segment(segment, 1)
     assert len(splits) == 3
     os.truncate(folder / FIRST, len(batch(0)) + 5)
     assert [[row["offset"] for row in rows(split, Wanted(permissive=permissive))] for split in splits] == [[0], [], []]
@@ -125,7 +125,7 @@ def test_what_a_broker_has_cut_off_since_it_was_looked_for_has_no_rows(tmp_path:
 
 def of_both_levels(folder: Path, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
     for read, schema in ((read_rows, LOG_SCHEMA), (read_batch_rows, BATCH_SCHEMA)):
-        splits = planned(find_segments(folder), wanted)
+        splits = plan_splits(find_segments(folder), wanted)
         yield [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
 
 
@@ -152,7 +152,7 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
     levels = of_both_levels(folder, Wanted(Bounds(first_offset=first_offset)))
     with pytest.raises(DecodeError, match=said):
         next(levels)
-    splits = planned(find_segments(folder), Wanted())
+    splits = plan_splits(find_segments(folder), Wanted())
     with pytest.raises(DecodeError, match=said):
         list(read_batch_rows(splits[0], Wanted(), BATCH_SCHEMA))
 
@@ -199,7 +199,7 @@ def test_a_batch_with_an_offset_of_elsewhere_is_broken(tmp_path: Path) -> None:
 
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "t-0", batch(0))
-    (split,) = cut(find_segments(tmp_path)[0])
+    (split,) = cut_segment(find_segments(tmp_path)[0])
     (folder / FIRST).unlink()
     with pytest.raises(SourceError, match=f"{FIRST}: cannot be read: No such file"):
         list(rows(split, Wanted()))
@@ -217,7 +217,7 @@ def test_a_batch_that_no_broker_takes_is_refused_before_it_is_read(tmp_path: Pat
     with pytest.raises(DecodeError, match=r"batch_length at byte 77: a batch of 2,147,483,659 bytes; the limit is"):
         list(read_segment(file))
     (segment,) = find_segments(tmp_path)
-    found = [row for split in cut(segment, 1 << 40) for row in rows(split, Wanted(permissive=True))]
+    found = [row for split in cut_segment(segment, 1 << 40) for row in rows(split, Wanted(permissive=True))]
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()
     assert [(row["offset"], row["batch_position"]) for row in found] == [(0, 0), (None, len(batch(0)))]
@@ -236,7 +236,7 @@ def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
 ) -> None:
     broken = {0, 1, 4, 6, 7, 9}
     write(tmp_path / "t-0", b"".join(batch(offset, broken=offset in broken) for offset in range(10)))
-    (split,) = cut(find_segments(tmp_path)[0])
+    (split,) = cut_segment(find_segments(tmp_path)[0])
     (found,) = read_rows(split, Wanted(permissive=True))
     positions = found.column("batch_position").to_pylist()
     assert positions == [number * len(batch(0)) for number in range(10)]
@@ -262,7 +262,7 @@ def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monk
         for number, producer in enumerate(producers)
     ]
     write(tmp_path / "t-0", b"".join(batches))
-    (split,) = cut(find_segments(tmp_path)[0])
+    (split,) = cut_segment(find_segments(tmp_path)[0])
     of_each = [
         (producer, "lz4" if producer == 7 else "none", 5 + of_batch if producer >= 0 else -1)
         for producer in producers
@@ -279,7 +279,7 @@ def test_columns_of_one_value_are_made_once_for_all_arrow_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "t-0", b"".join(batch(offset) for offset in range(12)))
-    (split,) = cut(find_segments(tmp_path)[0])
+    (split,) = cut_segment(find_segments(tmp_path)[0])
     monkeypatch.setattr(log_rows, "ROWS", 3)
     found = list(read_rows(split, Wanted()))
     assert [len(some) for some in found] == [3, 3, 3, 3]
@@ -291,7 +291,7 @@ def test_columns_of_one_value_are_made_once_for_all_arrow_batches(
 def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 50
     write(tmp_path / "t-0", b"".join(batch(offset, bytes(2000), broken=True) for offset in range(count)))
-    (split,) = cut(find_segments(tmp_path)[0])
+    (split,) = cut_segment(find_segments(tmp_path)[0])
     read = 0
     opened = open
 

@@ -28,7 +28,7 @@ from kipjobs.sources.packet_captures import read_packet_frames
 from kipjobs.sources.partition_files import KINDS, find_files
 from kipjobs.sources.segments import Segment, find_segments
 from kipjobs.sources.snapshots import read_snapshot, snapshots_of
-from kipjobs.sources.splits import Split, cut, ends_before, position_before
+from kipjobs.sources.splits import Split, cut_segment, ends_before, position_before
 from kipspark.commands import app
 from kipwire.model.errors import MissingExtraError
 from kipwire.records import Bounds, Record, write_batch
@@ -64,7 +64,7 @@ def rows(segments: list[Segment], split_bytes: int, wanted: Wanted, level: str) 
     """What the tasks of a job read, with the files by their names in the folder of the partition."""
     found: list[dict[str, Any]] = []
     for segment in segments:
-        for split in cut(segment, split_bytes, position_before(segment, wanted.first_offset or 0)):
+        for split in cut_segment(segment, split_bytes, position_before(segment, wanted.first_offset or 0)):
             read = read_rows(split, wanted, LOG_SCHEMA) if level == "records" else None
             for batch in read or read_batch_rows(split, wanted, BATCH_SCHEMA):
                 found += batch.to_pylist()
@@ -149,13 +149,13 @@ def test_only_the_wanted_ranges_of_an_object_are_asked_for(
         return fetch(file, start, end)
 
     monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", counted)
-    assert len(cut(long_segment, 4 << 20)) == 6
+    assert len(cut_segment(long_segment, 4 << 20)) == 6
     assert ends_before(long_segment, 1024)
     assert not ends_before(long_segment, 1023)
     assert sum(asked) < 4 << 20  # planning looks at heads
     asked.clear()
     start = position_before(long_segment, 22)
-    (split,) = cut(long_segment, 1 << 25, start)
+    (split,) = cut_segment(long_segment, 1 << 25, start)
     found = [
         offset for batch in read_rows(split, Wanted(Bounds(first_offset=22))) for offset in batch["offset"].to_pylist()
     ]

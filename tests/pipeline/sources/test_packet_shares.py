@@ -12,7 +12,7 @@ import pytest
 
 from kipjobs.sources import packet_captures
 from kipjobs.sources.captures import FrameFilter
-from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, shared
+from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, share_capture
 from kipspark.sources.file_sources import KafkaFramesSource
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import Placed, Share, find_frames, find_share
@@ -86,7 +86,7 @@ def test_rows_of_shares_have_the_numbers_of_the_whole_with_gaps(
         return pa.Table.from_batches(rows)
 
     whole = rows_of(capture)
-    parts = rows_of(*shared(capture, 5))
+    parts = rows_of(*share_capture(capture, 5))
     numbered = parts.filter(parts["number"].is_valid()).sort_by("number")
     assert len(set(numbered["number"].to_pylist())) == numbered.num_rows
     others = ["timestamp_ns", "listener", "direction", "correlation_id", "frame", "error"]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipjobs.errors import JobError, ListingError, SourceError
-from kipjobs.files.roots import each_root, matching, shown_roots
+from kipjobs.files.roots import each_root, matching, roots_text
 from kipjobs.jobs.extract.command import extract
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.options import Options, path_options
@@ -244,13 +244,13 @@ def test_paths_come_through_the_options_of_spark(paths: list[str]) -> None:
 
 
 def test_messages_show_some_of_many_paths() -> None:
-    assert [shown_roots(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)] == [
+    assert [roots_text(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)] == [
         "a",
         "a and b",
         "a, b and c",
         "a, b and 2 more",
     ]
-    assert shown_roots(Path("a")) == "a"
+    assert roots_text(Path("a")) == "a"
 
 
 # Topics that are asked for.

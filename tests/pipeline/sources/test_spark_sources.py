@@ -23,7 +23,7 @@ from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.options import Options
 from kipjobs.sources.segments import Segment, find_segments
 from kipjobs.sources.snapshots import read_snapshot, snapshots_of
-from kipjobs.sources.splits import Split, cut, position_before
+from kipjobs.sources.splits import Split, cut_segment, position_before
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError, columns
@@ -64,7 +64,7 @@ def offsets_in(splits: list[Split], wanted: Wanted | None = None) -> list[list[i
 
 
 def batch_starts(segment: Segment) -> list[int]:
-    return [split.start for split in cut(segment, 1)]
+    return [split.start for split in cut_segment(segment, 1)]
 
 
 # What Spark asks of every source.
@@ -103,7 +103,7 @@ def test_readers_and_tasks_work_in_another_process_and_a_task_without_work_has_n
 
 @pytest.mark.parametrize("split_bytes", [1, 100, 500, 2000, 1 << 30])
 def test_ranges_of_a_segment_have_every_record_once(segment: Segment, split_bytes: int) -> None:
-    found = offsets_in(cut(segment, split_bytes))
+    found = offsets_in(cut_segment(segment, split_bytes))
     assert [offset for part in found for offset in part] == list(range(100, 200))
     assert all(found)
 
@@ -111,7 +111,7 @@ def test_ranges_of_a_segment_have_every_record_once(segment: Segment, split_byte
 def test_an_index_gives_the_ranges(segment: Segment) -> None:
     starts = batch_starts(segment)
     index(segment, [(21, starts[10]), (61, starts[30])])
-    assert [split.start for split in cut(segment, 1)] == [0, starts[10], starts[30]]
+    assert [split.start for split in cut_segment(segment, 1)] == [0, starts[10], starts[30]]
     assert position_before(segment, 120) == 0
     assert position_before(segment, 121) == starts[10]
     assert position_before(segment, 10_000) == starts[30]
@@ -120,14 +120,14 @@ def test_an_index_gives_the_ranges(segment: Segment) -> None:
 @pytest.mark.parametrize("entry", [(21, 5), (21, 1 << 30), (5, 2000), (-7, -9)])
 def test_an_index_that_does_not_fit_is_not_trusted(segment: Segment, entry: tuple[int, int]) -> None:
     index(segment, [entry])
-    assert [offset for part in offsets_in(cut(segment, 500)) for offset in part] == list(range(100, 200))
+    assert [offset for part in offsets_in(cut_segment(segment, 500)) for offset in part] == list(range(100, 200))
     assert position_before(segment, 150) == 0
 
 
 def test_an_index_is_used_up_to_where_it_is_damaged(segment: Segment) -> None:
     starts = batch_starts(segment)
     index(segment, [(21, starts[10]), (61, starts[30]), (41, starts[40])])
-    assert [split.start for split in cut(segment, 1)] == [0, starts[10], starts[30]]
+    assert [split.start for split in cut_segment(segment, 1)] == [0, starts[10], starts[30]]
     assert position_before(segment, 199) == starts[30]
     file = Path(segment.path).with_suffix(".index")
     file.write_bytes(pack(">iiii", 21, starts[10], 61, starts[30])[:-1])
@@ -155,7 +155,7 @@ def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeyp
 
 
 def test_records_are_left_out_by_offset_and_time(segment: Segment) -> None:
-    whole = cut(segment)
+    whole = cut_segment(segment)
     assert offsets_in(whole, Wanted(Bounds(first_offset=103, end_offset=107))) == [[103, 104, 105, 106]]
     assert offsets_in(whole, Wanted(Bounds(first_timestamp=104_000, end_timestamp=108_000))) == [[104, 105, 106, 107]]
 

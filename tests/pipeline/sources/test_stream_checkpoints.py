@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kipjobs.errors import SourceError
-from kipjobs.sources.changing_logs.checkpoints import VERSION, Reached, document, reached_by
+from kipjobs.sources.changing_logs.checkpoints import VERSION, Reached, document, parse_checkpoint
 from tests.support.places import DATA
 
 KEPT = sorted((DATA / "stream_offsets").glob("*.json"))
@@ -25,7 +25,7 @@ def kept(name: str) -> Any:
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_offsets_of_every_version_are_read(path: Path) -> None:
     begun = FIRST if path.stem.endswith("-begun") else {}
-    assert reached_by(kept(path.stem)) == Reached(NEXT, begun)
+    assert parse_checkpoint(kept(path.stem)) == Reached(NEXT, begun)
 
 
 def test_offsets_of_every_version_are_kept() -> None:
@@ -40,7 +40,7 @@ def test_the_present_version_is_written_as_it_is_kept() -> None:
 
 
 def test_a_stream_that_has_read_nothing_has_an_offset() -> None:
-    assert reached_by(document(Reached())) == reached_by({}) == Reached()
+    assert parse_checkpoint(document(Reached())) == parse_checkpoint({}) == Reached()
 
 
 def test_offsets_of_a_later_version_are_refused() -> None:
@@ -49,7 +49,7 @@ def test_offsets_of_a_later_version_are_refused() -> None:
         f"up to {VERSION}; continue with the release that wrote it, or with a later one"
     )
     with pytest.raises(SourceError, match=re.escape(expected)):
-        reached_by({"version": VERSION + 1, "other": []})
+        parse_checkpoint({"version": VERSION + 1, "other": []})
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,5 @@ def test_offsets_of_a_later_version_are_refused() -> None:
 )
 def test_what_kafka_log_does_not_write_is_refused(found: Any) -> None:
     with pytest.raises(SourceError, match="has offsets that kafka_log does not write: ") as caught:
-        reached_by(found)
+        parse_checkpoint(found)
     assert len(str(caught.value)) < 300

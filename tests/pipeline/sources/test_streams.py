@@ -635,5 +635,5 @@ def test_ranges_say_their_offsets(tmp_path: Path) -> None:
             path.with_suffix(".index").write_bytes(
                 b"".join(a.to_bytes(4, "big") + b.to_bytes(4, "big") for a, b in index)
             )
-        found = splits.cut(find_segments(tmp_path)[0], 4 * SIZE, 0, 200)
+        found = splits.cut_segment(find_segments(tmp_path)[0], 4 * SIZE, 0, 200)
         assert [(one.first_offset, one.end_offset) for one in found] == [(100, 104), (104, 108), (108, 200)]

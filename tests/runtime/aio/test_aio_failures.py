@@ -29,7 +29,7 @@ from kipwire.aio import (
     serve,
 )
 from kipwire.connection import LARGEST_FRAME, Request, versions_answer
-from kipwire.connection.framing import sized
+from kipwire.connection.framing import add_size
 from tests.support.cases import some
 from tests.support.subjects.peers import REGISTRY, Broker, client_context, peer, run, server_context, until
 
@@ -113,10 +113,10 @@ def says(data: bytes) -> Talk:
         (bytes.fromhex("15030300020250"), r"begin as TLS does.*; is it a listener for TLS\?"),
         (b"\xff\xff\xff\xff", "a frame of -1 bytes is announced"),
         ((LARGEST_FRAME + 1).to_bytes(4), "the limit is 104,857,600"),
-        (sized(b"\0\0"), "2 bytes cannot be a response"),
-        (sized(bytes.fromhex("00000063 0000")), "response without a request: got correlation id 99"),
-        (sized(bytes(4)), "the broker does not say its versions: ApiVersionsResponse v5: error_code at byte 4"),
-        (sized(bytes(4) + b"\0\x2a\0\0\0\0"), "the broker does not say its versions: "),
+        (add_size(b"\0\0"), "2 bytes cannot be a response"),
+        (add_size(bytes.fromhex("00000063 0000")), "response without a request: got correlation id 99"),
+        (add_size(bytes(4)), "the broker does not say its versions: ApiVersionsResponse v5: error_code at byte 4"),
+        (add_size(bytes(4) + b"\0\x2a\0\0\0\0"), "the broker does not say its versions: "),
     ],
 )
 def test_what_is_not_kafkas_protocol_is_named(data: bytes, reason: str) -> None:
@@ -184,7 +184,7 @@ def test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_o
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(8 * 4)
-        writer.write(sized(bytes.fromhex("00000000 0000 0000 0000"))[:9])
+        writer.write(add_size(bytes.fromhex("00000000 0000 0000 0000"))[:9])
         halves.append(True)
 
     async def work() -> None:
@@ -214,7 +214,7 @@ def test_an_answer_out_of_turn_ends_the_connection() -> None:
         for _ in range(2):
             await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
         for number in (1, 0):
-            writer.write(sized(number.to_bytes(4) + bytes(7)))
+            writer.write(add_size(number.to_bytes(4) + bytes(7)))
         await reader.read()
 
     async def work() -> None:
@@ -229,7 +229,7 @@ def test_an_answer_out_of_turn_ends_the_connection() -> None:
 
 def test_a_response_that_nobody_asked_for_ends_the_connection() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(sized(bytes(10)))
+        writer.write(add_size(bytes(10)))
         await reader.read()
 
     async def work() -> None:
@@ -258,7 +258,7 @@ def test_whatever_a_broker_says_is_a_response_or_an_error_of_kipwire(seed: int) 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = 0
         while await reader.read(1000):
-            answer = bytearray(sized(number.to_bytes(4) + right[4:]))
+            answer = bytearray(add_size(number.to_bytes(4) + right[4:]))
             number += 1
             for _ in range(random.choice((0, 1, 3))):
                 answer[random.randrange(len(answer))] = random.randrange(256)

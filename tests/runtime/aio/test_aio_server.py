@@ -19,13 +19,13 @@ from kipwire import Message
 from kipwire.aio import Address, Client, Closed, ClosedByHandler, Handler, Server, connect, serve, serve_each
 from kipwire.aio.served import Served
 from kipwire.connection import ClientConnection, Request, versions_answer
-from kipwire.connection.framing import sized
+from kipwire.connection.framing import add_size
 from tests.support.subjects.peers import REGISTRY, Broker, client_context, run, server_context, until
 
 
 def frame_of(number: int, more: int = 0) -> bytes:
     """A heartbeat with its size, which may be larger than it need be."""
-    return sized(REGISTRY.encode_request(HeartbeatRequest(group_id=str(number), member_id=more * "m"), number))
+    return add_size(REGISTRY.encode_request(HeartbeatRequest(group_id=str(number), member_id=more * "m"), number))
 
 
 async def times(reader: asyncio.StreamReader, count: int) -> list[int]:
@@ -189,10 +189,10 @@ def test_a_client_that_stops_sending_gets_its_last_responses() -> None:
     [
         (b"GET / HTTP/1.1\r\n\r\n", "the bytes begin as HTTP does"),
         (bytes.fromhex("16030100f1010000ed0303"), "the bytes begin as TLS does"),
-        (sized(bytes(5)), "5 bytes cannot be a request"),
+        (add_size(bytes(5)), "5 bytes cannot be a request"),
         ((1 << 30).to_bytes(4), "of 1,073,741,824 bytes is announced; the limit is 104,857,600"),
         (frame_of(1)[:-1], "the connection ends after"),
-        (sized(bytes.fromhex("000c 0004 00000007")), "RequestHeader v2: client_id at byte 8"),
+        (add_size(bytes.fromhex("000c 0004 00000007")), "RequestHeader v2: client_id at byte 8"),
     ],
 )
 @pytest.mark.parametrize("in_flight", [1, 4])
@@ -225,9 +225,9 @@ def test_a_bad_client_is_closed_with_one_line_and_others_go_on(
 def test_tokens_of_sasl_close_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         async with Broker().serve() as server, opened(server.address) as (reader, writer):
-            writer.write(sized(b"\0\x11\0\0\0\0\0\1\0\0\0\5PLAIN"))
+            writer.write(add_size(b"\0\x11\0\0\0\0\0\1\0\0\0\5PLAIN"))
             assert len(await reader.readexactly(14)) == 14
-            writer.write(sized(b"token"))
+            writer.write(add_size(b"token"))
             assert await reader.read() == b""
 
     run(work())

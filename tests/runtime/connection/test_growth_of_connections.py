@@ -27,13 +27,13 @@ from kipwire.connection import (
     refusal,
     saslprep,
 )
-from kipwire.connection.framing import sized
+from kipwire.connection.framing import add_size
 from kipwire.connection.sasl import Mechanism
 from tests.support.growth import Action, slow, untold
 
 REGISTRY = kafka_messages.REGISTRY
 ANSWER = bytes(6)
-REQUEST = sized(REGISTRY.encode_request(HeartbeatRequest(), 0, ""))
+REQUEST = add_size(REGISTRY.encode_request(HeartbeatRequest(), 0, ""))
 """All with one correlation id, as a client may."""
 
 
@@ -106,7 +106,7 @@ def receiving(count: int) -> Action:
     client = ClientConnection(REGISTRY)
     for _ in range(count):
         client.send(HeartbeatRequest())
-    client.receive_data(b"".join(sized(number.to_bytes(4) + b"\0\0") for number in range(count)))
+    client.receive_data(b"".join(add_size(number.to_bytes(4) + b"\0\0") for number in range(count)))
     return lambda: list(client.events())
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import kafka_messages
-from kipwire.traffic.upgrades import Client, client_of, line_of, releases, served_by, unserved
+from kipwire.traffic.upgrades import Client, client_of, find_unserved, line_of, releases, versions_served_by
 from tests.support.versions_page import rows
 
 NOBODY = Client(None, None, False)
 
 
 def test_the_newest_release_serves_what_the_registry_says() -> None:
-    served = {key: versions for key, versions in served_by(releases()[-1]).items() if versions}
+    served = {key: versions for key, versions in versions_served_by(releases()[-1]).items() if versions}
     assert served == kafka_messages.REGISTRY.api_versions()
 
 
@@ -22,8 +22,8 @@ def test_what_the_page_says_of_dropped_versions_is_what_is_not_served() -> None:
     for name, key, served, older, last in table:
         lowest, _, highest = older.partition("-")
         for version in range(int(lowest), int(highest or lowest) + 1):
-            assert unserved(last, int(key), version, NOBODY) is None
-            missing = unserved("4.4", int(key), version, NOBODY)
+            assert find_unserved(last, int(key), version, NOBODY) is None
+            missing = find_unserved("4.4", int(key), version, NOBODY)
             if name in ("AlterIsr", "ListClientMetricsResources"):  # the same key has another name by now
                 continue
             assert missing is not None
@@ -50,7 +50,7 @@ def test_what_the_page_says_of_dropped_versions_is_what_is_not_served() -> None:
     ],
 )
 def test_a_request_is_served_or_not(line: str, key: int, version: int, is_served: bool) -> None:
-    assert (unserved(line, key, version, NOBODY) is None) == is_served
+    assert (find_unserved(line, key, version, NOBODY) is None) == is_served
 
 
 def test_a_release_is_known_by_its_line() -> None:
@@ -83,7 +83,7 @@ def test_a_release_is_known_by_its_line() -> None:
 def test_the_library_is_what_a_client_says_or_its_default_client_id(
     software: tuple[str, str] | None, client_id: str | None, fix: str
 ) -> None:
-    missing = unserved("4.0", 0, 2, client_of(software, client_id))
+    missing = find_unserved("4.0", 0, 2, client_of(software, client_id))
     assert missing is not None
     assert missing.fix == fix
 
@@ -91,6 +91,6 @@ def test_the_library_is_what_a_client_says_or_its_default_client_id(
 def test_nothing_is_said_of_fixes_that_the_kip_does_not_know() -> None:
     sarama = client_of(None, "sarama")
     for line, key, version in (("3.0", 0, 13), ("4.0", 4, 0)):
-        missing = unserved(line, key, version, sarama)
+        missing = find_unserved(line, key, version, sarama)
         assert missing is not None
         assert missing.fix == ""

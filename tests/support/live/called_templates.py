@@ -18,10 +18,10 @@ from kipwire.console.apis import Api, apis
 from kipwire.console.call.asking import read
 from kipwire.console.call.codes import error_lines
 from kipwire.console.call.json_text import parse
-from kipwire.console.call.requests import Encoded, pinned
+from kipwire.console.call.requests import Encoded, encode_pinned
 from kipwire.console.call.template import template_lines
 from kipwire.model.errors import DecodeError
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 REGISTRY = kafka_messages.REGISTRY
 _READ = ("Describe", "List", "Get")
@@ -69,7 +69,7 @@ async def call_templates(address: str, only: Iterable[Api] | None = None) -> lis
 async def _call(address: str, api: Api, version: int) -> Called:
     cls = REGISTRY.message(api.request, version)
     text = "\n".join("".join(text for text, _ in line) for line in template_lines(cls))
-    sent = pinned(REGISTRY, api, version, parse(text, api.name), "templates")
+    sent = encode_pinned(REGISTRY, api, version, parse(text, api.name), "templates")
     try:
         async with connect(address, timeout=_SECONDS) as broker:
             frame = await broker.exchange(sent.frame)
@@ -96,7 +96,7 @@ def main() -> None:
     found = asyncio.run(call_templates(address, apis(REGISTRY) if "--all" in more else None))
     for one in found:
         print(f"{'decoded' if one.is_decoded else 'NO':<8} {one.api} {one.version}: {one.remark or 'no error code'}")
-    print(f"{sum(one.is_decoded for one in found)} of {counted(len(found), 'response')} decoded")
+    print(f"{sum(one.is_decoded for one in found)} of {count_of(len(found), 'response')} decoded")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from kipwire.console.options import Format, one_format
 from kipwire.model.errors import PackageError
 from kipwire.model.extras import missing_extra
 from kipwire.tools.terminal import ERR, table_console
-from kipwire.tools.text import counted, print_err
+from kipwire.tools.text import count_of, print_err
 
 
 @click.command
@@ -76,7 +76,9 @@ def advise(
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
                 ERR.print(line)
-            fail(f"the samples have no {checked.spec.name} that can be decoded ({counted(read.others, 'other frame')})")
+            fail(
+                f"the samples have no {checked.spec.name} that can be decoded ({count_of(read.others, 'other frame')})"
+            )
         advice = advise_on(checked.spec, read.counts)
     except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
@@ -140,7 +142,7 @@ def draw(advice: Advice, samples: Samples, file: Path) -> None:
     axes.set_ylim(max(len(fields), 1) - 0.4, -0.6)
     axes.margins(x=0.3)
     axes.set_xlim(left=0)
-    axes.set_xlabel(f"bytes of all values in {counted(advice.messages, 'message')}")
+    axes.set_xlabel(f"bytes of all values in {count_of(advice.messages, 'message')}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.spines[["top", "right"]].set_visible(False)
@@ -162,7 +164,7 @@ def _remark(field: FieldAdvice) -> str:
 
 def _title(advice: Advice, samples: Samples, fields: list[FieldAdvice]) -> str:
     saved = advice.saved(elements=False) + advice.saved(elements=True)
-    title = f"{advice.spec.name}: the best encodings save {saved:,} of {counted(samples.bytes, 'byte')}"
+    title = f"{advice.spec.name}: the best encodings save {saved:,} of {count_of(samples.bytes, 'byte')}"
     title += f" ({share(saved, samples.bytes)})"
     if any(field.is_element for field in fields):
         title += f"\n{ELEMENT_MARK} elements of arrays, which need the extension elementEncoding"

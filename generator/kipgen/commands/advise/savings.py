@@ -208,12 +208,12 @@ def _advise_field(
         current=current,
         current_size=current_size,
         best=best,
-        encodings=_changed_from(field, fixed, next_version, best) if best != current else (),
+        encodings=_with_encoding_from(field, fixed, next_version, best) if best != current else (),
         note=note,
     )
 
 
-def _changed_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:
+def _with_encoding_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:
     """The field's encodings with another one from a version on; they cover the field's own versions, just as before."""
     released = Versions(0, version - 1)
     before = field.encodings or ((field.versions, fixed),)

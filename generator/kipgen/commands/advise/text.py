@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.savings import Advice, FieldAdvice
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 FAILURES_SHOWN = 5
 
@@ -76,7 +76,7 @@ def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
 def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
     """All of it for people, piece by piece."""
     yield _heading(advice, samples)
-    yield from _left_out(samples)
+    yield from _omissions(samples)
     with_values = [field for field in advice.fields if field.counts.count]
     if with_values:
         yield ""
@@ -94,20 +94,20 @@ def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
 
 def _heading(advice: Advice, samples: Samples) -> Text:
     versions = ", ".join(f"v{version}: {count:,}" for version, count in advice.versions.items())
-    text = f"{advice.spec.name}: {counted(advice.messages, 'message')} ({versions}), {counted(samples.bytes, 'byte')}"
+    text = f"{advice.spec.name}: {count_of(advice.messages, 'message')} ({versions}), {count_of(samples.bytes, 'byte')}"
     return Text(text, style="bold")
 
 
-def _left_out(samples: Samples) -> Iterator[Text]:
+def _omissions(samples: Samples) -> Iterator[Text]:
     if samples.others:
-        yield Text(f"{counted(samples.others, 'frame')} of other messages skipped", style="dim")
+        yield Text(f"{count_of(samples.others, 'frame')} of other messages skipped", style="dim")
     if samples.not_decoded:
         yield from failures(samples)
 
 
 def failures(samples: Samples) -> Iterator[Text]:
     """The messages that could not be decoded: how many, and why the first ones could not."""
-    yield Text(f"not in the figures: {counted(samples.not_decoded, 'message')} that cannot be decoded", style="red")
+    yield Text(f"not in the figures: {count_of(samples.not_decoded, 'message')} that cannot be decoded", style="red")
     for line in samples.failures[:FAILURES_SHOWN]:
         yield Text(f"  {line}", style="red")
     if samples.not_decoded > FAILURES_SHOWN:
@@ -189,7 +189,7 @@ def _verdict(advice: Advice, samples: Samples) -> Text:
         return Text(f"{advice.spec.name} has no field of int16, int32 or int64, so there is nothing to choose.")
     if not saved:
         return Text("Nothing to change: no encoding takes fewer bytes than what the spec has.", style="bold")
-    text = f"Saved in all: {saved:,} of {counted(samples.bytes, 'byte')} ({share(saved, samples.bytes)})"
+    text = f"Saved in all: {saved:,} of {count_of(samples.bytes, 'byte')} ({share(saved, samples.bytes)})"
     if elements:
         text += f", {elements:,} of them with elementEncoding"
     return Text(f"{text}; {saved / advice.messages:,.1f} bytes a message.", style="bold")

@@ -9,7 +9,7 @@ from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.names import class_name
 from kipgen.language.spec import Location, MessageSpec, StructSpec
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
-from kipwire.description.column_order import UNKNOWN, ordered, places
+from kipwire.description.column_order import UNKNOWN, merge_order, places
 from kipwire.model.types import TYPES
 
 Renamed = Collection[tuple[Location, Location]]
@@ -85,7 +85,7 @@ class _Columns:
         common_name = struct.name if struct is not None and struct.is_common else ""
         columns = [
             self._column(found[name], locations, outer) if name in found else _unknown(owner.location)
-            for name in ordered(names)
+            for name in merge_order(names)
         ]
         return StoredColumns(owner.location, common_name, tuple(columns))
 

@@ -16,9 +16,9 @@ from kipgen.commands.compat.report import annotation_lines, counts, json_form, t
 from kipgen.commands.compat.report import sarif as sarif_form
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
 from kipgen.commands.console import packages_here, print_problems, settings_here
-from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.tools.text import counted, print_err, print_out
+from kipwire.tools.text import count_of, print_err, print_out
 
 ALLOW_FILE = Path("compat-allow.toml")
 """The file of allowances, if no other is given."""
@@ -78,7 +78,7 @@ def compat(
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
     if as_json and format_ not in (None, Format.JSON):
         fail("--json is --format json; give one format")
-    chosen = Format.JSON if as_json else chosen_format(format_)
+    chosen = Format.JSON if as_json else choose_format(format_)
     if sarif == "-":
         if as_json or format_ not in (None, Format.SARIF):
             given = "--json" if as_json else f"--format {format_}"
@@ -88,7 +88,7 @@ def compat(
         allowances = _allowances(allow, allow_file)
     except ValueError as error:
         fail(str(error))
-    compared = _compared(paths, against)
+    compared = _compare_all(paths, against)
     severities = SEVERITIES if columns else WITHOUT_COLUMNS
     found = [finding for one in compared for finding in one.findings]
     if columns:
@@ -125,7 +125,7 @@ def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:
     return found
 
 
-def _compared(paths: Sequence[Path], against: str) -> list[Compared]:
+def _compare_all(paths: Sequence[Path], against: str) -> list[Compared]:
     try:
         if against:
             return [compare_with_commit(path, against) for path in paths or packages_here(settings_here())]
@@ -157,4 +157,4 @@ def _print_text(findings: list[Finding], messages: int, severities: Sequence[Sev
             print_out(*parts)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings, severities).items())
     allowed = sum(finding.allowed is not None for finding in findings)
-    print_out(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
+    print_out(f"{count_of(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")

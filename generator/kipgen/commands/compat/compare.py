@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from kipgen.commands.compat.columns import compare_columns
-from kipgen.commands.compat.model import Change, Spot, merged
+from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import compare_tagged_data, compare_tags
 from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form, wire_items
@@ -29,7 +29,7 @@ from kipgen.resolve.wire import WireField, resolve
 def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     """Every change between two revisions of a message, each once, with all versions that it touches."""
     tagged = (*compare_tags(old, new), *compare_tagged_data(old, new))
-    return merged((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
+    return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
 
 
 def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
@@ -37,7 +37,7 @@ def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     changes = compare_messages(old, new)
     renamed = {(one.old.name, one.new.name) for one in changes if one.rule in ("field-renamed", "tag-reused")}
     worse = {one.path for one in changes if BY_ID[one.rule].severity in ("wire", "source")}
-    return merged(change for change in compare_columns(old, new, renamed) if change.path not in worse)
+    return merge_versions(change for change in compare_columns(old, new, renamed) if change.path not in worse)
 
 
 def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
@@ -145,12 +145,12 @@ def _compare_items(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
     if key in seen:
         return
     seen.add(key)
-    yield from _switched(pair, old, new)
+    yield from _tag_switches(pair, old, new)
     yield from _compare_plain(pair, old, new, seen)
     yield from _compare_tagged(pair, old, new, seen)
 
 
-def _switched(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
+def _tag_switches(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
     """The fields that are tagged on one side and plain on the other."""
     for before, after, text in (
         (old.tagged, new.plain, "was a tagged field, is now a plain one"),
@@ -171,7 +171,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
     later = {item.name: item for item in after}
     both = [(item, later[item.name]) for item in before if item.name in later]
     names = {item.name for item, _ in both}
-    moved = _moved([item.name for item, _ in both], [item.name for item in after if item.name in names])
+    moved = _names_of_moves([item.name for item, _ in both], [item.name for item in after if item.name in names])
     was_after, is_after = _predecessors(before), _predecessors(after)
     for item, now in both:
         if item.name in moved:
@@ -179,14 +179,14 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
             yield pair.change("field-moved", item.name, text, *_spots(item, now))
     stays = names - moved
     for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
-        renamed = _renamed(gone, come)
+        renamed = _find_renames(gone, come)
         both += renamed
-        yield from _replaced(pair, gone, come, renamed)
+        yield from _explain_replacement(pair, gone, come, renamed)
     for item, now in both:
         yield from _compare_item(pair, item, now, seen)
 
 
-def _moved(before: list[str], after: list[str]) -> set[str]:
+def _names_of_moves(before: list[str], after: list[str]) -> set[str]:
     """The names that moved among the others."""
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
@@ -209,7 +209,7 @@ def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str])
     return groups
 
 
-def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
+def _find_renames(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
     """The items of a group that were only renamed: the same bytes at the same position."""
     before, after = ([wire_form((item,)) for item in items] for items in (gone, come))
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
@@ -220,7 +220,7 @@ def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem,
     ]
 
 
-def _replaced(
+def _explain_replacement(
     pair: Pair, gone: list[WireItem], come: list[WireItem], renamed: list[tuple[WireItem, WireItem]]
 ) -> Iterator[Change]:
     """Explain the changes in a group of fields that only one revision has."""
@@ -228,7 +228,7 @@ def _replaced(
         text = f"was {item.name}; the bytes are the same"
         yield pair.change("field-renamed", now.name, text, *_spots(item, now))
     if gone and come and len(renamed) < len(gone) and wire_form(tuple(gone)) == wire_form(tuple(come)):
-        text = f"{_listed(gone)} became {_listed(come)}, with the same bytes"
+        text = f"{_list_items(gone)} became {_list_items(come)}, with the same bytes"
         yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
         return
     old_names, new_names = {item.name for item, _ in renamed}, {now.name for _, now in renamed}
@@ -248,7 +248,7 @@ def _spot_in(owner: Owner, name: str) -> Spot:
     return Spot(field.location, "versions") if field else Spot(owner.location)
 
 
-def _listed(items: list[WireItem]) -> str:
+def _list_items(items: list[WireItem]) -> str:
     return ", ".join(item.name for item in items)
 
 

@@ -36,7 +36,7 @@ class Change:
     """The released versions that it touches; none if it is not about certain versions."""
 
 
-def merged(changes: Iterable[Change]) -> tuple[Change, ...]:
+def merge_versions(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes in their order, with those that differ in their versions only as one."""
     versions: dict[Change, frozenset[int]] = {}
     for change in changes:
@@ -126,6 +126,6 @@ class Finding:
         return f"{self.change} ({versions_text(self.versions)})" if self.versions else self.change
 
 
-def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by file and location."""
     return tuple(sorted(findings, key=lambda it: (it.location, it.rule.id, it.path)))

@@ -83,7 +83,7 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
     """
     unstable = _unstable_versions([*(pair.old for pair in matched), *gone])
     found = [
-        judged(change, pair, unstable) for pair in matched for change in compare_messages(pair.old.spec, pair.new.spec)
+        judge(change, pair, unstable) for pair in matched for change in compare_messages(pair.old.spec, pair.new.spec)
     ]
     rule = BY_ID["message-removed"]
     for revision in gone:
@@ -99,11 +99,11 @@ def column_findings(matched: Sequence[Matched]) -> list[Finding]:
     """Find changes that break tables stored with the columns of all versions of the messages."""
     unstable = _unstable_versions([pair.old for pair in matched])
     return [
-        judged(change, pair, unstable) for pair in matched for change in compare_stored(pair.old.spec, pair.new.spec)
+        judge(change, pair, unstable) for pair in matched for change in compare_stored(pair.old.spec, pair.new.spec)
     ]
 
 
-def judged(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
+def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
     """A change as its rule judges it; one of the unstable version alone is a notice."""
     rule = BY_ID[change.rule]
     is_unstable = bool(change.versions) and change.versions <= {unstable.get(pair.old.spec.name)}

@@ -16,8 +16,8 @@ from kipgen.commands.compat.git import (
     past_contents,
     spec_blobs,
 )
-from kipgen.commands.compat.model import Change, Finding, Spot, merged, ordered
-from kipgen.commands.compat.package import Matched, Revision, column_findings, findings, judged, match
+from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions, sort_findings
+from kipgen.commands.compat.package import Matched, Revision, column_findings, findings, judge, match
 from kipgen.commands.compat.tags import TagSpace, tag_spaces
 from kipgen.language.problems import Problem
 from kipgen.language.spec import MessageSpec
@@ -54,7 +54,7 @@ class Compared:
     @property
     def column_findings(self) -> tuple[Finding, ...]:
         """Changes that break stored tables but neither bytes nor code, by file and location."""
-        return ordered(column_findings(self.matched))
+        return sort_findings(column_findings(self.matched))
 
 
 def compare_paths(old: Path, new: Path) -> Compared:
@@ -90,12 +90,12 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
     past = forgotten_tags(commit, {name: pair.new.spec for name, pair in pairs.items()})
     known = {(finding.path, finding.rule.id) for finding in compared.findings}
     witnessed = [
-        judged(change, pairs[name], {})
+        judge(change, pairs[name], {})
         for name, changes in past.items()
         for change in changes
         if (change.path, change.rule) not in known
     ]
-    return Compared(ordered([*compared.findings, *witnessed]), compared.matched, commit.is_shallow)
+    return Compared(sort_findings([*compared.findings, *witnessed]), compared.matched, commit.is_shallow)
 
 
 def _read(path: Path) -> list[Checked]:
@@ -127,7 +127,7 @@ def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
 def _compare(old: Sequence[Revision], new: Sequence[Revision], path: Path) -> Compared:
     matched, gone = match(old, new)
     folder = path if path.is_dir() else path.parent
-    return Compared(ordered(findings(matched, gone, folder)), tuple(matched))
+    return Compared(sort_findings(findings(matched, gone, folder)), tuple(matched))
 
 
 _Use = tuple[str, int, str]
@@ -150,7 +150,7 @@ def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str
     past = past_contents(commit, specs)
     data = contents(commit, (content.blob for revisions in past.values() for content in revisions))
     uses = {blob: frozenset(_tag_uses(text)) for blob, text in data.items()}
-    return {path: merged(_forgotten(specs[path], revisions, uses)) for path, revisions in past.items()}
+    return {path: merge_versions(_forgotten(specs[path], revisions, uses)) for path, revisions in past.items()}
 
 
 def _tag_uses(data: bytes) -> Iterator[_Use]:

@@ -11,7 +11,7 @@ from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
 from kipgen.language.tagged_forms import Form, StructFields, form_in, plain_form
 from kipgen.language.types import encoding_property
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 
 @dataclass(frozen=True)
@@ -198,5 +198,7 @@ class _Data:
             yield from self.compare(path, one, later, before, after)
         if len(old) != len(new):
             first, second = self.versions
-            text = f"its data has {counted(len(old), 'plain field')} in version {first}, {len(new)} in version {second}"
+            text = (
+                f"its data has {count_of(len(old), 'plain field')} in version {first}, {len(new)} in version {second}"
+            )
             yield Change("tagged-form-changed", path, text, Spot(now.location, "fields"), self.was, self.released)

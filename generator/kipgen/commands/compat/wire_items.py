@@ -76,7 +76,7 @@ class WireItems:
         plain = wire_form(self.plain)
         if not self.flexible:
             return plain
-        return _joined((plain, _single("tags", *((field.tag, _item_form(field)) for field in self.tagged))))
+        return _concatenate((plain, _single("tags", *((field.tag, _item_form(field)) for field in self.tagged))))
 
 
 def wire_items(message: WireMessage) -> WireItems:
@@ -93,7 +93,7 @@ def wire_form(items: Iterable[WireItem]) -> WireForm:
 
     A struct is its items and its tag section.
     """
-    return _joined(_item_form(item) for item in items)
+    return _concatenate(_item_form(item) for item in items)
 
 
 def _item_form(item: WireItem) -> WireForm:
@@ -127,7 +127,7 @@ def _single(*parts: object) -> WireForm:
     return int.from_bytes(digest) % _PRIME, _BASE
 
 
-def _joined(forms: Iterable[WireForm]) -> WireForm:
+def _concatenate(forms: Iterable[WireForm]) -> WireForm:
     """The form of several, one after the other."""
     number, power = _NOTHING
     for next_number, next_power in forms:

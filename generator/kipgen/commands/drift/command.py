@@ -20,7 +20,7 @@ from kipgen.reading.draft import Draft
 from kipgen.resources import kafka_specs
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.options import Format, one_format
-from kipwire.tools.text import counted, print_err, print_out
+from kipwire.tools.text import count_of, print_err, print_out
 
 
 @click.command
@@ -96,8 +96,8 @@ def _print_text(found: Drift) -> None:
         print_out((one_line(message), "bold"))
         for line in _lines(list(group)):
             print_out(f"  {one_line(line)}")
-    verdict = counted(len(found.differences), "difference") if found.differences else "no drift"
-    print_out(f"{counted(found.messages, 'message')} compared: {verdict}")
+    verdict = count_of(len(found.differences), "difference") if found.differences else "no drift"
+    print_out(f"{count_of(found.messages, 'message')} compared: {verdict}")
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
     def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, struct: StructDraft | None) -> None:
         fields = [field for field in struct.fields if _exists(field.spec, oldest)] if struct is not None else []
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
-        found[path] = Node(kind, path, _stated(facts), part, tuple(one for one, _ in inner))
+        found[path] = Node(kind, path, _stated_facts(facts), part, tuple(one for one, _ in inner))
         for one, field in inner:
             add("field", one, _field_facts(field.spec), field.part, _own_struct(field, structs))
 
@@ -118,7 +118,7 @@ def _field_facts(spec: FieldSpec) -> dict[str, Value]:
     }
 
 
-def _stated(facts: dict[str, Value]) -> dict[str, Value]:
+def _stated_facts(facts: dict[str, Value]) -> dict[str, Value]:
     return {name: value for name, value in facts.items() if value is not False and value not in ("", [], {})}
 
 

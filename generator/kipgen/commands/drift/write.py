@@ -69,7 +69,7 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
             file = files[name]
             data = read_regular(file, MAX_BYTES)
             text = data.decode("utf-8-sig")
-            after = updated(text, published.draft)
+            after = update_text(text, published.draft)
             if after != text:
                 yield _write(file, after, data.startswith(_BOM), ours[file])
         else:
@@ -77,7 +77,7 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
             yield _write(where / f"{name}.json", message_text(nodes(published.draft)), False, None)
 
 
-def updated(text: str, kafka: Draft) -> str:
+def update_text(text: str, kafka: Draft) -> str:
     """The text of a spec with the facts that it lacks.
 
     Args:
@@ -110,16 +110,16 @@ def _edits(text: str, step: Difference, ours: Draft, kafka: Draft) -> list[Edit]
     if step.fact in WHOLE:
         edits = _new_element(text, step.path, nodes(ours), nodes(kafka))
     elif step.fact == "validVersions":
-        edits = _changed_versions(text, ours, kafka.message.valid_versions)
+        edits = _edit_versions(text, ours, kafka.message.valid_versions)
     else:
         value = with_older(step.fact, step.ours, step.kafka, oldest_version(kafka))
-        edits = _changed_property(text, nodes(ours)[step.path], step.fact, value)
+        edits = _edit_property(text, nodes(ours)[step.path], step.fact, value)
     if "\r\n" in text:
         return [Edit(edit.start, edit.end, edit.text.replace("\n", "\r\n")) for edit in edits]
     return edits
 
 
-def _changed_versions(text: str, ours: Draft, kafka: Versions) -> list[Edit]:
+def _edit_versions(text: str, ours: Draft, kafka: Versions) -> list[Edit]:
     """Serve the versions that Kafka has; those that it no longer has stay valid."""
     served, valid = served_and_valid(ours.message.valid_versions, kafka)
     offsets, keys = ours.part.document.value_offsets, ours.part.document.key_offsets
@@ -135,7 +135,7 @@ def _changed_versions(text: str, ours: Draft, kafka: Versions) -> list[Edit]:
     return edits
 
 
-def _changed_property(text: str, node: Node, name: str, value: Value | None) -> list[Edit]:
+def _edit_property(text: str, node: Node, name: str, value: Value | None) -> list[Edit]:
     document = node.part.document
     path = (*node.part.path, name)
     there = document.value_offsets.get(path)

@@ -29,7 +29,7 @@ format_option = click.option(
 """The option that several commands have."""
 
 
-def chosen_format(given: Format | None) -> Format:
+def choose_format(given: Format | None) -> Format:
     """The format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
     if given is not None:
         return given

@@ -16,7 +16,7 @@ from kipgen.language.spec import Location
 from kipgen.reading.rules import ALL
 from kipgen.reading.source import MAX_BYTES, lines_of
 from kipwire.tools.files import read_regular
-from kipwire.tools.text import Part, counted, print_out, printable_line
+from kipwire.tools.text import Part, count_of, print_out, printable_line
 
 WIDTH = 100
 """Columns of a source line that are shown; of a longer one, those around the place."""
@@ -48,7 +48,7 @@ def excerpts_of(texts: Mapping[str, bytes] | None = None) -> Excerpts:
 
 
 def _excerpt(line: str, location: Location) -> tuple[str, str]:
-    before, after = _shown(line[: location.column - 1]), _shown(line[location.column - 1 :]).rstrip()
+    before, after = _visible(line[: location.column - 1]), _visible(line[location.column - 1 :]).rstrip()
     if _width(before) + _width(after) > WIDTH:
         if _width(before) > WIDTH // 2:
             before = "..." + _last(before, WIDTH // 2)
@@ -58,7 +58,7 @@ def _excerpt(line: str, location: Location) -> tuple[str, str]:
     return f"{number} | {before}{after}", f"{'':>5} | {' ' * _width(before)}^"
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     return printable_line(text.replace("\t", "    "))
 
 
@@ -137,13 +137,13 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def found(problems: Sequence[Problem]) -> str:
+def summary_line(problems: Sequence[Problem]) -> str:
     """The last line of a report with problems: how many there are, in how many files."""
     files = len({problem.location.file for problem in problems})
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
-    kinds = f": {counted(errors, 'error')}, {counted(warnings, 'warning')}" if warnings else ""
-    return f"Found {counted(len(problems), 'problem')} in {counted(files, 'file')}{kinds}."
+    kinds = f": {count_of(errors, 'error')}, {count_of(warnings, 'warning')}" if warnings else ""
+    return f"Found {count_of(len(problems), 'problem')} in {count_of(files, 'file')}{kinds}."
 
 
 def json_text(problems: Sequence[Problem], **more: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kipgen.language.spec import MessageSpec
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
-from kipwire.conformance.writing import written
+from kipwire.conformance.writing import write
 from kipwire.model.structs import Field, FlexibleStruct, Root, Struct
 
 
@@ -22,7 +22,7 @@ class _Instance(Struct):
             setattr(self, field.name, values[field.name] if field.name in values else field.default_value())
 
     def _write(self, parts: list[bytes]) -> None:
-        parts.append(written(self))
+        parts.append(write(self))
 
 
 def classes_of(spec: MessageSpec) -> list[type[Root]]:

@@ -21,7 +21,7 @@ from kipwire.conformance.vectors import COVERAGE, INDEX, Index, TaggedDefaults, 
 from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import EncodeError
 from kipwire.tools.terminal import ERR
-from kipwire.tools.text import counted, print_out
+from kipwire.tools.text import count_of, print_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, t
         print_out((line, "yellow"))
     kinds = coverage.kinds()
     summary = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds.items())
-    print_out(f"{out}: {counted(sum(kinds.values()), 'vector')} of {counted(len(specs), 'message')}: {summary}")
+    print_out(f"{out}: {count_of(sum(kinds.values()), 'vector')} of {count_of(len(specs), 'message')}: {summary}")
 
 
 def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -> _Message:

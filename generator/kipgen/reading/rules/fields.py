@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kipgen.language.names import attribute_name
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec
-from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeats, struct_rule
 
 _ENTITY_BASES = {
     "transactionalId": "string",
@@ -196,7 +196,7 @@ def map_key_without_array(struct: StructDraft, draft: Draft) -> Iterator[Finding
     bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
 )
 def duplicate_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(struct), lambda it: it.spec.name):
+    for field, first in repeats(_named_fields(struct), lambda it: it.spec.name):
         text = f"line {first.part.location().line} already has this name; choose another, even for other versions"
         yield Finding(field.part, text)
 
@@ -207,12 +207,12 @@ def duplicate_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     bad=spec(field_of("int32", "FooBar"), field_of("int32", "FooBAR")),
 )
 def field_name_clash(struct: StructDraft, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(struct), lambda it: attribute_name(it.spec.name)):
+    for field, first in repeats(_named_fields(struct), lambda it: attribute_name(it.spec.name)):
         if first.spec.name != field.spec.name:
             attribute = attribute_name(field.spec.name)
             text = f"as {first.spec.name}, the field becomes {attribute!r} in generated code; choose another name"
             yield Finding(field.part, text)
 
 
-def _named(struct: StructDraft) -> Iterator[FieldDraft]:
+def _named_fields(struct: StructDraft) -> Iterator[FieldDraft]:
     return (field for field in struct.fields if "name" not in field.part.broken)

@@ -56,7 +56,7 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     bad=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf", versions="1+")])),
 )
 def empty_struct(draft: Draft) -> Iterator[Finding]:
-    filled = {name: _filled(struct) for name, struct in _structs(draft).items()}
+    filled = {name: _nonempty_versions(struct) for name, struct in _structs(draft).items()}
     for field in draft.fields:
         struct = field.spec.type.element
         empty = _set(existing(field)) & ~filled.get(struct, -1)
@@ -65,7 +65,7 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
             yield Finding(field.part, f"{text}; give it a field that is always present and not a rest", "type")
 
 
-def _filled(struct: StructDraft) -> _VersionSet:
+def _nonempty_versions(struct: StructDraft) -> _VersionSet:
     """The versions in which a struct surely takes a byte; nested structs are judged on their own."""
     found = 0
     for field in struct.fields:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kipgen.language.names import module_name
 from kipgen.reading.draft import Draft, SpecPart
 from kipgen.reading.rules.examples import ALPHA, spec
-from kipgen.reading.rules.rule import Finding, Folder, folder_rule, repeated
+from kipgen.reading.rules.rule import Finding, Folder, folder_rule, repeats
 
 _PARTNERS = {
     "request": "response",
@@ -63,7 +63,7 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
-    for (draft, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
+    for (draft, key), (first, _) in repeats(_registry_entries(folder), lambda it: it[1]):
         already = f"{first.message.name} ({first.part.location('apiKey')})"
         text = f"apiKey {key.api_key} is already used by {already}; choose another"
         yield Finding(draft.part, text, "apiKey")
@@ -83,7 +83,7 @@ def api_key_taken(folder: Folder) -> Iterator[Finding]:
     ),
 )
 def api_key_heir(folder: Folder) -> Iterator[Finding]:
-    registered = list(_registered(folder))
+    registered = list(_registry_entries(folder))
     others = {key: draft for draft, key in registered if not key.is_former}
     for draft, key in registered:
         heir = others.get(key._replace(is_former=False)) if key.is_former else None
@@ -102,7 +102,7 @@ def api_key_heir(folder: Folder) -> Iterator[Finding]:
 def pair_missing(folder: Folder) -> Iterator[Finding]:
     if not folder.is_complete or any(_lacks_key(draft) for draft in folder.messages):
         return  # the partner may be one of those that are not known well enough
-    registered = {key: draft for draft, key in _registered(folder)}
+    registered = {key: draft for draft, key in _registry_entries(folder)}
     for key, draft in registered.items():
         if key.type in _PARTNERS and _partner(key, registered) is None:
             text = f"the {_PARTNERS[key.type]} with apiKey {key.api_key} is missing; add it, or correct the apiKey"
@@ -115,7 +115,7 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
     bad=(_request("ProbeQuestion"), _response()),
 )
 def request_name(folder: Folder) -> Iterator[Finding]:
-    for draft, key in _registered(folder):
+    for draft, key in _registry_entries(folder):
         message, part = draft.message, draft.part
         if key.type == "request" and not message.name.endswith("Request") and "name" not in part.broken:
             yield Finding(part, f"the request's name does not end in Request; write {message.name}Request")
@@ -188,7 +188,7 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
-    for draft, first in repeated(_named(folder), lambda it: it.message.name):
+    for draft, first in repeats(_named_drafts(folder), lambda it: it.message.name):
         text = f"another message already has this name ({first.part.location()}); rename one of the two"
         yield Finding(draft.part, text)
 
@@ -199,7 +199,7 @@ def message_name_taken(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="FooBar"), spec(name="FooBAR")),
 )
 def module_name_clash(folder: Folder) -> Iterator[Finding]:
-    for draft, other in repeated(_named(folder), lambda it: module_name(it.message.name)):
+    for draft, other in repeats(_named_drafts(folder), lambda it: module_name(it.message.name)):
         name, first = draft.message.name, other.message
         if first.name != name:
             clash = f"as {first.name} ({first.location}), the message becomes the module {module_name(name)!r}"
@@ -210,11 +210,11 @@ def _lacks_key(draft: Draft) -> bool:
     return draft.message.type in _REGISTERED and draft.message.api_key is None
 
 
-def _named(folder: Folder) -> Iterator[Draft]:
+def _named_drafts(folder: Folder) -> Iterator[Draft]:
     return (draft for draft in folder.messages if "name" not in draft.part.broken)
 
 
-def _registered(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
+def _registry_entries(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
     """The messages that are found by an API key, each with that key; one folder is one registry of records."""
     for draft in folder.messages:
         message = draft.message
@@ -228,7 +228,7 @@ def _registered(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
 def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
     """Each request with its response, where it is clear which belong together."""
     by_key: dict[_Key, list[Draft]] = {}
-    for draft, key in _registered(folder):
+    for draft, key in _registry_entries(folder):
         by_key.setdefault(key, []).append(draft)
     for key, requests in by_key.items():
         partner = _partner(key, by_key) if key.type == "request" else None

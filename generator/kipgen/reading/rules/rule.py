@@ -87,7 +87,7 @@ def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
     return _rule(id_, profile, None)
 
 
-def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
+def repeats(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
     """The items with the key of an earlier item, each with the first one that has the key."""
     first: dict[object, T] = {}
     for item in items:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kipgen.language.foreign_types import advice_on_struct
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
-from kipgen.reading.rules.rule import Finding, draft_rule, repeated
+from kipgen.reading.rules.rule import Finding, draft_rule, repeats
 from kipgen.reading.source import MAX_DEPTH
 from kipwire.model.types import TYPES
 from kipwire.tools.text import did_you_mean
@@ -36,7 +36,7 @@ def _chain(count: int) -> tuple[str, ...]:
 )
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     inline = (struct for struct in draft.structs if struct.kind == "inline" and not _in_common_struct(struct))
-    for struct, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+    for struct, first in repeats((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
         text = f"{struct.spec.name} is already used in line {first.part.location('type').line}"
         yield Finding(struct.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
@@ -47,7 +47,7 @@ def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
-    inline = _defined(draft) - draft.common.keys()
+    inline = _defined_names(draft) - draft.common.keys()
     for struct in draft.structs:
         for field in struct.fields if struct.kind == "common" else ():
             type_ = field.spec.type
@@ -146,8 +146,8 @@ def struct_name_clash(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("[]Item", fields=[LEAF]), field_of("[]Itme", "Beta")),
 )
 def undefined_struct(draft: Draft) -> Iterator[Finding]:
-    defined = _defined(draft)
-    for struct in _undefined(draft):
+    defined = _defined_names(draft)
+    for struct in _undefined_uses(draft):
         name = struct.spec.name
         if name.lower() in TYPES and not _in_common_struct(struct):
             continue
@@ -165,21 +165,21 @@ def undefined_struct(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("INT32")),
 )
 def primitive_in_capitals(draft: Draft) -> Iterator[Finding]:
-    for struct in _undefined(draft):
+    for struct in _undefined_uses(draft):
         name = struct.spec.name
         if name.lower() in TYPES and not _in_common_struct(struct):
             text = f"{name} is not a type but the name of a struct, which has no definition; write {name.lower()}"
             yield Finding(struct.part, text, "type")
 
 
-def _defined(draft: Draft) -> set[str]:
+def _defined_names(draft: Draft) -> set[str]:
     """The names of the structs that have a definition, if only an empty one."""
     return {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
 
 
-def _undefined(draft: Draft) -> Iterator[StructDraft]:
+def _undefined_uses(draft: Draft) -> Iterator[StructDraft]:
     """The uses of structs without a definition."""
-    defined = _defined(draft)
+    defined = _defined_names(draft)
     for struct in draft.structs:
         is_known = struct.part.broken.isdisjoint(("type", "fields"))
         if struct.kind == "inline" and struct.spec.name not in defined and is_known:

@@ -10,7 +10,7 @@ from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import field_of, spec, tagged_field
-from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeats, struct_rule
 
 
 @field_rule(
@@ -149,7 +149,7 @@ def _form_property(field: FieldDraft, forms: _Forms) -> str:
 )
 def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     tagged = (field for field in struct.fields if field.spec.tag is not None)
-    for field, first in repeated(tagged, lambda it: it.spec.tag):
+    for field, first in repeats(tagged, lambda it: it.spec.tag):
         text = f"tag {field.spec.tag} is already used by {first.spec.name} (line {first.part.location('tag').line})"
         yield Finding(field.part, f"{text}; choose another", "tag")
 

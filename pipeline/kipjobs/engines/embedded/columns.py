@@ -8,7 +8,7 @@ from datetime import datetime
 from kipjobs.engines.embedded.types import sql_type
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as SQL."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -163,7 +163,7 @@ def sql_of(value: object) -> str:
 def column(name: str) -> Column:
     """A column by its name, or by its path such as `record.key.group`."""
     parts = [name[1:-1]] if name.startswith("`") else name.split(".")
-    return Column(".".join(map(quoted, parts)), parts[-1])
+    return Column(".".join(map(quote, parts)), parts[-1])
 
 
 def column_of(given: Column | str) -> Column:
@@ -193,24 +193,24 @@ class Window:
 
     def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  PySpark's own name
         """Only some rows before the current one."""
-        return Window(f"{self.sql} ROWS BETWEEN {_bound(start)} AND {_bound(end)}")
+        return Window(f"{self.sql} ROWS BETWEEN {_frame_bound(start)} AND {_frame_bound(end)}")
 
 
 UNBOUNDED_PRECEDING = -(2**63)
 CURRENT_ROW = 0
 
 
-def _bound(rows: int) -> str:
+def _frame_bound(rows: int) -> str:
     if rows == CURRENT_ROW:
         return "CURRENT ROW"
     return "UNBOUNDED PRECEDING" if rows <= UNBOUNDED_PRECEDING else f"{-rows} PRECEDING"
 
 
-def joined(columns: Iterable[Column | str], separator: str) -> str:
+def join_columns(columns: Iterable[Column | str], separator: str) -> str:
     """Columns as SQL, with something between them."""
     return separator.join(column_of(one).sql for one in columns)
 
 
-def named(column_: Column) -> str:
+def with_name(column_: Column) -> str:
     """A column of a result, with its name."""
-    return f"{column_.sql} AS {quoted(column_.name)}"
+    return f"{column_.sql} AS {quote(column_.name)}"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipjobs.engines.embedded.columns import Column, joined
+from kipjobs.engines.embedded.columns import Column, join_columns
 from kipjobs.engines.embedded.types import type_of
 from kipjobs.messages.decoding import decode_strictly, raise_first
 from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
@@ -28,7 +28,7 @@ class Decoder(NamedTuple):
 
     def column(self, *data: Column) -> Column:
         """What it gives for columns."""
-        return Column(f"{self.name}({joined(data, ', ')})")
+        return Column(f"{self.name}({join_columns(data, ', ')})")
 
     @property
     def sql_type(self) -> str:
@@ -52,14 +52,14 @@ def of_records(family: str, types: tuple[str, ...]) -> Decoder:
             raise_first(errors, value)
             return rows
 
-        return _known(decode, 1, type_)
+        return _known_decoder(decode, 1, type_)
 
     def decode_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
         rows, errors = decode_coordinator(records, key, value)
         raise_first_record(errors, key, value)
         return rows
 
-    return _known(decode_pairs, 2, type_)
+    return _known_decoder(decode_pairs, 2, type_)
 
 
 @lru_cache
@@ -70,10 +70,10 @@ def of_messages(message: str, version: int) -> Decoder:
     def decode(data: pa.Array) -> pa.Array:
         return decode_strictly(selection, data)
 
-    return _known(decode, 1, all_versions_type(selection))
+    return _known_decoder(decode, 1, all_versions_type(selection))
 
 
-def _known(decode: Callable[..., pa.Array], inputs: int, type_: pa.StructType) -> Decoder:
+def _known_decoder(decode: Callable[..., pa.Array], inputs: int, type_: pa.StructType) -> Decoder:
     decoder = Decoder(f"decoded_{next(_numbers)}", decode, inputs, type_)
     KNOWN[decoder.name] = decoder
     return decoder

@@ -8,7 +8,7 @@ from pathlib import Path
 from kipjobs.engines.embedded.columns import Column, text
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.functions import EmbeddedFunctions
-from kipjobs.engines.embedded.json_text import csv_field, dumped
+from kipjobs.engines.embedded.json_text import csv_field, dump_line
 from kipjobs.engines.embedded.session import EmbeddedSession
 
 
@@ -42,7 +42,7 @@ class EmbeddedEngine:
                     columns = [map(field, column.to_pylist()) for field, column in zip(fields, batch, strict=True)]
                     opened.writelines(",".join(row) + "\r\n" for row in zip(*columns, strict=True))
                 else:
-                    opened.writelines(f"{dumped(row)}\n" for row in batch.to_pylist(maps_as_pydicts="lossy"))
+                    opened.writelines(f"{dump_line(row)}\n" for row in batch.to_pylist(maps_as_pydicts="lossy"))
 
 
 ENGINE = EmbeddedEngine()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipjobs.engines.embedded.columns import Column, column, column_of, named, order_of, quoted
+from kipjobs.engines.embedded.columns import Column, column, column_of, order_of, quote, with_name
 from kipjobs.engines.embedded.types import words_of
 from kipjobs.engines.functions import ArrowMap
 
@@ -74,7 +74,7 @@ class Frame:
         return self._over(f"SELECT * FROM ({self.sql}) WHERE {column_of(condition).sql}", self.columns)
 
     def withColumns(self, added: Mapping[str, Column]) -> Frame:  # noqa: N802
-        kept = [added[name].alias(name) if name in added else column(quoted_path(name)) for name in self.columns]
+        kept = [added[name].alias(name) if name in added else column(quote_path(name)) for name in self.columns]
         new = [value.alias(name) for name, value in added.items() if name not in self.columns]
         return self.select(*kept, *new)
 
@@ -82,16 +82,16 @@ class Frame:
         return self.withColumns({name: value})
 
     def withColumnRenamed(self, name: str, new: str) -> Frame:  # noqa: N802
-        return self.select(*[column(quoted_path(one)).alias(new if one == name else one) for one in self.columns])
+        return self.select(*[column(quote_path(one)).alias(new if one == name else one) for one in self.columns])
 
     def drop(self, *names: str) -> Frame:
-        return self.select(*[column(quoted_path(name)) for name in self.columns if name not in names])
+        return self.select(*[column(quote_path(name)) for name in self.columns if name not in names])
 
     def distinct(self) -> Frame:
         return self._over(f"SELECT DISTINCT * FROM ({self.sql})", self.columns)
 
     def dropDuplicates(self, names: Sequence[str]) -> Frame:  # noqa: N802
-        return self._over(f"SELECT DISTINCT ON ({', '.join(map(quoted, names))}) * FROM ({self.sql})", self.columns)
+        return self._over(f"SELECT DISTINCT ON ({', '.join(map(quote, names))}) * FROM ({self.sql})", self.columns)
 
     def orderBy(self, *columns: Column | str) -> Frame:  # noqa: N802
         return self._over(f"SELECT * FROM ({self.sql}) ORDER BY {', '.join(map(order_of, columns))}", self.columns)
@@ -119,11 +119,11 @@ class Frame:
         of_left = [name for name in self.columns if name not in keys]
         of_right = [] if how == "left_anti" else [name for name in other.columns if name not in keys]
         parts = [
-            *[_key(quoted(name), how) for name in keys],
-            *[f"_l.{quoted(name)}" for name in of_left],
-            *[f"_r.{quoted(name)}" for name in of_right],
+            *[_key(quote(name), how) for name in keys],
+            *[f"_l.{quote(name)}" for name in of_left],
+            *[f"_r.{quote(name)}" for name in of_right],
         ]
-        equal = " AND ".join(f"_l.{quoted(name)} = _r.{quoted(name)}" for name in keys)
+        equal = " AND ".join(f"_l.{quote(name)} = _r.{quote(name)}" for name in keys)
         return self._over(f"SELECT {', '.join(parts)} FROM {both} ON {equal}", [*keys, *of_left, *of_right], other)
 
     def groupBy(self, *columns: Column | str) -> Groups:  # noqa: N802
@@ -160,25 +160,25 @@ class Frame:
 
     # What PySpark has otherwise.
 
-    def mapped(
+    def map_batches(
         self, change: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema
     ) -> Frame:
         """The rows that a function makes of the batches of rows, as they come."""
         return self.session.frame_of(schema, lambda: change(self.session.batches(self)), self.needs)
 
-    def extended(self, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
-        """As `mapped`, for a function that adds columns."""
-        return self.mapped(change, pa.schema([*self.schema, *fields]))
+    def add_columns(self, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
+        """As `map_batches`, for a function that adds columns."""
+        return self.map_batches(change, pa.schema([*self.schema, *fields]))
 
-    def grouped(self, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> Frame:
+    def map_groups(self, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> Frame:
         """The rows that a function makes of all rows of each group."""
         in_order = self.orderBy(*by)
 
-        def changed() -> Iterator[pa.RecordBatch]:
+        def change_batches() -> Iterator[pa.RecordBatch]:
             for group in _groups(self.session.batches(in_order), list(by)):
                 yield from change(group).cast(schema).to_batches()
 
-        return self.session.frame_of(schema, changed, self.needs)
+        return self.session.frame_of(schema, change_batches, self.needs)
 
     def _over(self, sql: str, names: Sequence[str], *others: Frame) -> Frame:
         return Frame(self.session, sql, names, self.needs.union(*[other.needs for other in others]))
@@ -204,13 +204,13 @@ class Groups:
         )
 
 
-def quoted_path(name: str) -> str:
+def quote_path(name: str) -> str:
     """A name that is no path even if it has dots."""
     return f"`{name}`"
 
 
 def _list(columns: Iterable[Column]) -> str:
-    return ", ".join(map(named, columns))
+    return ", ".join(map(with_name, columns))
 
 
 def _names(columns: Iterable[Column]) -> list[str]:

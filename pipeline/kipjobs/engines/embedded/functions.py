@@ -17,9 +17,9 @@ from kipjobs.engines.embedded.columns import (
     Window,
     column,
     column_of,
-    joined,
+    join_columns,
     literal,
-    quoted,
+    quote,
     sql_of,
 )
 from kipjobs.engines.embedded.frames import Frame
@@ -40,7 +40,7 @@ class _Windows:
 
 
 def _call(name: str, *arguments: ColumnOrName) -> Column:
-    return Column(f"{name}({joined(arguments, ', ')})")
+    return Column(f"{name}({join_columns(arguments, ', ')})")
 
 
 class EmbeddedFunctions:
@@ -49,7 +49,7 @@ class EmbeddedFunctions:
     Window = _Windows()
 
     def array(self, *columns: ColumnOrName) -> Column:
-        return Column(f"[{joined(columns, ', ')}]")
+        return Column(f"[{join_columns(columns, ', ')}]")
 
     def array_contains(self, column: ColumnOrName, value: object) -> Column:
         return Column(f"list_contains({column_of(column).sql}, {sql_of(value)})")
@@ -76,10 +76,10 @@ class EmbeddedFunctions:
         return column(name)
 
     def concat(self, *columns: ColumnOrName) -> Column:
-        return Column(f"({joined(columns, ' || ')})")
+        return Column(f"({join_columns(columns, ' || ')})")
 
     def concat_ws(self, separator: str, *columns: ColumnOrName) -> Column:
-        return Column(f"concat_ws({literal(separator)}, {joined(columns, ', ')})")
+        return Column(f"concat_ws({literal(separator)}, {join_columns(columns, ', ')})")
 
     def count(self, column: ColumnOrName) -> Column:
         return Column("count(*)") if isinstance(column, str) and column == "*" else _call("count", column)
@@ -149,7 +149,7 @@ class EmbeddedFunctions:
 
     def struct(self, *columns: ColumnOrName) -> Column:
         fields = [column_of(one) for one in columns]
-        return Column(f"struct_pack({', '.join(f'{quoted(one.name)} := {one.sql}' for one in fields)})")
+        return Column(f"struct_pack({', '.join(f'{quote(one.name)} := {one.sql}' for one in fields)})")
 
     def substring(self, column: ColumnOrName, position: int, length: int) -> Column:
         return Column(f"({column_of(column).sql})[{position}:{position + length - 1}]")
@@ -210,15 +210,15 @@ class EmbeddedFunctions:
                     [*batch.columns, added], schema=pa.schema([*batch.schema, (name, pa.string())])
                 )
 
-        return frame.extended(with_texts, [(name, pa.string())])
+        return frame.add_columns(with_texts, [(name, pa.string())])
 
-    def mapped(self, frame: Frame, change: Any, schema: pa.Schema) -> Frame:
-        return frame.mapped(change, schema)
+    def map_batches(self, frame: Frame, change: Any, schema: pa.Schema) -> Frame:
+        return frame.map_batches(change, schema)
 
-    def extended(self, frame: Frame, change: Any, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
-        return frame.extended(change, fields)
+    def add_columns(self, frame: Frame, change: Any, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
+        return frame.add_columns(change, fields)
 
-    def grouped(
+    def map_groups(
         self, frame: Frame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> Frame:
-        return frame.grouped(by, change, schema)
+        return frame.map_groups(by, change, schema)

@@ -24,11 +24,11 @@ def json_texts(columns: list[pa.Array]) -> pa.StringArray:
             continue
         for row, value in enumerate(column.to_pylist(maps_as_pydicts="lossy")):
             if value is not None and texts[row] is None:
-                texts[row] = dumped(without_nulls(value))
+                texts[row] = dump_line(without_nulls(value))
     return pa.array(texts, pa.string())
 
 
-def dumped(value: Any) -> str:
+def dump_line(value: Any) -> str:
     """Plain data as JSON in one line, without spaces."""
     match value:
         case None:
@@ -46,9 +46,9 @@ def dumped(value: Any) -> str:
         case datetime():
             return f'"{time_text(value)}"'
         case dict():
-            return "{" + ",".join(f"{_in_json(str(name))}:{dumped(one)}" for name, one in value.items()) + "}"
+            return "{" + ",".join(f"{_in_json(str(name))}:{dump_line(one)}" for name, one in value.items()) + "}"
         case list():
-            return "[" + ",".join(map(dumped, value)) + "]"
+            return "[" + ",".join(map(dump_line, value)) + "]"
     raise TypeError(f"{value!r} has no place in JSON")
 
 
@@ -92,7 +92,7 @@ def csv_field(type_: pa.DataType) -> Callable[[Any], str]:
     if pa.types.is_timestamp(type_):
         return lambda value: "" if value is None else time_text(value)
     if pa.types.is_nested(type_):
-        return lambda value: "" if value is None else _in_quotes(dumped(value))
+        return lambda value: "" if value is None else _in_quotes(dump_line(value))
     if pa.types.is_binary(type_):
         return lambda value: "" if value is None else _in_quotes(b64encode(value).decode())
     if pa.types.is_string(type_):

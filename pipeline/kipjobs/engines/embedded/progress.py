@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from kipjobs.sources.formats import Plan
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _MB = 1_000_000
 
@@ -41,4 +41,4 @@ class Progress:
         if not self._files:
             return "computing ..."
         size = f", {self._size_done // _MB:,} of {self._size // _MB:,} MB" if self._size >= _MB else ""
-        return f"reading {self._files_done:,} of {counted(self._files, self._noun)}{size}"
+        return f"reading {self._files_done:,} of {count_of(self._files, self._noun)}{size}"

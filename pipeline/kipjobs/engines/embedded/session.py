@@ -105,7 +105,7 @@ class EmbeddedSession:
             batches: gives them; called each time that a query reads them.
             needs: what the frame needs from which the function takes its rows, if it does.
         """
-        rows = Rows(schema, lambda: self._kept_error(batches()))
+        rows = Rows(schema, lambda: self._keep_error(batches()))
         return Frame(self, f"SELECT * FROM {rows.name}", schema.names, needs | {rows})
 
     def table(self, frame: Frame) -> pa.Table:
@@ -161,20 +161,20 @@ class EmbeddedSession:
     def _define(self, decoder: Decoder) -> None:
         """Make a decoder a function of DuckDB. It is said to have side effects, so that it is called once for a row."""
 
-        def decoded(*columns: pa.ChunkedArray) -> pa.Array:
+        def decode(*columns: pa.ChunkedArray) -> pa.Array:
             try:
                 return decoder.decode(*[one.combine_chunks() for one in columns])
             except (Exception, KeyboardInterrupt) as error:
                 self._raised = self._raised or error
                 raise
 
-        def decoded_pairs(key: pa.ChunkedArray, value: pa.ChunkedArray) -> pa.Array:
-            return decoded(key, value)
+        def decode_pairs(key: pa.ChunkedArray, value: pa.ChunkedArray) -> pa.Array:
+            return decode(key, value)
 
         define: Any = self._database.create_function  # whose types do not say that types and options may be texts
         define(
             decoder.name,
-            (lambda data: decoded(data)) if decoder.inputs == 1 else decoded_pairs,  # DuckDB counts the parameters
+            (lambda data: decode(data)) if decoder.inputs == 1 else decode_pairs,  # DuckDB counts the parameters
             ["BLOB"] * decoder.inputs,
             decoder.sql_type,
             type="arrow",
@@ -183,7 +183,7 @@ class EmbeddedSession:
         )
         self._functions.add(decoder.name)
 
-    def _kept_error(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _keep_error(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same batches; DuckDB says only the text of an error that Python raises, so it is remembered."""
         try:
             yield from batches

@@ -29,16 +29,16 @@ _PIECE = re.compile(r"[<>,:]|[^<>,:]+")
 def sql_type(words: str) -> str:
     """The type that Spark calls so, such as `array<struct<a:string>>`."""
     pieces = _PIECE.findall(words.replace(" ", ""))
-    found = _taken(pieces)
+    found = _take(pieces)
     assert not pieces, words
     return found
 
 
-def _taken(pieces: list[str]) -> str:
+def _take(pieces: list[str]) -> str:
     word = pieces.pop(0)
     if word == "array":
         pieces.pop(0)
-        found = _taken(pieces) + "[]"
+        found = _take(pieces) + "[]"
         pieces.pop(0)
         return found
     if word == "struct":
@@ -46,7 +46,7 @@ def _taken(pieces: list[str]) -> str:
         while pieces.pop(0) != ">":
             name = pieces.pop(0)
             pieces.pop(0)
-            fields.append(f'"{name}" {_taken(pieces)}')
+            fields.append(f'"{name}" {_take(pieces)}')
         return f"STRUCT({', '.join(fields)})"
     return _OF_WORD[word]
 

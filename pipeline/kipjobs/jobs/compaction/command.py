@@ -9,14 +9,14 @@ import click
 
 from kipjobs.engines import Session, functions_of
 from kipjobs.errors import JobError
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
 from kipjobs.jobs.shared.reading import files, heads, log
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report.report import Report, Table
-from kipjobs.sources.options import listed
+from kipjobs.sources.options import parse_list
 from kipwire.tools.text import did_you_mean
 
 
@@ -35,10 +35,10 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     present = files(session, roots, "segment").persist()
     there = {row["topic"] for row in present.select("topic").distinct().toArrow().to_pylist()}
     check_topics(roots, wanted, there)
-    configured = _compacted(session, roots) if metadata.TOPIC in there and not wanted else set()
+    configured = _compacted_topics(session, roots) if metadata.TOPIC in there and not wanted else set()
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
     if not topics:
-        raise JobError(f"{shown_roots(roots)}: no topic is known to be compacted; name some with --topics")
+        raise JobError(f"{roots_text(roots)}: no topic is known to be compacted; name some with --topics")
     batches = heads(session, roots, transactions.OF_BATCHES, topics)
     records = log(session, roots, topics, columns=",".join(compaction.OF_RECORDS))
     segments = present.where(sf.col("topic").isin(topics))
@@ -81,7 +81,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
             "are those of keys and values, not compressed; sizes are those of files.",
             "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
         ),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=compaction.totals(replicas),
     )
 
@@ -94,10 +94,10 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
     """
     for topic in wanted:
         if topic not in there:
-            raise JobError(f"--topics: there is no {topic!r} in {shown_roots(roots)}{did_you_mean(topic, there)}")
+            raise JobError(f"--topics: there is no {topic!r} in {roots_text(roots)}{did_you_mean(topic, there)}")
 
 
-def _compacted(session: Session, roots: Roots) -> set[str]:
+def _compacted_topics(session: Session, roots: Roots) -> set[str]:
     """The topics that the metadata log says are compacted."""
     # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
     found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS).persist())
@@ -117,7 +117,7 @@ def _compacted(session: Session, roots: Roots) -> set[str]:
 def command(runner: Runner, path: tuple[str, ...], topics: str, wanted: Outputs) -> None:
     """Run the job."""
     found = folders_of_brokers(path, runner.are_here)
-    chosen = listed(topics)
+    chosen = parse_list(topics)
     if found.segments is not None:
         check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
     report_of = partial(compaction_report, roots=found.paths, wanted=chosen)

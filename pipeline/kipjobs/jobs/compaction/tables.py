@@ -52,7 +52,7 @@ def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: Dat
     """
     sf = functions_of(records)
     by_segment = (
-        _keys_of_segments(_judged(records, aborted, held))
+        _keys_of_segments(_evaluate_records(records, aborted, held))
         .withColumn("last_of_key", sf.max("last").over(sf.Window.partitionBy(*_REPLICA, "hash", "other_hash")))
         .withColumn("has_last", sf.col("last") == sf.col("last_of_key"))
         .groupBy(*_REPLICA, "segment")
@@ -81,7 +81,7 @@ def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: Dat
     )
 
 
-def _judged(records: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
+def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
     """Records by the hashes of their keys: what they take, and whether they count."""
     sf = functions_of(records)
     one, other = sf.hashes("key")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.engines import Session, functions_of
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import encodings
 from kipjobs.jobs.shared.reading import frames
 from kipjobs.jobs.shared.running import on_captures
@@ -42,7 +42,7 @@ def encodings_report(session: Session, roots: Roots, ports: str = "") -> Report:
             "saved: bytes saved compared with the fixed encoding of the type. For changes to specs: kipgen advise.",
             "A tagged field keeps its form for ever (KIP-482), as do the fields in its data: nothing is saved there.",
         ),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=encodings.totals(counted, advice),
     )
 

@@ -17,7 +17,7 @@ from kipjobs.engines import DataFrame, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipjobs.messages.selection import KAFKA
 from kipwire import KipwireError, Message
-from kipwire.message.encodings import Counts, IntegerCounts, kept_form, merge
+from kipwire.message.encodings import Counts, IntegerCounts, merge, why_kept
 from kipwire.message.registry import registry_of
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic.frame_facts import decode_frame
@@ -58,7 +58,7 @@ _UNKNOWN = ""
 def counts(frames: DataFrame) -> DataFrame:
     """The counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
     sf = functions_of(frames)
-    return sf.grouped(sf.mapped(frames, count_frames, COUNTS_SCHEMA), ["message"], merge_counts, COUNTS_SCHEMA)
+    return sf.map_groups(sf.map_batches(frames, count_frames, COUNTS_SCHEMA), ["message"], merge_counts, COUNTS_SCHEMA)
 
 
 def advice(counted: DataFrame) -> DataFrame:
@@ -69,7 +69,7 @@ def advice(counted: DataFrame) -> DataFrame:
     Args:
         counted: of `counts`.
     """
-    return functions_of(counted).mapped(counted, advise, ADVICE_SCHEMA)
+    return functions_of(counted).map_batches(counted, advise, ADVICE_SCHEMA)
 
 
 def not_decoded(counted: DataFrame) -> DataFrame:
@@ -134,7 +134,7 @@ def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Make rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`."""
     for batch in batches:
         rows = [
-            {"message": name, "messages": messages, "path": path, **_advised(field, kept_form(_classes(name), path))}
+            {"message": name, "messages": messages, "path": path, **_advice_row(field, why_kept(_classes(name), path))}
             for name, messages, text in zip(
                 *(batch.column(column).to_pylist() for column in ("message", "messages", "counts")), strict=True
             )
@@ -149,7 +149,7 @@ def _classes(name: str) -> list[type[Message]]:
     return [known.message(name, version) for version in known.versions(name)]
 
 
-def _advised(field: IntegerCounts, reason: str) -> dict[str, object]:
+def _advice_row(field: IntegerCounts, reason: str) -> dict[str, object]:
     sizes = field.sizes()
     fixed = next(iter(sizes))
     best = fixed if reason else field.best()

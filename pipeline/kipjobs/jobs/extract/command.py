@@ -14,13 +14,13 @@ from typing import BinaryIO, NamedTuple
 import click
 
 from kipjobs.errors import JobError, SourceError
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs.shared.options import FOLDER_HERE, PLACE, PORTS, port_numbers
 from kipjobs.sources.capture_files import find_captures
-from kipjobs.sources.packet_captures import PacketCapture, numbered_frames
+from kipjobs.sources.packet_captures import PacketCapture, number_frames
 from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.terminal import OUT
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 from kipwire.traffic.captures import FRAMES, INDEX
 from kipwire.traffic.conversation import REQUEST, Found
 from kipwire.traffic.framing import SIZE
@@ -66,10 +66,10 @@ def extract(roots: Roots, out: Path, ports: Collection[int]) -> Extracted:
 def _only_capture(roots: Roots) -> PacketCapture:
     found = list(find_captures(roots).packets)
     if not found:
-        raise SourceError(f"{shown_roots(roots)}: no packet files, such as a.pcap or a.pcapng")
+        raise SourceError(f"{roots_text(roots)}: no packet files, such as a.pcap or a.pcapng")
     if len(found) != 1:
         folders = ", ".join(capture.name for capture in found)
-        raise JobError(f"{shown_roots(roots)}: has more than one capture; extract them one by one: {folders}")
+        raise JobError(f"{roots_text(roots)}: has more than one capture; extract them one by one: {folders}")
     return found[0]
 
 
@@ -80,7 +80,7 @@ def _write(capture: PacketCapture, folder: Path, ports: Collection[int]) -> Extr
         (folder / INDEX).open("wb") as index,
         (folder / ERRORS).open("wb") as error_file,
     ):
-        for _, found in numbered_frames(capture, ports):
+        for _, found in number_frames(capture, ports):
             if found.frame is None or found.request is None:
                 _write_line(error_file, _error(found))
                 errors += 1
@@ -134,6 +134,6 @@ def _write_line(file: BinaryIO, entry: dict[str, object]) -> None:
 def command(path: tuple[str, ...], out: Path, ports: str) -> None:
     """Run `kipspark extract`."""
     frames, errors = extract(path, out, port_numbers(ports))
-    OUT.print(f"{counted(frames, 'frame')}: {out}")
+    OUT.print(f"{count_of(frames, 'frame')}: {out}")
     if errors:
-        OUT.print(f"{counted(errors, 'error')}: {out / ERRORS}")
+        OUT.print(f"{count_of(errors, 'error')}: {out / ERRORS}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.errors import JobError
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata
 from kipjobs.jobs.shared.reading import folder, heads, log, snapshots, without_copies
 from kipjobs.report import charts
@@ -71,7 +71,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
             ),
         ),
         (origin,),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=metadata.totals(topics, partitions, brokers),
     )
 
@@ -104,7 +104,7 @@ def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFr
         ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
         if last is None:
             raise JobError(
-                f"{shown_roots(roots)}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}"
+                f"{roots_text(roots)}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}"
             )
     taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
     if taken:
@@ -125,7 +125,7 @@ def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFr
 def nothing_of(roots: Roots) -> JobError:
     """The error of paths without the metadata log."""
     where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
-    return JobError(f"{shown_roots(roots)}: no records of {metadata.TOPIC}; {where}")
+    return JobError(f"{roots_text(roots)}: no records of {metadata.TOPIC}; {where}")
 
 
 def utc(time: datetime) -> str:

@@ -59,7 +59,7 @@ def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
     )
     return (
         decoded.join(
-            sf.broadcast(_aborted(values)),
+            sf.broadcast(_aborted_ranges(values)),
             (sf.col("offset") >= sf.col("first_aborted")) & (sf.col("offset") < sf.col("end_of_aborted")),
             "left_anti",
         )
@@ -71,7 +71,7 @@ def _columns(sf: Functions, types: Sequence[str]) -> list[Column]:
     return [sf.col("_")[name].alias(name) for name in records_type(Records("metadata", tuple(types))).names]
 
 
-def _aborted(values: DataFrame) -> DataFrame:
+def _aborted_ranges(values: DataFrame) -> DataFrame:
     """The ranges of offsets with the records of aborted transactions: first_aborted, and end_of_aborted after it.
 
     A transaction may begin before the log does; one without an end does not count yet.
@@ -338,10 +338,10 @@ def brokers(counting: DataFrame) -> DataFrame:
         )
     )
     fenced = [
-        _fenced(counting, "RegisterBrokerRecord", sf.col("record.broker_id"), sf.col("record.fenced")),
-        _fenced(counting, "FenceBrokerRecord", sf.col("record.id"), sf.lit(True)),
-        _fenced(counting, "UnfenceBrokerRecord", sf.col("record.id"), sf.lit(False)),
-        _fenced(
+        _fencing_changes(counting, "RegisterBrokerRecord", sf.col("record.broker_id"), sf.col("record.fenced")),
+        _fencing_changes(counting, "FenceBrokerRecord", sf.col("record.id"), sf.lit(True)),
+        _fencing_changes(counting, "UnfenceBrokerRecord", sf.col("record.id"), sf.lit(False)),
+        _fencing_changes(
             counting,
             "BrokerRegistrationChangeRecord",
             sf.col("record.broker_id"),
@@ -377,5 +377,5 @@ def _of_type(counting: DataFrame, type_: str) -> DataFrame:
     return counting.where(sf.col("type") == type_).select("offset", "time", sf.col(column).alias("record"))
 
 
-def _fenced(counting: DataFrame, type_: str, broker: Column, fenced: Column) -> DataFrame:
+def _fencing_changes(counting: DataFrame, type_: str, broker: Column, fenced: Column) -> DataFrame:
     return _of_type(counting, type_).select("offset", broker.alias("broker_id"), fenced.alias("is_fenced"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.shared.reading import OF_COMMITTED, committed, files, heads, last_ends, log, without_copies
@@ -90,7 +90,7 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
             "in the log. Lines of the chart go on to that time, also where a consumer has not committed any more.",
         ),
         metrics_of(groups, stalled, ends, as_of),
-        shown_roots(roots),
+        roots_text(roots),
         totals_of(groups, stalled),
     )
 

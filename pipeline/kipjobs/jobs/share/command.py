@@ -7,7 +7,7 @@ offsets and lag are of its last state.
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, share
 from kipjobs.jobs.metadata.report import metadata_snapshot
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
@@ -59,7 +59,7 @@ def share_report(session: Session, roots: Roots) -> Report:
             "Lag is the number of records after the start offset whose delivery is not finished. Names of topics are "
             "from the metadata log, or else from the group coordinators' log.",
         ),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=share.totals(partitions, batches),
     )
 

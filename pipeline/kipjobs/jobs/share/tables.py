@@ -84,7 +84,7 @@ def states(log: DataFrame) -> DataFrame:
             (value["share_snapshot"].isNull() & value["share_update"].isNull()).alias("is_removed"),
         )
     )
-    found = sf.grouped(rows, ("group", "topic_id", "partition"), final_state, pa.schema(STATE_TYPE))
+    found = sf.map_groups(rows, ("group", "topic_id", "partition"), final_state, pa.schema(STATE_TYPE))
     return found.withColumn("written", sf.when(sf.col("written") >= 0, sf.timestamp_millis("written")))
 
 
@@ -239,7 +239,7 @@ class StateBatch(NamedTuple):
         return self.delivery_count, self.delivery_state
 
 
-def combined(before: Sequence[StateBatch], changed: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
+def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
     """The state after an update, in the order of offsets.
 
     Args:
@@ -286,7 +286,7 @@ def final_state(records: pa.Table) -> pa.Table:
         elif row["snapshot"] is not None:
             state = _of_snapshot(row)
         elif state is not None:
-            state = _updated(state, row["update"])
+            state = _update_state(state, row["update"])
     return pa.Table.from_pylist([] if state is None else [state], pa.schema(STATE_TYPE))
 
 
@@ -303,20 +303,20 @@ def _of_snapshot(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _updated(state: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
-    start = _changed(update["start_offset"], state["start_offset"])
+def _update_state(state: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    start = _change_of(update["start_offset"], state["start_offset"])
     return {
         **state,
         "start_offset": start,
-        "leader_epoch": _changed(update["leader_epoch"], state["leader_epoch"]),
+        "leader_epoch": _change_of(update["leader_epoch"], state["leader_epoch"]),
         "delivery_complete_count": update["delivery_complete_count"],
         "batches": [
-            one._asdict() for one in combined(_batches(state["batches"]), _batches(update["state_batches"]), start)
+            one._asdict() for one in combine_state(_batches(state["batches"]), _batches(update["state_batches"]), start)
         ],
     }
 
 
-def _changed(new: int, old: int) -> int:
+def _change_of(new: int, old: int) -> int:
     return old if new == _UNCHANGED else new
 
 

@@ -87,7 +87,7 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
         with waiting():
             return first_rows(table, table.shown if wanted.html is None else _ROWS_OF_PAGE)
 
-    def computed(chosen: Iterable[Table]) -> Iterator[FirstRows]:
+    def compute(chosen: Iterable[Table]) -> Iterator[FirstRows]:
         for table in chosen:
             tables.append(rows_of(table))
             yield tables[-1]
@@ -98,7 +98,7 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
         with waiting():
             totals = total_row(report)
     if wanted.shown is Format.TEXT:
-        show(table_console(), report, computed(report.tables if wanted.html is None else report.tables[:1]), totals)
+        show(table_console(), report, compute(report.tables if wanted.html is None else report.tables[:1]), totals)
     has_rows = _print_json(report, waiting) if wanted.shown is Format.JSON else False
     if wanted.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.engines import Session, functions_of
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import tiered
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
 from kipjobs.jobs.shared.running import on_logs
@@ -45,7 +45,7 @@ def tiered_report(session: Session, roots: Roots) -> Report:
             ),
         ),
         notes=("Sizes and offsets of partitions are those of segments that are complete.",),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=tiered.totals(partitions, segments),
     )
 

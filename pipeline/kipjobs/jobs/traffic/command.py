@@ -8,7 +8,7 @@ import click
 
 from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.errors import JobError
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import traffic
 from kipjobs.jobs.shared.options import CAPTURES, PORTS, Outputs, captures, outputs
 from kipjobs.jobs.shared.reading import frames
@@ -35,7 +35,7 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
     Of packets, only connections to the given ports are read, if any.
     """
     sf = functions_of(session)
-    found = traffic.inspected(frames(session, roots, ports)).persist()
+    found = traffic.inspect_all(frames(session, roots, ports)).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
     missing = traffic.unserved(paired, release).persist()
@@ -88,7 +88,7 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
             Table(
                 "exchanges",
                 "The slowest exchanges",
-                paired.withColumn("errors", traffic.named_errors(sf)).select(*_OF_EXCHANGES, *_HIDDEN),
+                paired.withColumn("errors", traffic.error_names(sf)).select(*_OF_EXCHANGES, *_HIDDEN),
                 (traffic.slowness(sf).desc(), "connection", "correlation_id"),
                 hidden=_HIDDEN,
                 shown=5,
@@ -108,7 +108,7 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
             ),
         ),
         metrics=metrics_of(missing, release),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=traffic.totals(paired, missing, broken),
     )
 

@@ -67,9 +67,9 @@ _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """What a response has in common with its request."""
 
 
-def inspected(frames: DataFrame) -> DataFrame:
+def inspect_all(frames: DataFrame) -> DataFrame:
     """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, errors."""
-    return functions_of(frames).mapped(frames, inspect_frames, _INSPECTED)
+    return functions_of(frames).map_batches(frames, inspect_frames, _INSPECTED)
 
 
 def exchanges(found: DataFrame) -> DataFrame:
@@ -78,7 +78,7 @@ def exchanges(found: DataFrame) -> DataFrame:
     Sizes of frames that were not captured completely are null, too.
 
     Args:
-        found: of `inspected`.
+        found: of `inspect_all`.
     """
     sf = functions_of(found)
     of_connection = (
@@ -127,7 +127,7 @@ def slowness(functions: Functions) -> Column:
     return functions.col("latency_ms") - functions.coalesce("max_wait_ms", functions.lit(0))
 
 
-def named_errors(functions: Functions) -> Column:
+def error_names(functions: Functions) -> Column:
     """The names of the error codes of an exchange, or their numbers, in a line.
 
     Args:
@@ -163,7 +163,7 @@ def by_client(paired: DataFrame) -> DataFrame:
     Args:
         paired: of `exchanges`.
     """
-    return _summed(paired, "client_id", "software", "api", "api_version")
+    return _sum_exchanges(paired, "client_id", "software", "api", "api_version")
 
 
 def by_api(paired: DataFrame) -> DataFrame:
@@ -174,7 +174,7 @@ def by_api(paired: DataFrame) -> DataFrame:
     """
     sf = functions_of(paired)
     clients = paired.groupBy("api", "api_version").agg(sf.count_distinct("client_id").alias("clients"))
-    return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
+    return _sum_exchanges(paired, "api", "api_version").join(clients, ["api", "api_version"])
 
 
 def unserved(paired: DataFrame, release: str) -> DataFrame:
@@ -191,13 +191,13 @@ def unserved(paired: DataFrame, release: str) -> DataFrame:
     sf = functions_of(paired)
     used = paired.groupBy(*_UNSERVED.names[:_GIVEN]).agg(sf.count(sf.lit(1)).alias("requests"))
 
-    def judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def evaluate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_pylist(
-                [found for row in batch.to_pylist() for found in _unserved(row, release)], _UNSERVED
+                [found for row in batch.to_pylist() for found in _find_unserved(row, release)], _UNSERVED
             )
 
-    return sf.mapped(used, judged, _UNSERVED)
+    return sf.map_batches(used, evaluate, _UNSERVED)
 
 
 def error_codes(paired: DataFrame) -> DataFrame:
@@ -221,7 +221,7 @@ def unknown_tags(found: DataFrame) -> DataFrame:
     """Tagged fields that Kafka 4.4 does not know: api, direction, api_version, client_id, path, tag, count and bytes.
 
     Args:
-        found: of `inspected`.
+        found: of `inspect_all`.
     """
     sf = functions_of(found)
     return (
@@ -238,7 +238,7 @@ def errors(found: DataFrame) -> DataFrame:
         has no number and no API.
 
     Args:
-        found: of `inspected`.
+        found: of `inspect_all`.
     """
     sf = functions_of(found)
     return found.where(sf.col("error").isNotNull()).select(
@@ -257,7 +257,7 @@ def few_values(sf: Functions, milliseconds: Column) -> Column:
     return sf.round(milliseconds * coarse) / coarse
 
 
-def _summed(paired: DataFrame, *by: str) -> DataFrame:
+def _sum_exchanges(paired: DataFrame, *by: str) -> DataFrame:
     sf = functions_of(paired)
     latency = few_values(sf, sf.col("latency_ms"))
     return paired.groupBy(*by).agg(
@@ -288,23 +288,23 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             strict=True,
         )
         with no_garbage_collection():
-            found = pa.RecordBatch.from_pylist([_found(*frame) for frame in frames], FOUND_SCHEMA)
+            found = pa.RecordBatch.from_pylist([_finding(*frame) for frame in frames], FOUND_SCHEMA)
         kept = batch.drop_columns(list(INSPECTED))
         yield pa.RecordBatch.from_arrays(
             [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
         )
 
 
-def _unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
+def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
     """The row with what a release serves instead; nothing if it serves what the row says."""
     name, _, version = (row["software"] or "").partition(" ")
     client = client_of((name, version) if name else None, row["client_id"])
-    missing = upgrades.unserved(release, row["api_key"], row["api_version"], client)
+    missing = upgrades.find_unserved(release, row["api_key"], row["api_version"], client)
     if missing is not None:
         yield {**row, "served": missing.served, "fix": missing.fix or None}
 
 
-def _found(
+def _finding(
     direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
 ) -> dict[str, Any]:
     if api_key is None or frame is None:

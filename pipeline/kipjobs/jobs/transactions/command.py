@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.files.roots import Roots, shown_roots
+from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, transactions
 from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import folders_of_brokers
@@ -13,7 +13,7 @@ from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC
 from kipjobs.report.report import Report, Table
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 
 def transactions_report(session: Session, roots: Roots) -> Report:
@@ -66,7 +66,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
             "the producer: only an operator can end it, with kafka-transactions abort.",
             *(() if coordinators is None else (coordinators.note,)),
         ),
-        where=shown_roots(roots),
+        where=roots_text(roots),
         totals=transactions.totals(coordinated, opened, partitions),
     )
 
@@ -88,13 +88,13 @@ class _Coordinators(NamedTuple):
         """Which logs were read, and what that means for producers that no coordinator knows."""
         topic, read = TOPIC, ", ".join(map(str, self.partitions))
         if self.are_all:
-            return f"{topic} was read as a whole: {counted(len(self.partitions), 'partition')}."
+            return f"{topic} was read as a whole: {count_of(len(self.partitions), 'partition')}."
         if not self.partitions:
             what = f"There is no {topic}"
         elif self.number is None:
             what = f"No metadata log says whether {topic} has more partitions than those here ({read})"
         else:
-            of_all = counted(self.number, "partition")
+            of_all = count_of(self.number, "partition")
             what = f"Only {len(self.partitions)} of {of_all} of {topic} ({read}) could be read"
         return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
 

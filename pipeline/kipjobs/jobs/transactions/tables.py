@@ -70,7 +70,7 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
         snapshots: those of the kind `producer`. One counts if the log begins with it: it has what was before.
     """
     sf = functions_of(batches)
-    known = _known(batches, segments, snapshots).persist()
+    known = _known_producers(batches, segments, snapshots).persist()
     opened = known.where(sf.col("is_open")).select(*_PRODUCER, "ended_at", sf.col("opened_at"))
     data = batches.where(sf.col("is_transactional") & ~sf.col("is_control"))
     transactions = (
@@ -98,7 +98,7 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
     )
 
 
-def _known(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+def _known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
     """What each producer did last: the columns of `producers` without `records`, and `is_open`.
 
     `opened_at` is what a snapshot says of the open transaction, `ended_at` the offset of the last marker, or -1.
@@ -172,7 +172,7 @@ def _known(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> Dat
 
 
 def _with_markers(placed: DataFrame) -> DataFrame:
-    return functions_of(placed).extended(placed, with_markers, MARKER_FIELDS)
+    return functions_of(placed).add_columns(placed, with_markers, MARKER_FIELDS)
 
 
 def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
@@ -322,12 +322,12 @@ def with_markers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             batch.column("marker_segment").to_pylist(), batch.column("marker_position").to_pylist(), strict=True
         )
         found = [_marker(segment, position) for segment, position in places]
-        added = [pa.array(column, type_) for column, (_, type_) in zip(_transposed(found), MARKER_FIELDS, strict=True)]
+        added = [pa.array(column, type_) for column, (_, type_) in zip(_transpose(found), MARKER_FIELDS, strict=True)]
         schema = pa.schema([*batch.schema, *MARKER_FIELDS])
         yield pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
 
 
-def _transposed(found: list[tuple[str | None, int | None]]) -> list[list[str | int | None]]:
+def _transpose(found: list[tuple[str | None, int | None]]) -> list[list[str | int | None]]:
     return [[one[column] for one in found] for column in range(len(MARKER_FIELDS))]
 
 

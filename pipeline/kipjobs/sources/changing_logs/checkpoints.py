@@ -32,7 +32,7 @@ def document(reached: Reached) -> dict[str, Any]:
     return {_VERSION: VERSION, _NEXT: dict(reached.next_offsets), **first}
 
 
-def reached_by(kept: Any) -> Reached:
+def parse_checkpoint(kept: Any) -> Reached:
     """What a checkpoint says, in any version of the format that has ever been written.
 
     Raises:

@@ -11,9 +11,9 @@ from kipjobs.sources.batch_heads import Wanted
 from kipjobs.sources.changing_logs.checkpoints import Reached
 from kipjobs.sources.changing_logs.limits import Unread, share_out
 from kipjobs.sources.changing_logs.losses import Present, check_is_there, report_loss
-from kipjobs.sources.changing_logs.places import End, Place, log_end, position_at, settled
+from kipjobs.sources.changing_logs.places import End, Place, log_end, position_at, settle
 from kipjobs.sources.segments import Segment
-from kipjobs.sources.splits import Split, cut
+from kipjobs.sources.splits import Split, cut_segment
 
 _PLACES = 4
 """Places that are remembered for each log: where it ends, and where batches of the stream began and ended."""
@@ -73,7 +73,7 @@ class Follower:
 
     def fix_target(self) -> None:
         """Read no further from now on than to the present ends."""
-        self._target = {folder: log.end.offset for folder, log in settled(self._logs).items()}
+        self._target = {folder: log.end.offset for folder, log in settle(self._logs).items()}
 
     def ends(self) -> dict[str, int]:
         """Where the logs ended when they were last looked at."""
@@ -89,7 +89,7 @@ class Follower:
         Raises:
             SourceError: there is nothing to follow yet, a file cannot be read, or a log ends before what was read.
         """
-        return settled(lambda: self._latest(start, limit))
+        return settle(lambda: self._latest(start, limit))
 
     def _latest(self, start: Reached, limit: int | None) -> Reached:
         logs = self._logs(is_needed=not start.next_offsets)
@@ -101,7 +101,7 @@ class Follower:
         if limit is None:
             taken = {folder: found.end for folder, found in ranges.items()}
         else:
-            taken = self._limited(logs, ranges, limit)
+            taken = self._limit_offsets(logs, ranges, limit)
         for folder in taken:
             end = logs[folder].end
             self._remember(folder, Place(end.segment.inode, end.offset, end.position, end.last))
@@ -114,7 +114,7 @@ class Follower:
         Raises:
             SourceError: a file cannot be read, or records were deleted before they were read.
         """
-        return settled(lambda: self._work(start, end))
+        return settle(lambda: self._work(start, end))
 
     def _work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
         logs = self._logs()
@@ -170,7 +170,7 @@ class Follower:
             return _Range(reached, end, False) if reached < end else None
         return _Range(start, max(start, end), True) if is_new or start < end else None
 
-    def _limited(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
+    def _limit_offsets(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
         """The offsets up to which a limited batch reads."""
         self._turn += 1
         turns = sorted(ranges, key=lambda folder: self._turns.get(folder, 0))
@@ -209,5 +209,5 @@ def _splits(
     """
     start = position_at(segment, first, known) if segment.base_offset < first else 0
     if next_base is None or end < next_base:
-        return cut(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end, first)
-    return cut(segment, split_bytes, start, next_base, first)
+        return cut_segment(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end, first)
+    return cut_segment(segment, split_bytes, start, next_base, first)

@@ -35,7 +35,7 @@ class Unread:
         self._position = position_at(self._segments[0], first, known)
         self.size = sum(segment.size for segment in self._segments[:-1]) + end.position - self._position
         """Bytes up to the end of the log."""
-        self._batches = self._found()
+        self._batches = self._find_batches()
         self._next: list[tuple[int, int, Place | None]] = []
 
     @property
@@ -55,7 +55,7 @@ class Unread:
         """Take everything, without a look at each batch."""
         self.offset, self.place = self._until, None
 
-    def _found(self) -> Iterator[tuple[int, int, Place | None]]:
+    def _find_batches(self) -> Iterator[tuple[int, int, Place | None]]:
         """The offset after each batch, its size, and where the next one starts."""
         reached, size = self.offset, 0
         for segment, end_offset, heads in self._heads():

@@ -47,14 +47,14 @@ def log_end(last: Segment, before: End | None) -> End:
         return before
     with Path(last.path).open("rb") as file:
         return (
-            _scanned(file, last, _known(file, last, before))
-            or _scanned(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
-            or _scanned(file, last, End(last, 0, last.base_offset, None))
+            _scan_end(file, last, _known_end(file, last, before))
+            or _scan_end(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
+            or _scan_end(file, last, End(last, 0, last.base_offset, None))
             or End(last, 0, last.base_offset, None)
         )
 
 
-def settled(action: Callable[[], _Found]) -> _Found:
+def settle(action: Callable[[], _Found]) -> _Found:
     """What an action finds that lists folders and looks into files, which brokers may remove or replace in between.
 
     Raises:
@@ -71,14 +71,14 @@ def settled(action: Callable[[], _Found]) -> _Found:
     raise SourceError(f"{name}: was removed or replaced {_MOST_TIMES} times just after it was found; read it again")
 
 
-def _known(file: BinaryIO, last: Segment, before: End | None) -> End | None:
+def _known_end(file: BinaryIO, last: Segment, before: End | None) -> End | None:
     """The end as it was before, if it is of the same file, and the last batch was not cut off and replaced."""
     if before is None or before.last is None or before.segment.inode != last.inode or before.position > last.size:
         return None
     return before if head_at(file, before.last.position) == before.last else None
 
 
-def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
+def _scan_end(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
     """The end of a segment, scanned from a place; None if no batch ends there or after it."""
     if begin is None:
         return None
@@ -149,7 +149,7 @@ def _is_there(segment: Segment, place: Place) -> bool:
     """Whether the segment was not cut off before a place, and written again in other batches."""
     if place.before is None:
         return place.position == 0
-    with _opened(segment) as file:
+    with _open(segment) as file:
         return head_at(file, place.before.position) == place.before
 
 
@@ -159,12 +159,12 @@ def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
-    with _opened(segment) as file:
+    with _open(segment) as file:
         return list(islice(batch_heads(file, position, end), count))
 
 
 @contextmanager
-def _opened(segment: Segment) -> Iterator[BinaryIO]:
+def _open(segment: Segment) -> Iterator[BinaryIO]:
     """Open the file of a segment, if it is still that one."""
     with Path(segment.path).open("rb") as file:
         if segment.is_replaced_by(os.fstat(file.fileno())):

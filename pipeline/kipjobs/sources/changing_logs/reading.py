@@ -17,9 +17,9 @@ from kipjobs.errors import ListingError, SourceError
 from kipjobs.files.stores import is_url
 from kipjobs.sources.batch_heads import Wanted
 from kipjobs.sources.changing_logs.losses import Present, check_is_there
-from kipjobs.sources.changing_logs.places import log_end, settled
+from kipjobs.sources.changing_logs.places import log_end, settle
 from kipjobs.sources.segments import Segment, find_segments
-from kipjobs.sources.splits import Split, planned
+from kipjobs.sources.splits import Split, plan_splits
 
 _MOST_TIMES = 20
 """How often the segments of a range may be replaced without a record of it being read in between."""
@@ -65,7 +65,7 @@ def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fa
         replaced = replaced + 1 if reached == _first(one, of_it) else 0
         if replaced > _MOST_TIMES:
             raise SourceError(f"{one.segment.path}: was replaced {_MOST_TIMES} times while it was read; read it again")
-        todo = [*_relocated(one, of_it.between(reached, one.end_offset), fails), *todo]
+        todo = [*_relocate(one, of_it.between(reached, one.end_offset), fails), *todo]
 
 
 def _read(
@@ -110,11 +110,11 @@ def _is_gone(segment: Segment) -> bool:
     return not is_url(segment.path) and not os.path.exists(segment.path)  # noqa: PTH110  as in segments.py
 
 
-def _relocated(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
+def _relocate(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
     """Where the records of a range that are left are now."""
-    replica, present = settled(lambda: _present(split.segment.folder))
+    replica, present = settle(lambda: _present(split.segment.folder))
     check_is_there(split.segment.folder, present, left.first_offset, left.bounds.end_offset, fails)
-    return [(one, left) for one in planned(replica, left)]
+    return [(one, left) for one in plan_splits(replica, left)]
 
 
 def _present(folder: str) -> tuple[list[Segment], Present | None]:

@@ -164,7 +164,7 @@ def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any
             continue
         good.append(number)
         encoded.append(data)
-        for check, again in (("decode", _decoded), ("json", _through_json)):
+        for check, again in (("decode", _decode), ("json", _through_json)):
             if check == "json" and number % 2 == 1:
                 continue
             try:
@@ -188,7 +188,7 @@ def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any
             yield _row("columns", number, data, text)
 
 
-def _decoded(cls: type[Message], message: Message, data: bytes) -> bytes:
+def _decode(cls: type[Message], message: Message, data: bytes) -> bytes:
     return cls.decode(data).encode()
 
 

@@ -14,7 +14,7 @@ from kipwire.aio.failures import shown_address
 from kipwire.console.brokers.given import Target
 from kipwire.console.brokers.settings import Settings
 from kipwire.model.errors import KipwireError
-from kipwire.tools.text import counted, printable_line
+from kipwire.tools.text import count_of, printable_line
 
 _LONGEST_LIST = 10
 """Nodes that an error names."""
@@ -105,7 +105,7 @@ def _leader_in(cluster: MetadataResponse, topic: MetadataResponseTopic, partitio
     what = f"{topic.name} partition {partition}"
     found = next((one for one in topic.partitions if one.partition_index == partition), None)
     if found is None:
-        raise _not_found(address, f"has no {what}; {topic.name} has {counted(len(topic.partitions), 'partition')}")
+        raise _not_found(address, f"has no {what}; {topic.name} has {count_of(len(topic.partitions), 'partition')}")
     if found.leader_id < 0:
         why = f": {ErrorCode.text(found.error_code)}" if found.error_code else ""
         raise _not_found(address, f"says that {what} has no leader now{why}")

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from kipwire.connection import Mechanism, OAuthBearer, Plain, Scram
 from kipwire.console.brokers.given import NO_LOGIN, Given, Sasl
 from kipwire.console.brokers.properties import Login, Properties, SettingsError
-from kipwire.console.brokers.tls import asked_for, secret_of
+from kipwire.console.brokers.tls import ask_secret, secret_of
 from kipwire.tools.text import did_you_mean
 
 PASSWORD = "KIPWIRE_PASSWORD"
@@ -92,7 +92,7 @@ def _mechanism_of_file(properties: Properties) -> Sasl:
 def _password(given: Given, of_file: str | None, user: str) -> str:
     if given.password_file is not None:
         return secret_of(given.password_file)
-    secret = os.environ.get(PASSWORD) or of_file or asked_for(f"Password of {user}")
+    secret = os.environ.get(PASSWORD) or of_file or ask_secret(f"Password of {user}")
     if not secret:
         ways = f"--password-file FILE, the variable {PASSWORD}, sasl.jaas.config in a file for --config, or a terminal"
         raise SettingsError(f"the password of {user} is missing; give it by {ways}")
@@ -125,7 +125,7 @@ def _token(given: Given, properties: Properties, login: Login | None) -> Callabl
         path = Path(unquote(parts.path))
         return lambda: secret_of(path)
     if login is not None and (claims := _claims(login.options)):
-        return lambda: _unsecured(claims)
+        return lambda: _unsecured_token(claims)
     ways = f"--token-file FILE, --token-command COMMAND or the variable {TOKEN}"
     raise SettingsError(f"SASL OAUTHBEARER needs a token; give it by {ways}")
 
@@ -171,7 +171,7 @@ def _claims(options: Mapping[str, str]) -> dict[str, str | float]:
     return claims
 
 
-def _unsecured(claims: Mapping[str, str | float]) -> str:
+def _unsecured_token(claims: Mapping[str, str | float]) -> str:
     now = time.time()
     parts = ({"alg": "none"}, {"iat": now, "exp": now + 3600, **claims})
     encoded = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)

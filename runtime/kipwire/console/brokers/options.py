@@ -134,13 +134,13 @@ def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def command(*arguments: Any, **values: Any) -> Any:
         from kipwire.console.brokers.settings import Settings
 
-        def taken(*names: str) -> dict[str, Any]:
+        def take(*names: str) -> dict[str, Any]:
             return {name: values.pop(name) for name in names}
 
         settings = Settings(
-            certificates=Certificates(**taken("ca", "cert", "key", "key_password_file", "insecure")),
-            login=Given(**taken("sasl", "user", "password_file", "token_file", "token_command")),
-            **taken("config", "tls", "client_id", "timeout"),
+            certificates=Certificates(**take("ca", "cert", "key", "key_password_file", "insecure")),
+            login=Given(**take("sasl", "user", "password_file", "token_file", "token_command")),
+            **take("config", "tls", "client_id", "timeout"),
         )
         return function(*arguments, settings=settings, **values)
 

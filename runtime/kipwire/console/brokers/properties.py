@@ -126,7 +126,7 @@ def parse_properties(text: str) -> dict[str, str]:
     for line in _logical_lines(text):
         match = _KEY.fullmatch(line)
         if match is not None:  # what ends with a single backslash at the end of the file has none
-            found[_unescaped(match[1])] = _unescaped(match[2])
+            found[_unescape(match[1])] = _unescape(match[2])
     return found
 
 
@@ -146,7 +146,7 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield "".join(parts)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda match: _character(match[1]), text)
 
 
@@ -168,6 +168,6 @@ def _options(text: str) -> dict[str, str] | None:
         if match is None:
             return None
         quoted = match["double"] if match["double"] is not None else match["single"]
-        options[match["name"]] = match["bare"] if quoted is None else _unescaped(quoted)
+        options[match["name"]] = match["bare"] if quoted is None else _unescape(quoted)
         at = match.end()
     return options

@@ -184,7 +184,7 @@ def secret_of(path: Path) -> str:
     return secret
 
 
-def asked_for(what: str) -> str | None:
+def ask_secret(what: str) -> str | None:
     """The secret that a person types; None where there is no terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
@@ -202,7 +202,7 @@ class _Password:
 
     def __call__(self) -> str:
         self.was_asked_for = True
-        secret = self._known or asked_for(f"Password of the key in {self._where}")
+        secret = self._known or ask_secret(f"Password of the key in {self._where}")
         if secret is None:
             ways = f"--key-password-file, the variable {KEY_PASSWORD} or ssl.key.password"
             raise SettingsError(f"{self._where}: the key has a password; give it by {ways}")

@@ -14,12 +14,12 @@ from kipwire.console.call import output
 from kipwire.console.call.asking import Answer, Failed, ask, ask_versions, read
 from kipwire.console.call.codes import error_lines
 from kipwire.console.call.json_text import read_json_argument
-from kipwire.console.call.requests import Encoded, negotiated, pinned
+from kipwire.console.call.requests import Encoded, encode_negotiated, encode_pinned
 from kipwire.console.call.template import template_lines
 from kipwire.console.command_line import fail
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, KipwireError
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _HAS_ERRORS, _NO_RESPONSE = 1, 2
 _MOST_LINES = 20
@@ -77,8 +77,8 @@ class _Request(NamedTuple):
             KipwireError: the JSON does not describe one that the broker can read.
         """
         if self.version is not None:
-            return pinned(self.registry, self.api, self.version, self.value, self.client_id)
-        return negotiated(self.registry, self.api, theirs, self.value, self.client_id)
+            return encode_pinned(self.registry, self.api, self.version, self.value, self.client_id)
+        return encode_negotiated(self.registry, self.api, theirs, self.value, self.client_id)
 
 
 def call(what: What, whom: Whom, how: How) -> None:
@@ -160,9 +160,9 @@ def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bo
         output.say(f"{answer.node}: {error}")
         return _NO_RESPONSE
     if response.rest:
-        output.say(f"{answer.node}: {counted(response.rest, 'byte')} more than the response has")
+        output.say(f"{answer.node}: {count_of(response.rest, 'byte')} more than the response has")
     lines = error_lines(response.body)
     output.say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
-        output.say(counted(len(lines) - _MOST_LINES, "more error"))
+        output.say(count_of(len(lines) - _MOST_LINES, "more error"))
     return _HAS_ERRORS if lines else 0

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from kipwire.console.call.json_text import Notes
 from kipwire.model.enums import ErrorNumber
-from kipwire.model.errors import bounded
+from kipwire.model.errors import shorten
 from kipwire.model.structs import Field, Struct
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _CODE = "error_code"
 """The name of fields with error codes in packages that have no names for them."""
@@ -42,8 +42,8 @@ def error_lines(message: Struct) -> list[str]:
 
 
 def _line(code: _Code, places: int) -> str:
-    more = f" (and in {counted(places - 1, 'more place')})" if places > 1 else ""
-    said = f": {bounded(code.message)}" if code.message else ""
+    more = f" (and in {count_of(places - 1, 'more place')})" if places > 1 else ""
+    said = f": {shorten(code.message)}" if code.message else ""
     return f"{code.path}: {code.name}{said}{more}"
 
 

@@ -18,7 +18,7 @@ from kipwire.message.frames import LARGEST_FRAME
 from kipwire.model.errors import KipwireError
 from kipwire.model.structs import Field, Struct
 from kipwire.tools.files import need_input
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 Line = tuple[tuple[str, str], ...]
 """Texts, each with its style: words of `kipwire.tools.text.STYLES`, or none."""
@@ -41,12 +41,12 @@ def read_json_argument(argument: str) -> Any:
         KipwireError: there is no such file, or it is no JSON object.
     """
     if argument == _STDIN:
-        return parse(_decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "standard input")
+        return parse(_decode(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "standard input")
     if argument.startswith("@"):
         path = Path(argument[1:])
         need_input(path)
         with path.open("rb") as file:
-            return parse(_decoded(file.read(_LARGEST + 1), str(path)), str(path))
+            return parse(_decode(file.read(_LARGEST + 1), str(path)), str(path))
     if not argument.lstrip().startswith(("{", "//")):
         raise KipwireError(
             f"{argument[:80]!r} is no JSON object; give one, as in '{{\"topics\": null}}', or @FILE, or -"
@@ -54,9 +54,9 @@ def read_json_argument(argument: str) -> Any:
     return parse(argument, "the JSON")
 
 
-def _decoded(data: bytes, where: str) -> str:
+def _decode(data: bytes, where: str) -> str:
     if len(data) > _LARGEST:
-        raise KipwireError(f"{where}: has more than {counted(_LARGEST, 'byte')}; no request is so large")
+        raise KipwireError(f"{where}: has more than {count_of(_LARGEST, 'byte')}; no request is so large")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -23,7 +23,7 @@ def with_bytes(cls: type[Struct], value: Any) -> Any:
     Raises:
         KipwireError: such an array has something else than records.
     """
-    return _replaced(cls, value, _batch, "")
+    return _replace_records(cls, value, _batch, "")
 
 
 def with_records(cls: type[Struct], value: Any) -> Any:
@@ -32,10 +32,10 @@ def with_records(cls: type[Struct], value: Any) -> Any:
     Raises:
         KipwireError: a batch is broken, or its codec needs an extra that is not installed.
     """
-    return _replaced(cls, value, _records, "")
+    return _replace_records(cls, value, _records, "")
 
 
-def _replaced(cls: type[Struct], value: Any, replace: Callable[[Any, str], Any], path: str) -> Any:
+def _replace_records(cls: type[Struct], value: Any, replace: Callable[[Any, str], Any], path: str) -> Any:
     """The JSON form of a struct with other values of `records`; what is no such form stays as it is."""
     if not isinstance(value, dict):
         return value
@@ -48,9 +48,9 @@ def _replaced(cls: type[Struct], value: Any, replace: Callable[[Any, str], Any],
             inner = replace(inner, at)
         elif field is not None and field.struct is not None and isinstance(inner, list):
             struct = field.struct
-            inner = [_replaced(struct, one, replace, f"{at}[{number}]") for number, one in enumerate(inner)]
+            inner = [_replace_records(struct, one, replace, f"{at}[{number}]") for number, one in enumerate(inner)]
         elif field is not None and field.struct is not None:
-            inner = _replaced(field.struct, inner, replace, at)
+            inner = _replace_records(field.struct, inner, replace, at)
         result[name] = inner
     return result
 
@@ -107,12 +107,12 @@ def _records(value: Any, path: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return [_shown(record) for batch in read_batches(base64.b64decode(value)) for record in batch.records]
+        return [_record_json(record) for batch in read_batches(base64.b64decode(value)) for record in batch.records]
     except KipwireError as error:
         raise KipwireError(f"{path}: {error}") from None
 
 
-def _shown(record: Record) -> dict[str, Any]:
+def _record_json(record: Record) -> dict[str, Any]:
     headers = [
         [_content(key.raw) if isinstance(key, RawHeaderKey) else key, _content(value)] for key, value in record.headers
     ]

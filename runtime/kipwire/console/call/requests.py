@@ -55,7 +55,7 @@ def own_values(cls: type[Struct]) -> dict[str, Any]:
     return {name: value for name, value in _OWN.get(getattr(cls, "NAME", ""), {}).items() if name in names}
 
 
-def pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str) -> Encoded:
+def encode_pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str) -> Encoded:
     """Encode the request in one version, whose fields the JSON has.
 
     Args:
@@ -74,7 +74,7 @@ def pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], cl
     return Encoded(body, version, registry.encode_request(body, 0, client_id), ())
 
 
-def negotiated(
+def encode_negotiated(
     registry: Registry, api: Api, theirs: Mapping[int, range], value: dict[str, Any], client_id: str
 ) -> Encoded:
     """Encode the request in the highest common version, from the newest class that fits both the JSON and that version.

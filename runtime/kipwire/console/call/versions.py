@@ -61,7 +61,7 @@ def table_lines(rows: list[Row]) -> Iterator[Line]:
     cells = [("key", "API", "broker", "kipwire", "used")]
     for row in rows:
         used = "-" if row.used is None else str(row.used)
-        cells.append((str(row.key), row.name or "?", _shown(row.theirs), _shown(row.ours), used))
+        cells.append((str(row.key), row.name or "?", _versions_text(row.theirs), _versions_text(row.ours), used))
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     for number, (key, *rest) in enumerate(cells):
         text = "  ".join(
@@ -71,7 +71,7 @@ def table_lines(rows: list[Row]) -> Iterator[Line]:
         yield ((text.rstrip(), style),)
 
 
-def _shown(versions: range) -> str:
+def _versions_text(versions: range) -> str:
     if not versions:
         return "-"
     return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else str(versions[0])

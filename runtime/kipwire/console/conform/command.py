@@ -19,7 +19,7 @@ from kipwire.console.apis import registry_named
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.conform.page import failing_ids, page
 from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
-from kipwire.console.conform.questions import Claims, judged, questions
+from kipwire.console.conform.questions import Claims, evaluate, questions
 from kipwire.console.conform.results import Expected, ExpectedError, Results
 from kipwire.console.conform.text import summary
 from kipwire.console.options import Format, one_format
@@ -128,18 +128,18 @@ def conform(
             every_vector: Iterable[Vector] = read_vectors(folder)
         else:
             assert registry is not None
-            index, every_vector = _derived(registry, claims, only)
+            index, every_vector = _derive(registry, claims, only)
         results = Results(claims, expected)
-        chosen = islice(_chosen(every_vector, only), 0, None, every)
-        for question, answer in program.ask(questions(results.claimed(chosen), claims)):
-            results.add(judged(question, answer, index))
+        chosen = islice(_choose(every_vector, only), 0, None, every)
+        for question, answer in program.ask(questions(results.keep_claimed(chosen), claims)):
+            results.add(evaluate(question, answer, index))
     except ProgramError as error:
         fail(f"{one_line(command[0])} {error}")
     except VectorError as error:
         fail(str(error))
     finally:
         program.close()
-    if not any(count.tried or count.skipped for _, count in results.ordered()):
+    if not any(count.tried or count.skipped for _, count in results.sorted_counts()):
         fail("no vector was asked: the program claims none of them, or --only leaves none")
     if save_failures is not None:
         write_atomically(save_failures, failing_ids(results.failures).encode())
@@ -161,7 +161,7 @@ def _is_kafka(folder: Path) -> bool:
     return read_index(folder).specs.startswith("Kafka ")
 
 
-def _chosen(vectors: Iterable[Vector], only: Sequence[str]) -> Iterator[Vector]:
+def _choose(vectors: Iterable[Vector], only: Sequence[str]) -> Iterator[Vector]:
     return (one for one in vectors if not only or any(fnmatchcase(one.id, pattern) for pattern in only))
 
 
@@ -171,7 +171,7 @@ def _may_match(start: str, only: Sequence[str]) -> bool:
     return not only or any(one.startswith(start) or start.startswith(one) for one in plain)
 
 
-def _derived(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[Index, Iterator[Vector]]:
+def _derive(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[Index, Iterator[Vector]]:
     """The vectors of the messages of a package, made as they are asked; of Kafka's, also what Java wrote."""
     is_kafka = registry.package == _KAFKA
     index = {
@@ -180,7 +180,7 @@ def _derived(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[I
         if any(name in messages for messages in claims.versions.values())
     }
 
-    def made() -> Iterator[Vector]:
+    def make() -> Iterator[Vector]:
         for name in registry.names():
             for version in registry.versions(name):
                 if _may_match(f"{name}:{version}:", only):
@@ -192,4 +192,4 @@ def _derived(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[I
             yield from kafka.frames()
             yield from kafka.batches()
 
-    return Index(0, registry.package, index), made()
+    return Index(0, registry.package, index), make()

@@ -36,7 +36,7 @@ def page(results: Results, registry: Registry | None, title: str) -> str:
     """
     summary = "\n".join(f"<li>{_text(''.join(one if isinstance(one, str) else one[0] for one in line))}</li>"
                         for line in totals(results))  # fmt: skip
-    failures = "\n".join(_failure(key, count, registry) for key, count in results.ordered() if count.smallest)
+    failures = "\n".join(_failure(key, count, registry) for key, count in results.sorted_counts() if count.smallest)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -49,7 +49,7 @@ def page(results: Results, registry: Registry | None, title: str) -> str:
 
 def _rows(results: Results) -> Iterator[str]:
     """A row for each message, with a cell for each version."""
-    for (form, message), pairs in groupby(results.ordered(), key=lambda pair: pair[0][:2]):
+    for (form, message), pairs in groupby(results.sorted_counts(), key=lambda pair: pair[0][:2]):
         name = message if form == "message" else f"{message} ({form})"
         cells = " ".join(_cell(key, count) for key, count in pairs)
         yield f'<tr><th scope="row">{_text(name)}</th><td>{cells}</td></tr>\n'
@@ -99,14 +99,14 @@ def _failure(key: Key, count: Count, registry: Registry | None) -> str:
 def _bytes(heading: str, data: bytes, vector: Vector, registry: Registry | None) -> str:
     shown = data[:_MOST_BYTES].hex() + ("..." if len(data) > _MOST_BYTES else "")
     parts = [f"<h3>{heading}</h3>\n<p><code>{shown or 'none'}</code></p>"]
-    inspection = None if registry is None or len(data) > _MOST_BYTES else _inspected(data, vector, registry)
+    inspection = None if registry is None or len(data) > _MOST_BYTES else _inspect(data, vector, registry)
     if inspection is not None:
         lines = (printable_line("".join(text for text, _ in line).rstrip()) for line in text_lines(inspection))
         parts.append(f"<pre>{_text(chr(10).join(lines))}</pre>")
     return "\n".join(parts)
 
 
-def _inspected(data: bytes, vector: Vector, registry: Registry) -> Inspection | None:
+def _inspect(data: bytes, vector: Vector, registry: Registry) -> Inspection | None:
     """Explain the bytes as `kipwire inspect` does; None if that is not possible."""
     try:
         if vector.form == "message":

@@ -98,7 +98,7 @@ class Program:
         Raises:
             ProgramError: the program cannot be started, or does not answer.
         """
-        self._started()
+        self._start()
         return self._said_of_itself
 
     def ask(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
@@ -111,14 +111,14 @@ class Program:
         again: deque[Question] = deque()
         waiting: deque[_Asked] = deque()
         while True:
-            process = self._started()
+            process = self._start()
             lines: list[bytes] = []
             most = 1 if again else _AHEAD
             while len(waiting) < most and sum(one.size for one in waiting) < _BYTES_AHEAD:
                 question = again.popleft() if again else next(coming, None)
                 if question is None:
                     break
-                if (given_up := self._given_up(question)) is not None:
+                if (given_up := self._why_given_up(question)) is not None:
                     yield question, given_up
                     continue
                 lines.append(self._line(question.body))
@@ -147,7 +147,7 @@ class Program:
             self._process.close()
             self._process = None
 
-    def _given_up(self, question: Question) -> Death | None:
+    def _why_given_up(self, question: Question) -> Death | None:
         """Explain why a question is not asked any more; None if it is."""
         if self.deaths >= self.most_deaths:
             return Death(f"not asked: the program has died {self.deaths} times", is_tried=False)
@@ -160,7 +160,7 @@ class Program:
         self._last_id += 1
         return json.dumps({"id": self._last_id, **body}, separators=(",", ":")).encode() + b"\n"
 
-    def _started(self) -> _Process:
+    def _start(self) -> _Process:
         """The process; a new one is asked to say hello, so that its start is not part of the time of an answer."""
         if self._process is None:
             try:
@@ -230,9 +230,9 @@ class _Process:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            return Death(f"printed something else than JSON: {_shown(line)}")
+            return Death(f"printed something else than JSON: {_abbreviate(line)}")
         if not isinstance(value, dict) or value.get("id") != id_ or isinstance(value.get("id"), bool):
-            return Death(f"printed a line that is not the answer to question {id_}: {_shown(line)}")
+            return Death(f"printed a line that is not the answer to question {id_}: {_abbreviate(line)}")
         return value
 
     def last_words(self) -> str:
@@ -319,6 +319,6 @@ def _end(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def _shown(line: bytes) -> str:
+def _abbreviate(line: bytes) -> str:
     text = printable_line(line[: 2 * _SHOWN].decode(errors="replace"))
     return text[:_SHOWN] + ("..." if len(text) > _SHOWN or len(line) > 2 * _SHOWN else "")

@@ -123,24 +123,24 @@ def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
         yield "accept", vector.level
 
 
-def judged(question: Question, answer: Answer, index: Index) -> Verdict:
+def evaluate(question: Question, answer: Answer, index: Index) -> Verdict:
     """The verdict on an answer."""
     subject: _Subject = question.subject
     vector, op = subject.vector, subject.op
-    outcome, reason, given, level = _judged(subject, answer, index)
+    outcome, reason, given, level = _evaluate(subject, answer, index)
     return Verdict(vector, op, level, outcome, reason, given)
 
 
-def _judged(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome, str, str, Level]:
+def _evaluate(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome, str, str, Level]:
     vector, op, level = subject.vector, subject.op, subject.level
     if isinstance(answer, Death):
         return "failed", answer.reason, "", "required"
     if "skipped" in answer:
-        return "skipped", _shown(answer["skipped"]), "", level
+        return "skipped", _abbreviate(answer["skipped"]), "", level
     is_accepted = vector.kind in ("valid", "unknown_tags")
     if "refused" in answer:
         if is_accepted:
-            return "failed", f"refuses it: {_shown(answer['refused'])}", "", level
+            return "failed", f"refuses it: {_abbreviate(answer['refused'])}", "", level
         return "passed", "", "", level
     key = _RESULTS[op]
     if key not in answer:
@@ -149,7 +149,7 @@ def _judged(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome, s
         return "failed", f"accepts it, although {vector.why}", "", level
     if op == "accept":
         if answer["accepted"] is not True:
-            return "failed", f"'accepted' is {_shown(answer['accepted'])}, not true", "", "required"
+            return "failed", f"'accepted' is {_abbreviate(answer['accepted'])}, not true", "", "required"
         return "passed", "", "", level
     if op != "decode":
         given = answer["bytes"]
@@ -178,7 +178,7 @@ def _without_defaults(value: Any, vector: Vector, index: Index) -> Any:
 
 def _bytes_reason(given: object, expected: bytes) -> str:
     if not isinstance(given, str):
-        return f"its bytes are not hex text: {_shown(given)}"
+        return f"its bytes are not hex text: {_abbreviate(given)}"
     due = expected.hex()
     at = next((at for at in range(0, len(due), 2) if given[at : at + 2] != due[at : at + 2]), len(due)) // 2
     there = given[2 * at : 2 * at + 2]
@@ -214,16 +214,16 @@ def difference(given: Any, expected: Any, path: str = "") -> str:
             if not same_json(given[key], expected[key]):
                 return difference(given[key], expected[key], inner)
         surplus = next(key for key in given if key not in expected)
-        return f"{_shown(f'{path}.{surplus}' if path else surplus)} should not be there"
+        return f"{_abbreviate(f'{path}.{surplus}' if path else surplus)} should not be there"
     if isinstance(given, list) and isinstance(expected, list):
         for number, (one, other) in enumerate(zip(given, expected, strict=False)):
             if not same_json(one, other):
                 return difference(one, other, f"{path}[{number}]")
         return f"{path} has {len(given)} elements, not {len(expected)}"
-    return f"{path or 'it'} is {_shown(given)}, not {_shown(expected)}"
+    return f"{path or 'it'} is {_abbreviate(given)}, not {_abbreviate(expected)}"
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = printable_line(value if isinstance(value, str) else repr(value)) if not _is_deep(value) else "..."
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

@@ -105,7 +105,7 @@ class Results:
         self.failures: list[Verdict] = []
         self._expected = expected
 
-    def claimed(self, vectors: Iterable[Vector]) -> Iterator[Vector]:
+    def keep_claimed(self, vectors: Iterable[Vector]) -> Iterator[Vector]:
         """The vectors that the program claims; the others are counted."""
         for vector in vectors:
             if self.claims.has(vector):
@@ -137,7 +137,7 @@ class Results:
         """The failures of a level."""
         return sum(count.failed[level] for count in self.counts.values())
 
-    def ordered(self) -> list[tuple[Key, Count]]:
+    def sorted_counts(self) -> list[tuple[Key, Count]]:
         """The counts by form, message and version."""
         return sorted(self.counts.items(), key=lambda pair: (FORMS.index(pair[0].form), *pair[0][1:]))
 
@@ -160,7 +160,7 @@ class Results:
                     "unclaimed": count.unclaimed,
                     "smallest": None if count.smallest is None else plain_verdict(count.smallest),
                 }
-                for key, count in self.ordered()
+                for key, count in self.sorted_counts()
             ],
             "unexpectedly_passed": self.unused(),
         }

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from kipwire.conformance.vectors import LEVELS
 from kipwire.console.conform.results import Count, Key, Results
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _SHOWN_BYTES = 48
 _MOST_UNUSED = 20
@@ -17,7 +17,7 @@ Line = tuple[str | tuple[str, str], ...]
 
 def summary(results: Results, *, every_message: bool = False) -> Iterator[Line]:
     """A line for each message in which something fails, or for each, then the totals."""
-    for (form, message), pairs in groupby(results.ordered(), key=lambda pair: pair[0][:2]):
+    for (form, message), pairs in groupby(results.sorted_counts(), key=lambda pair: pair[0][:2]):
         counts = dict(pairs)
         tried = {key: count for key, count in counts.items() if count.tried}
         failing = [key for key, count in tried.items() if any(count.failed.values())]
@@ -26,7 +26,7 @@ def summary(results: Results, *, every_message: bool = False) -> Iterator[Line]:
             yield from _failing(name, tried, failing)
         elif every_message and tried:
             number = sum(count.tried for count in tried.values())
-            yield ((f"{name} {_versions(tried)}: all {counted(number, 'question')} passed", "green"),)
+            yield ((f"{name} {_versions(tried)}: all {count_of(number, 'question')} passed", "green"),)
     yield from totals(results)
 
 
@@ -46,11 +46,11 @@ def _failing(name: str, tried: dict[Key, Count], failing: list[Key]) -> Iterator
 
 def totals(results: Results) -> Iterator[Line]:
     """Summarise the questions: asked, failed and skipped."""
-    counts = [count for _, count in results.ordered()]
+    counts = [count for _, count in results.sorted_counts()]
     tried = sum(count.tried for count in counts)
     versions = sum(1 for count in counts if count.tried)
     program = f"{results.claims.name} {results.claims.release}".strip()
-    yield (f"{program}: {counted(tried, 'question')} about {counted(versions, 'version')} of messages",)
+    yield (f"{program}: {count_of(tried, 'question')} about {count_of(versions, 'version')} of messages",)
     for level in LEVELS:
         failed = results.total(level)
         yield ((f"  {level}: {failed:,} failed", ("red" if level == "required" else "yellow") if failed else "green"),)
@@ -60,7 +60,7 @@ def totals(results: Results) -> Iterator[Line]:
         yield (f"  {skipped:,} skipped by the program",)
     unclaimed = [count.unclaimed for count in counts if count.unclaimed]
     if unclaimed:
-        what = f"{counted(sum(unclaimed), 'vector')} of {counted(len(unclaimed), 'version')}"
+        what = f"{count_of(sum(unclaimed), 'vector')} of {count_of(len(unclaimed), 'version')}"
         yield (f"  {what} not asked: the program does not claim them",)
     unused = results.unused()
     for line in unused[:_MOST_UNUSED]:

@@ -53,9 +53,9 @@ class Contents:
     def __init__(self, *, ascii: bool) -> None:
         """Make one, with other characters than ASCII as they are or as escapes."""
         self._text = JsonText(ascii=ascii)
-        of_bytes = {name: kept(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
+        of_bytes = {name: remember(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
         self._text_of_consumers = JsonText(ascii=ascii, of_bytes=of_bytes)
-        self._keys = {topic: kept(partial(self._find_key, topic)) for topic in COORDINATORS}
+        self._keys = {topic: remember(partial(self._find_key, topic)) for topic in COORDINATORS}
 
     def of(self, record: Record, internal: str | None, *, is_control: bool) -> Content | None:
         """Decode a record; None if only the users of its topic can do that.
@@ -107,7 +107,7 @@ class Contents:
             return bytes_text(data)
 
 
-def kept(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
+def remember(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
     """The same function, which keeps what it makes of short bytes."""
     of_short = lru_cache(maxsize=_KEPT)(make)
     return lambda data: of_short(data) if len(data) <= LONGEST_KEPT else make(data)

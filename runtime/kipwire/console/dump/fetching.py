@@ -118,7 +118,7 @@ class Brokers:
                 self._failures.pop(partition, None)
                 return int(answer.offset)
             if answer is not None:
-                self._refused(partition, answer.error_code)
+                self._on_refusal(partition, answer.error_code)
             await self._pause([partition])
 
     async def fetch(self, offsets: Mapping[Partition, int], size: int) -> dict[Partition, Part]:
@@ -137,7 +137,7 @@ class Brokers:
             try:
                 by_leader.setdefault((await self._leader(partition)).address, []).append(partition)
             except (Failure, NotFound) as error:
-                self._failed([partition], error)
+                self._on_failure([partition], error)
         found: dict[Partition, Part] = {}
         groups = list(by_leader.values())
         asked = [self._ask(group, self._fetch_request(group, offsets, size)) for group in groups]
@@ -147,7 +147,7 @@ class Brokers:
             for partition in group:
                 answer = _of(partition, response.responses, "topic")
                 if answer.error_code not in (0, _OUT_OF_RANGE):
-                    self._refused(partition, answer.error_code)
+                    self._on_refusal(partition, answer.error_code)
                     continue
                 self._failures.pop(partition, None)
                 found[partition] = self._part(answer)
@@ -190,7 +190,7 @@ class Brokers:
             broken = None if node is None else self._connections.pop(node.address, None)
             if broken is not None:
                 await broken.close()
-            self._failed(group, error)
+            self._on_failure(group, error)
             return None
 
     async def _leader(self, partition: Partition) -> Node:
@@ -209,14 +209,14 @@ class Brokers:
                     raise
         raise AssertionError
 
-    def _refused(self, partition: Partition, code: int) -> None:
+    def _on_refusal(self, partition: Partition, code: int) -> None:
         error = ReadFailedError(f"{self.where(partition)}: the leader of {partition} answers {ErrorCode.text(code)}")
         known = ErrorCode.find(code)
         if known is None or not known.retriable:
             raise error
-        self._failed([partition], error)
+        self._on_failure([partition], error)
 
-    def _failed(self, group: Iterable[Partition], error: KipwireError) -> None:
+    def _on_failure(self, group: Iterable[Partition], error: KipwireError) -> None:
         """Count a failure of partitions, whose leaders are looked for again; the last one is raised."""
         for partition in group:
             self._leaders.pop(partition, None)

@@ -42,7 +42,7 @@ def follow(dump: LogDump, ends: Iterable[tuple[LogFile, int]], decode_as: str | 
         ends: the last segment of each log, and where its next batch will start.
         decode_as: see `log_file`.
     """
-    logs = [_Followed(file, position, _shown_until(file.path)) for file, position in ends]
+    logs = [_Followed(file, position, _status_until(file.path)) for file, position in ends]
     while True:
         dump.out.flush()
         caught_up = [_catch_up(dump, log, decode_as) for log in logs]  # all of them, one after the other
@@ -54,9 +54,9 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
     """Dump what has been added to a log; whether there may be more."""
     try:
         following = segment_after(log.file.path)  # looked for first: then nothing more comes to the segment before it
-        _added(dump, log)
+        _show_added(dump, log)
     except _GONE:
-        following = _left(log)
+        following = _next_left(log)
     try:
         if following is None:
             return False
@@ -73,7 +73,7 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
     return True
 
 
-def _added(dump: LogDump, log: _Followed) -> None:
+def _show_added(dump: LogDump, log: _Followed) -> None:
     now, before = log.file.path.stat(), log.shown.get(log.file.path)
     is_another = before is not None and before.st_ino != now.st_ino
     if log.is_gone or is_another:
@@ -102,7 +102,7 @@ def _end_of_batches(path: Path, size: int) -> int:
         return max((head.end for head in batch_heads(file, 0, size)), default=0)
 
 
-def _left(log: _Followed) -> Path | None:
+def _next_left(log: _Followed) -> Path | None:
     """The segment to go on with after one that was removed: the next, or else the last; None while there is none."""
     left = [path for path, _ in _segments(log.file.path)]
     following = next((path for path in left if path.name >= log.file.path.name), left[-1] if left else None)
@@ -130,7 +130,7 @@ def _segments(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
             continue
 
 
-def _shown_until(file: Path) -> dict[Path, os.stat_result]:
+def _status_until(file: Path) -> dict[Path, os.stat_result]:
     """Status of the segments of a log that have been shown, up to a file."""
     return {path: now for path, now in _segments(file) if path.name <= file.name}
 

@@ -101,7 +101,9 @@ class JsonLines:
             return _plain(head, batch, records), 0
         else:
             make = _bytes_themselves
-        created = self._created_of(batch) if batch.timestamp_type == "LogAppendTime" and batch.magic == _MAGIC else None
+        created = (
+            self._creation_times(batch) if batch.timestamp_type == "LogAppendTime" and batch.magic == _MAGIC else None
+        )
         lines, errors = [], 0
         for record in records:
             pair, said = make(batch, record)
@@ -143,21 +145,21 @@ class JsonLines:
         wrong: list[str] = []
         parts = []
         for part in PARTS:
-            text = self._shown(part, record, wrong)
+            text = self._part_text(part, record, wrong)
             data = getattr(record, part)
             parts.append(f'"{part}":{_json_of(data) if text is None else text}')
             if text is not None:
                 parts.append(f'"{part}_bytes":{_base64(data)}')
         return ",".join(parts), _error("; ".join(wrong)) if wrong else _END
 
-    def _shown(self, part: Part, record: Record, wrong: list[str]) -> str | None:
+    def _part_text(self, part: Part, record: Record, wrong: list[str]) -> str | None:
         try:
             return self._decoders.shown(part, record, _result)
         except ValueFailedError as error:
             wrong.append(str(error))
             return None
 
-    def _created_of(self, batch: RecordBatch) -> dict[int, int]:
+    def _creation_times(self, batch: RecordBatch) -> dict[int, int]:
         if self._batch is not batch:  # its records come in several parts
             self._batch = batch
             self._created = dict(zip(map(id, batch.records), created_timestamps(batch), strict=True))

@@ -12,7 +12,7 @@ from kipwire.console.output import Output
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail
-from kipwire.tools.text import counted, print_err
+from kipwire.tools.text import count_of, print_err
 
 _AT_ONCE = 1024
 """Records whose lines are made at a time: a batch may have a million, of a few bytes each."""
@@ -167,12 +167,12 @@ class LogDump:
         self.errors += errors
         self.out.flush()
         where = f"byte {batch.position}" if log.has_positions else f"offset {batch.base_offset}"
-        text = f"batch at {where}: {counted(errors, 'record')} of it cannot be decoded"
+        text = f"batch at {where}: {count_of(errors, 'record')} of it cannot be decoded"
         print_err(("error: ", "red"), f"{log.name}: {text}")
 
     def _say_tail(self, log: Log, tail: Tail) -> None:
         """Say what follows the last whole batch of a log that more may be added to."""
         self.out.flush()
-        where = f"{counted(tail.size, 'zero byte' if tail.is_zeros else 'byte')} from byte {tail.position} on"
+        where = f"{count_of(tail.size, 'zero byte' if tail.is_zeros else 'byte')} from byte {tail.position} on"
         what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
         print_err((f"{log.name}: {where}: {what}", "yellow"))

@@ -20,7 +20,7 @@ from kipwire.records.partition_files import (
     producer_snapshot,
     time_index,
 )
-from kipwire.tools.text import counted, print_err, printable_line
+from kipwire.tools.text import count_of, print_err, printable_line
 
 Entry = dict[str, Any]
 
@@ -51,7 +51,7 @@ def kind_of(path: Path) -> Kind | None:
 def dump_partition_file(path: Path, kind: Kind, out: Output, *, as_json: bool) -> int:
     """Write a line for each entry of a file; how many errors there are, 0 or 1."""
     if not as_json:
-        out.write(f"{printable_line(str(path))}: {kind.what}, {counted(path.stat().st_size, 'byte')}\n")
+        out.write(f"{printable_line(str(path))}: {kind.what}, {count_of(path.stat().st_size, 'byte')}\n")
     line = _json_line(path, kind) if as_json else _text_line
     try:
         for entry in kind.entries(path):
@@ -103,7 +103,7 @@ def _time_index(path: Path) -> Iterator[Entry]:
             yield entry._asdict()
 
 
-def _aborted(path: Path) -> Iterator[Entry]:
+def _aborted_entries(path: Path) -> Iterator[Entry]:
     with path.open("rb") as file:
         yield from map(_fields, aborted_transactions(file))
 
@@ -129,7 +129,7 @@ def _partition_offsets(path: Path) -> Iterator[Entry]:
 _BY_SUFFIX = {
     ".index": Kind("offset_index", "an offset index", _offset_index),
     ".timeindex": Kind("time_index", "a time index", _time_index),
-    ".txnindex": Kind("aborted_transaction", "an index of aborted transactions", _aborted),
+    ".txnindex": Kind("aborted_transaction", "an index of aborted transactions", _aborted_entries),
     ".snapshot": Kind("producer", "a snapshot of the producers", _producers),
 }
 _BY_NAME = {

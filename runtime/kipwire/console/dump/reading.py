@@ -40,7 +40,7 @@ def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordB
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        yield from described(read_part(file, _NAME, start=start, grows=may_grow(path), bounds=bounds))
+        yield from describe_damage(read_part(file, _NAME, start=start, grows=may_grow(path), bounds=bounds))
 
 
 def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
@@ -49,10 +49,10 @@ def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[
     Raises:
         OSError: as `read_stream`.
     """
-    return described(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
+    return describe_damage(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
 
 
-def described(
+def describe_damage(
     items: Iterable[RecordBatch | accounting.Damage | Tail],
 ) -> Iterator[RecordBatch | Damage | Tail]:
     """The same, with damage as it is shown."""

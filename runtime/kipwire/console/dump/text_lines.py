@@ -10,7 +10,7 @@ from kipwire.console.output import NONE, moment_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
-from kipwire.tools.text import counted, printable_line
+from kipwire.tools.text import count_of, printable_line
 
 _json = json_text(ascii=False)
 
@@ -33,7 +33,7 @@ class TextLines:
 
     def heading(self, log: Log, size: int | None) -> str:
         """The line before the batches of a log; the size may not be known."""
-        of_size = "" if size is None else f", {counted(size, 'byte')}"
+        of_size = "" if size is None else f", {count_of(size, 'byte')}"
         return f"{log.name}: {log.what}{of_size}\n"
 
     def batch(self, batch: RecordBatch) -> str:
@@ -68,7 +68,7 @@ class TextLines:
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
         """The lines of records of a batch, and how many of them are not what they should be."""
         if batch.is_control or self._internal is not None:
-            return self._decoded(batch, records)
+            return self._decode_values(batch, records)
         return self._by_users(records) if self._decoders else (_plain(records), 0)
 
     def damage(self, log: Log, damage: Damage) -> str:
@@ -77,22 +77,22 @@ class TextLines:
 
     def summary(self, log: Log, summary: Summary) -> str:
         """The line of a file instead of its batches."""
-        parts = [log.what, counted(summary.size, "byte"), counted(summary.batches, "batch", "batches")]
+        parts = [log.what, count_of(summary.size, "byte"), count_of(summary.batches, "batch", "batches")]
         if summary.batches:
             parts += [
-                counted(summary.records, "record"),
+                count_of(summary.records, "record"),
                 f"offset={summary.first_offset}-{summary.last_offset}",
                 f"time={moment_text(summary.first_timestamp)} to {moment_text(summary.last_timestamp)}",
                 "compression="
                 + ",".join(f"{name}:{number:,}" for name, number in sorted(summary.compressions.items())),
             ]
         if summary.control_batches:
-            parts.append(counted(summary.control_batches, "control batch", "control batches"))
+            parts.append(count_of(summary.control_batches, "control batch", "control batches"))
         if summary.errors:
-            parts.append(counted(summary.errors, "error"))
+            parts.append(count_of(summary.errors, "error"))
         return f"{log.name}: {', '.join(parts)}\n"
 
-    def _decoded(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
+    def _decode_values(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
         lines, errors = [], 0
         content_of, internal, is_control = self._contents.of, self._internal, batch.is_control
         timestamp, time = NONE, moment_text(NONE)
@@ -122,13 +122,13 @@ class TextLines:
         lines, errors = [], 0
         for record in records:
             wrong: list[str] = []
-            key, value = (self._shown(part, record, wrong) for part in PARTS)
+            key, value = (self._part_text(part, record, wrong) for part in PARTS)
             errors += bool(wrong)
             said = f" error={'; '.join(wrong)!r}" if wrong else ""
             lines.append(f"{_start(record)} key={key} value={value}{said}\n")
         return "".join(lines), errors
 
-    def _shown(self, part: Part, record: Record, wrong: list[str]) -> str:
+    def _part_text(self, part: Part, record: Record, wrong: list[str]) -> str:
         try:
             found = self._decoders.shown(part, record, _result)
         except ValueFailedError as error:

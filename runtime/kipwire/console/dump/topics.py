@@ -13,7 +13,7 @@ from kipwire.console.brokers import Settings
 from kipwire.console.dump.fetching import PAUSE, Brokers, Part, Partition, ReadFailedError
 from kipwire.console.dump.log_files import Log, internal_of
 from kipwire.console.dump.logs import Item, LogDump
-from kipwire.console.dump.reading import Damage, described
+from kipwire.console.dump.reading import Damage, describe_damage
 from kipwire.records import Bounds, RecordBatch, read_committed
 from kipwire.records.accounting import Head, head_of
 from kipwire.records.bounds import HEAD_BYTES
@@ -218,7 +218,7 @@ class Reader:
         def batches() -> Iterator[RecordBatch]:
             # The markers of transactions are needed, whatever the bounds.
             of_part = read_part(file, "", grows=True, bounds=None if self._committed else bounds)
-            for item in described(of_part):
+            for item in describe_damage(of_part):
                 if isinstance(item, RecordBatch):
                     yield item
                 elif isinstance(item, Damage):

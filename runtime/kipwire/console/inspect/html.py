@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kipwire.console.inspect.text import piece_text, printable, title
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 
 _WIDTH = 16
 """Bytes in a line of the dump."""
@@ -91,7 +91,7 @@ MOST_BYTES = 2**16
 
 def page(inspection: Inspection) -> str:
     """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
-    pieces, end = _shown(inspection)
+    pieces, end = _limit_pieces(inspection)
     if inspection.error is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
@@ -143,7 +143,7 @@ def _row_html(row: Row) -> str:
     )
 
 
-def _shown(inspection: Inspection) -> tuple[list[Piece], int]:
+def _limit_pieces(inspection: Inspection) -> tuple[list[Piece], int]:
     """The pieces that are on the page, at their end one for all that is not; and where the dump ends."""
     size = len(inspection.data)
     count = min(MOST_ELEMENTS, bisect_left(inspection.pieces, MOST_BYTES, key=lambda piece: piece.start))
@@ -151,8 +151,8 @@ def _shown(inspection: Inspection) -> tuple[list[Piece], int]:
     hidden = len(inspection.pieces) - count
     end = min(pieces[-1].end if hidden else size, MOST_BYTES)
     if end < size:
-        what = [counted(hidden, "element")] if hidden else []
-        label = f"not on this page: {', '.join([*what, counted(size - end, 'byte')])}; --json has them"
+        what = [count_of(hidden, "element")] if hidden else []
+        label = f"not on this page: {', '.join([*what, count_of(size - end, 'byte')])}; --json has them"
         pieces.append(Piece("", label, "cut", "", end, size, None))
     return pieces, end
 
@@ -190,7 +190,7 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
     for index, piece in enumerate(pieces):
         size = piece.end - piece.start
         if piece.role in ("rest", "cut"):
-            rest = f"from the error on: {counted(size, 'byte')}" if size else "the bytes end here"
+            rest = f"from the error on: {count_of(size, 'byte')}" if size else "the bytes end here"
             label = piece.path or rest
             yield Row("rest", index, index, 0, label, label, piece.start, size, colour=_colour(piece))
             continue

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kipwire.tools.files import need_input
-from kipwire.tools.text import counted, print_err, printable_line
+from kipwire.tools.text import count_of, print_err, printable_line
 
 _XXD = re.compile(r"([0-9a-f]{6,}): ((?:[0-9a-f]{2}+ ?)+)(?: .*)?", re.IGNORECASE)
 _OFFSET = re.compile(r"\s*([0-9a-f]{6,})(\s.*)?", re.IGNORECASE)
@@ -41,7 +41,7 @@ def read_dump(text: str) -> Taken | None:
 def _xxd(text: str) -> Taken | None:
     """`00000000: 0003 0009  ....`."""
     rows = list(_rows(text, _xxd_row))
-    data = _joined(rows, 16) if rows else None
+    data = _join_rows(rows, 16) if rows else None
     return None if data is None else Taken(data, "the output of xxd")
 
 
@@ -65,7 +65,7 @@ def _dump(text: str) -> Taken | None:
         rows = list(_rows(text, lambda line, read=read: _offset_row(line, read)))  # type: ignore[misc]
         if len(rows) < 2 or not rows[0].data:
             continue
-        data = _joined(rows, base)
+        data = _join_rows(rows, base)
         if data is not None:
             return Taken(data, f"the output of {name}")
     return None
@@ -114,7 +114,7 @@ def _rows(text: str, read: Callable[[str], tuple[str, bytes] | None]) -> Iterato
     yield from rows
 
 
-def _joined(rows: list[_Row], base: int) -> bytes | None:
+def _join_rows(rows: list[_Row], base: int) -> bytes | None:
     """The bytes of all rows, if each offset is where its bytes are; `*` means rows like the one before it."""
     parts: list[bytes] = []
     size = 0
@@ -240,5 +240,5 @@ def _content(raw: bytes, name: str) -> bytes:
         taken = read_base64(text.strip())
     if taken is None:
         return raw
-    print_err(f"took {printable_line(name)} for {taken.form}: {counted(len(taken.data), 'byte')}")
+    print_err(f"took {printable_line(name)} for {taken.form}: {count_of(len(taken.data), 'byte')}")
     return taken.data

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kipwire.console.inspect.tree import Inspection, Piece
 from kipwire.description.json_form import uuid_to_json
-from kipwire.tools.text import counted, has_colour, print_out, printable_line
+from kipwire.tools.text import count_of, has_colour, print_out, printable_line
 
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
@@ -73,7 +73,7 @@ def print_text(inspection: Inspection) -> None:
 
 def title(inspection: Inspection) -> str:
     """Title such as `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
-    size, count = counted(len(inspection.data), "byte"), counted(len(inspection.pieces), "element")
+    size, count = count_of(len(inspection.data), "byte"), count_of(len(inspection.pieces), "element")
     return f"{inspection.message} v{inspection.version}: {size}, {count}"
 
 
@@ -109,7 +109,7 @@ def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
         line = f"{inspection.rest + at:>{width}}  {shown[at : at + _REST_WIDTH].hex(' ')}"
         yield ((line, "red"),)
     if len(rest) > len(shown):
-        yield ((f"{'':>{width}}  ... {counted(len(rest) - len(shown), 'more byte')}", "red"),)
+        yield ((f"{'':>{width}}  ... {count_of(len(rest) - len(shown), 'more byte')}", "red"),)
 
 
 def piece_text(piece: Piece) -> str:
@@ -127,7 +127,7 @@ def value_text(value: object) -> str:
             return "true" if value else "false"
         case str():
             cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
-            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {counted(len(value), 'character')}"
+            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {count_of(len(value), 'character')}"
         case uuid.UUID():
             return f"{value} = {uuid_to_json(value)}"
         case bytes():
@@ -140,7 +140,7 @@ def bytes_hex(data: bytes) -> str:
     """Bytes in hex, with how many they are where not all are shown."""
     if len(data) <= _LONGEST_BYTES:
         return data.hex(" ")
-    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {counted(len(data), 'byte')}"
+    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {count_of(len(data), 'byte')}"
 
 
 def printable(data: bytes) -> str:
@@ -149,7 +149,7 @@ def printable(data: bytes) -> str:
 
 
 def _bytes_text(value: bytes) -> str:
-    size = counted(len(value), "byte")
+    size = count_of(len(value), "byte")
     if not value:
         return size
     dots = "..." if len(value) > _LONGEST_PREVIEW else ""

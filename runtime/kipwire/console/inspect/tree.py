@@ -12,7 +12,7 @@ from kipwire.message.frames import class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
 from kipwire.message.registry import Registry
 from kipwire.model.enums import NamedNumber
-from kipwire.tools.text import counted, left_over
+from kipwire.tools.text import count_of, leftover_reason
 
 _SIZE = struct.Struct(">i")
 _SMALL = 0xFFFF
@@ -104,7 +104,7 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
 
     def add(it: Element) -> None:
         about = it.field.about if it.field else ""
-        named = _named(it)
+        named = _number_names(it)
         if len(named) == 1 and named[0].about:
             about = f"{about} {named[0].label}: {named[0].about}"
         name = ", ".join(one.label for one in named) or None
@@ -113,7 +113,7 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
     return walk(cls, data, pos, add)
 
 
-def _named(it: Element) -> tuple[NamedNumber, ...]:
+def _number_names(it: Element) -> tuple[NamedNumber, ...]:
     """The number with its name, or the bits with theirs, where they have some."""
     if it.role != "value" or it.field is None or not isinstance(it.value, int) or isinstance(it.value, bool):
         return ()
@@ -198,7 +198,7 @@ def _expect_size(body: type[Message], size: int, data: bytes) -> None:
         reason = f"the frame's size is {size}, but {there} bytes follow it"
         raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
     if size < there:
-        reason = left_over(there - size, f"the frame of {counted(size, 'byte')}")
+        reason = leftover_reason(there - size, f"the frame of {count_of(size, 'byte')}")
         raise DecodeError(body.NAME, body.VERSION, "", _SIZE.size + size, reason)
 
 

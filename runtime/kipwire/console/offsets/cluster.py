@@ -89,7 +89,7 @@ class Cluster:
         Raises:
             Failure: it cannot be asked, or could not be before in this round.
         """
-        return (await self._asked(node)).versions.get(api_key, range(0))
+        return (await self._connection_to(node)).versions.get(api_key, range(0))
 
     async def ask(self, node: Node, request: AnsweredBy[M]) -> M:
         """The response of a broker.
@@ -98,7 +98,7 @@ class Cluster:
             Failure: it does not answer, or did not before in this round.
             KipwireError: it is too old for the request, or its response is broken.
         """
-        connection = await self._asked(node)
+        connection = await self._connection_to(node)
         try:
             return await connection.request(request)
         except Failure as failure:
@@ -111,7 +111,7 @@ class Cluster:
             await connection.close()
         self._connections.clear()
 
-    async def _asked(self, node: Node) -> Connection:
+    async def _connection_to(self, node: Node) -> Connection:
         if (known := self._failures.get(node)) is not None:
             raise type(known)(known.address, known.reason)
         try:
@@ -138,7 +138,7 @@ class Cluster:
             del self._opening[address]
 
 
-def refused(where: str, who: str, code: int) -> Problem:
+def make_problem(where: str, who: str, code: int) -> Problem:
     """Make a problem of an error code in a response."""
     known = ErrorCode.find(code)
     return Problem(where, f"{who} answers {ErrorCode.text(code)}", known is not None and known.retriable)

@@ -13,7 +13,7 @@ from kafka_messages.list_offsets_request.v9 import ListOffsetsPartition, ListOff
 from kafka_messages.metadata_request.v13 import MetadataRequest, MetadataRequestTopic
 from kipwire.aio import Failure
 from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, refused
+from kipwire.console.offsets.cluster import Cluster, make_problem
 from kipwire.console.offsets.model import Place, Problem
 from kipwire.model.errors import KipwireError
 
@@ -95,7 +95,7 @@ async def _find_leaders(
             found.gone.update(places)
             continue
         if topic.error_code:
-            found.problems.append(refused(f"topic {name}", "the broker", topic.error_code))
+            found.problems.append(make_problem(f"topic {name}", "the broker", topic.error_code))
             continue
         partitions = {one.partition_index: one for one in topic.partitions}
         for place in places:
@@ -130,7 +130,7 @@ async def _find_offsets(
                 if not one.error_code:
                     offsets[place] = one.offset
                 elif offsets is found.ends:
-                    found.problems.append(refused(str(place), "the leader", one.error_code))
+                    found.problems.append(make_problem(str(place), "the leader", one.error_code))
 
 
 _EARLIEST, _LATEST = ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.LATEST

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
-from kipwire.console.offsets.lag import Stands, rows_of, stalled_of, stands_of
+from kipwire.console.offsets.lag import Stands, find_stalled, rows_of, stands_of
 from kipwire.console.offsets.metrics import health, metrics_of
 from kipwire.console.offsets.model import Look
 from kipwire.model.errors import KipwireError
@@ -72,7 +72,7 @@ class Exporter:
     def _succeed(self, look: Look) -> None:
         rows = rows_of(look)
         self._stands = stands_of(look, rows, self._stands)
-        self._metrics = metrics_of(look, rows, stalled_of(rows, self._stands, look.time, self._stalled_after))
+        self._metrics = metrics_of(look, rows, find_stalled(rows, self._stands, look.time, self._stalled_after))
         self._has_look = True
         if self._failure is not None:
             self._say("the cluster answers again")
@@ -119,7 +119,7 @@ class Answer(NamedTuple):
     body: bytes
     content_type: str = _TEXT
 
-    def encoded(self, *, with_body: bool) -> bytes:
+    def encode(self, *, with_body: bool) -> bytes:
         """Its bytes."""
         head = (
             f"HTTP/1.1 {self.status} {self.status.phrase}\r\n"
@@ -157,11 +157,11 @@ class Server:
                 head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
             text = b"the head of the request is too long\n"
-            writer.write(Answer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text).encoded(with_body=True))
+            writer.write(Answer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text).encode(with_body=True))
         else:
             method, target = request_line(head)
             answer = await self.answer(method, target)
-            writer.write(answer.encoded(with_body=method != "HEAD"))
+            writer.write(answer.encode(with_body=method != "HEAD"))
         await writer.drain()
 
     async def answer(self, method: str, target: str) -> Answer:

@@ -21,7 +21,7 @@ from kafka_messages.share_group_describe_request.v1 import ShareGroupDescribeReq
 from kafka_messages.streams_group_describe_request.v1 import StreamsGroupDescribeRequest
 from kipwire.aio import Failure
 from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, refused
+from kipwire.console.offsets.cluster import Cluster, make_problem
 from kipwire.console.offsets.given import Wanted
 from kipwire.console.offsets.model import Described, Group, Kind, Listed, Member, Place, Problem
 from kipwire.model.errors import DecodeError, KipwireError
@@ -62,7 +62,7 @@ async def find_groups(cluster: Cluster, nodes: Sequence[Node], wanted: Wanted) -
     """
     problems: list[Problem] = []
     found: dict[str, Listed] = {}
-    for listed in await asyncio.gather(*[_listed(cluster, node, problems) for node in nodes]):
+    for listed in await asyncio.gather(*[_list_groups(cluster, node, problems) for node in nodes]):
         for group in listed:
             found.setdefault(group.name, group)
     names = sorted(found)
@@ -82,13 +82,13 @@ def _groups(
     for one in listed:
         state, members = described.get(one.name, Described(one.state, None))
         if members is not None and topics:
-            members = tuple(member._replace(places=_wanted(member.places, topics)) for member in members)
+            members = tuple(member._replace(places=_filter_places(member.places, topics)) for member in members)
         offsets, lags = (_of_topics(part, topics) for part in committed.get(one.name, ({}, {})))
         if not topics or offsets or any(member.places for member in members or ()):
             yield Group(one.name, one.kind, state or one.state, members, offsets, lags)
 
 
-def _wanted(places: Iterable[Place], patterns: Sequence[str]) -> frozenset[Place]:
+def _filter_places(places: Iterable[Place], patterns: Sequence[str]) -> frozenset[Place]:
     return frozenset(place for place in places if is_wanted(place.topic, patterns))
 
 
@@ -101,7 +101,7 @@ def is_wanted(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-async def _listed(cluster: Cluster, node: Node, problems: list[Problem]) -> list[Listed]:
+async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) -> list[Listed]:
     """The groups that a broker coordinates."""
     try:
         response = await cluster.ask(node, ListGroupsRequest())
@@ -111,7 +111,7 @@ async def _listed(cluster: Cluster, node: Node, problems: list[Problem]) -> list
         problems.append(Problem(str(node), str(error)))
         return []
     if response.error_code:
-        problems.append(refused(str(node), "the broker", response.error_code))
+        problems.append(make_problem(str(node), "the broker", response.error_code))
     listed = []
     for one in response.groups:
         kind = _kind(one.group_type, one.protocol_type)
@@ -173,7 +173,7 @@ async def _describe(
         if one.error_code in _GONE:
             yield one.group_id, Described("Dead", ())
         elif one.error_code:
-            problems.append(refused(f"group {one.group_id}", "the coordinator", one.error_code))
+            problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
         else:
             yield one.group_id, Described(one.group_state, tuple(members_of(kind, one)))
 
@@ -187,7 +187,7 @@ def members_of(kind: Kind, group: Any) -> Iterator[Member]:
         places: Iterable[Place]
         match kind:
             case Kind.CLASSIC:
-                places = assigned(one.member_assignment)
+                places = parse_assignment(one.member_assignment)
             case Kind.STREAMS:
                 places = _of_tasks(one.assignment.active_tasks, subtopologies)
             case _:
@@ -205,7 +205,7 @@ def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterato
             yield from (Place(topic, number) for topic in topics for number in task.partitions)
 
 
-def assigned(data: bytes) -> frozenset[Place]:
+def parse_assignment(data: bytes) -> frozenset[Place]:
     """The partitions in the bytes that the leader of a classic group has assigned to a member; none in other bytes."""
     if len(data) < _VERSION_BYTES:
         return frozenset()
@@ -229,13 +229,13 @@ async def _fetch_offsets(
         several = await cluster.ask(node, v9.OffsetFetchRequest(groups=groups))
         for one in several.groups:
             if one.error_code not in (0, *_GONE):
-                problems.append(refused(f"group {one.group_id}", "the coordinator", one.error_code))
+                problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
             yield one.group_id, (_offsets(one.group_id, one.topics, problems), {})
     else:
         requests = [cluster.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
         for name, answer in zip(names, await asyncio.gather(*requests), strict=True):
             if answer.error_code not in (0, *_GONE):
-                problems.append(refused(f"group {name}", "the coordinator", answer.error_code))
+                problems.append(make_problem(f"group {name}", "the coordinator", answer.error_code))
             yield name, (_offsets(name, answer.topics, problems), {})
 
 
@@ -245,7 +245,7 @@ def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> Offs
         for one in topic.partitions:
             place = Place(topic.name, one.partition_index)
             if one.error_code:
-                problems.append(refused(f"group {group}, {place}", "the coordinator", one.error_code))
+                problems.append(make_problem(f"group {group}, {place}", "the coordinator", one.error_code))
             elif one.committed_offset >= 0:
                 found[place] = one.committed_offset
     return found
@@ -258,13 +258,13 @@ async def _fetch_share_offsets(
     response = await cluster.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
     for group in response.groups:
         if group.error_code not in (0, *_GONE):
-            problems.append(refused(f"group {group.group_id}", "the coordinator", group.error_code))
+            problems.append(make_problem(f"group {group.group_id}", "the coordinator", group.error_code))
         offsets, lags = {}, {}
         for topic in group.topics:
             for one in topic.partitions:
                 place = Place(topic.topic_name, one.partition_index)
                 if one.error_code:
-                    problems.append(refused(f"group {group.group_id}, {place}", "the coordinator", one.error_code))
+                    problems.append(make_problem(f"group {group.group_id}, {place}", "the coordinator", one.error_code))
                 elif one.start_offset >= 0:
                     offsets[place] = one.start_offset
                     if one.lag >= 0:

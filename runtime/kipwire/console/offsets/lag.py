@@ -166,7 +166,7 @@ def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> 
     return found
 
 
-def stalled_of(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
+def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
     """The groups that stand still while the topic grows, in the order of the rows.
 
     Records are unread, the offset has not moved for `least` seconds or longer, and the partition has grown since then.

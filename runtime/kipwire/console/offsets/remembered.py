@@ -42,7 +42,7 @@ class Memory:
             ends: what is known of the partitions.
         """
         whole = await _never_compacted(cluster, nodes, {search.place.topic for search in searches})
-        known = {search.place: self._recalled(search, ends) for search in searches if search.place.topic in whole}
+        known = {search.place: self._recall(search, ends) for search in searches if search.place.topic in whole}
         found, problems = await find_firsts(cluster, _without(searches, known))
         firsts = {search.place: {**known.get(search.place, {}), **found.get(search.place, {})} for search in searches}
         self._kept = {
@@ -50,7 +50,7 @@ class Memory:
         }
         return firsts, problems
 
-    def _recalled(self, search: Search, ends: Ends) -> dict[int, First]:
+    def _recall(self, search: Search, ends: Ends) -> dict[int, First]:
         """The first records of a partition that are there still."""
         log, firsts = self._kept.get(search.place, (None, {}))
         if log is None or log != ends.logs.get(search.place):

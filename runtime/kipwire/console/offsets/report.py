@@ -15,16 +15,16 @@ from kipwire.console.offsets.lag import (
     Row,
     Stalled,
     Totals,
+    find_stalled,
     largest_first,
     rows_of,
-    stalled_of,
     stands_of,
     totals_of,
 )
 from kipwire.console.offsets.model import Group, Look, Member
 from kipwire.console.output import moment_text
 from kipwire.console.text_tables import MOST_SHOWN, table_lines
-from kipwire.tools.text import counted, has_colour, printable_line, styled_line
+from kipwire.tools.text import count_of, has_colour, printable_line, style_line
 
 _UNKNOWN = "?"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -56,7 +56,7 @@ class Report:
         if self.first is None:
             return None
         stands = stands_of(self.look, self.rows, stands_of(self.first, rows_of(self.first)))
-        return stalled_of(self.rows, stands, self.look.time, self.look.time - self.first.time)
+        return find_stalled(self.rows, stands, self.look.time, self.look.time - self.first.time)
 
     @cached_property
     def totals(self) -> Totals:
@@ -90,14 +90,14 @@ def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
     """
     coloured = has_colour(sys.stdout)
     heading = f"Consumer groups at {report.where}, {moment_text(round(report.look.time * 1000))}"
-    yield styled_line([(printable_line(heading), "bold")], coloured=coloured)
+    yield style_line([(printable_line(heading), "bold")], coloured=coloured)
     yield "\n"
     for name, number, more, style in _total_lines(report.totals):
-        yield styled_line([(f"{name:<16}{number:>9}  {more}".rstrip(), style)], coloured=coloured)
+        yield style_line([(f"{name:<16}{number:>9}  {more}".rstrip(), style)], coloured=coloured)
     if report.look.problems:
-        yield "\n" + styled_line([("What could not be read", "bold")], coloured=coloured)
+        yield "\n" + style_line([("What could not be read", "bold")], coloured=coloured)
         for problem in report.look.problems[: None if all_rows else MOST_SHOWN]:
-            yield styled_line([(printable_line(str(problem)), "red")], coloured=coloured)
+            yield style_line([(printable_line(str(problem)), "red")], coloured=coloured)
         if not all_rows and len(report.look.problems) > MOST_SHOWN:
             yield f"and {len(report.look.problems) - MOST_SHOWN:,} more\n"
     for table in _tables(report):
@@ -115,9 +115,9 @@ def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
 
 def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
     """Name, number, what more there is to say, and style of each line."""
-    with_members = f"{totals.with_members:,} with members, {counted(totals.partitions, 'partition')}"
+    with_members = f"{totals.with_members:,} with members, {count_of(totals.partitions, 'partition')}"
     yield "groups", f"{totals.groups:,}", with_members, ""
-    records = "" if not totals.lag else f", {counted(totals.lag, 'record')}"
+    records = "" if not totals.lag else f", {count_of(totals.lag, 'record')}"
     oldest = f", up to {duration(totals.seconds)}" if totals.seconds else ""
     yield _total("behind", totals.behind, f"{records}{oldest}", "yellow")
     if totals.stalled is None:
@@ -136,7 +136,7 @@ def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
 def _total(name: str, count: Count, more: str, style: str) -> tuple[str, str, str, str]:
     if not count.groups:
         return name, "0", "", ""
-    return name, f"{count.groups:,}", f"{counted(count.partitions, 'partition')}{more}", style
+    return name, f"{count.groups:,}", f"{count_of(count.partitions, 'partition')}{more}", style
 
 
 @dataclass(frozen=True)

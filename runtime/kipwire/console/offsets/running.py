@@ -153,14 +153,14 @@ def serve(
         lambda line: print_err(f"kipwire: {line}"),
     )
     try:
-        run(_served(Cluster(settings, brokers), exporter, wanted, listen, every))
+        run(_serve(Cluster(settings, brokers), exporter, wanted, listen, every))
     except OSError as error:
         code = error.errno or 0
         why = os.strerror(code) if code > 0 else error.strerror  # asyncio's own words repeat the address
         fail(f"cannot listen at {shown_address(listen)}: {why}")
 
 
-async def _served(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
+async def _serve(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
     cluster.check()
     server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
     address = server.sockets[0].getsockname()[:2]

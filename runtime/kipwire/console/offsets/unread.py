@@ -20,7 +20,7 @@ from kafka_messages.enums import ErrorCode, IsolationLevel
 from kafka_messages.fetch_request.v12 import FetchPartition, FetchRequest, FetchTopic
 from kipwire.aio import Failure
 from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, refused
+from kipwire.console.offsets.cluster import Cluster, make_problem
 from kipwire.console.offsets.model import First, Place, Problem
 from kipwire.model.errors import DecodeError, KipwireError, MissingExtraError
 from kipwire.records import read_batches
@@ -161,7 +161,7 @@ def _note(partition: _Partition, answer: Any, problems: list[Problem]) -> None:
     if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
         del partition.left[0]  # removed since
     elif answer.error_code:
-        problems.append(_refused(partition.search.place, answer.error_code))
+        problems.append(_make_problem(partition.search.place, answer.error_code))
         partition.left.clear()
     elif not answer.records:
         partition.grow()
@@ -172,8 +172,8 @@ def _note(partition: _Partition, answer: Any, problems: list[Problem]) -> None:
             partition.give_up()
 
 
-def _refused(place: Place, code: int) -> Problem:
-    return refused(f"records of {place.topic}", "the leader", code)
+def _make_problem(place: Place, code: int) -> Problem:
+    return make_problem(f"records of {place.topic}", "the leader", code)
 
 
 async def _ask_alone(
@@ -191,7 +191,7 @@ async def _ask_alone(
     except Failure:
         pass  # the cluster keeps it
     except RefusedError as error:
-        problems.append(_refused(search.place, error.code))
+        problems.append(_make_problem(search.place, error.code))
     except MissingExtraError as error:
         problems.append(Problem("lag in seconds", str(error)))
     except KipwireError as error:

@@ -18,7 +18,7 @@ from kipwire.records.names import Partition, partition_of
 from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
-from kipwire.tools.text import counted, print_err, print_out
+from kipwire.tools.text import count_of, print_err, print_out
 
 _STANDARD_INPUT = Path("-")
 
@@ -62,7 +62,7 @@ def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition 
         fail(f"{out} is not empty; give a new folder")
     left = Left()
     try:
-        with _opened(file) as (stream, name), new_folder(out) as made, no_garbage_collection():
+        with _open(file) as (stream, name), new_folder(out) as made, no_garbage_collection():
             writer = Writer(made, partition, segment_bytes, fewer=allow_fewer)
             try:
                 for batch in batches_of(stream, name, left):
@@ -77,12 +77,12 @@ def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition 
     _report(writer.counts, out)
     if left.errors:
         what = "in the dump, of what could not be read; those batches are left out"
-        print_err(("error: ", "red"), f"{counted(left.errors, 'error')} {what}")
+        print_err(("error: ", "red"), f"{count_of(left.errors, 'error')} {what}")
         sys.exit(1)
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[tuple[BinaryIO, str]]:
+def _open(file: Path) -> Iterator[tuple[BinaryIO, str]]:
     """The stream to read, and its name in errors."""
     if file == _STANDARD_INPUT:
         if sys.stdin is None or sys.stdin.isatty():
@@ -100,11 +100,11 @@ def _opened(file: Path) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def _report(counts: Counts, out: Path) -> None:
-    segments, batches = counted(counts.segments, "segment"), counted(counts.batches, "batch", "batches")
-    print_out(f"{out}: {segments}, {batches}, {counted(counts.records, 'record')}, {counted(counts.size, 'byte')}")
+    segments, batches = count_of(counts.segments, "segment"), count_of(counts.batches, "batch", "batches")
+    print_out(f"{out}: {segments}, {batches}, {count_of(counts.records, 'record')}, {count_of(counts.size, 'byte')}")
     print_out(
         f"{counts.same:,} as they were, byte for byte; {counts.recompressed:,} compressed again, with other bytes for "
         f"the same records; {counts.changed:,} changed"
     )
     if counts.fewer:
-        print_out(f"{counted(counts.fewer, 'batch', 'batches')} with fewer records than they say")
+        print_out(f"{count_of(counts.fewer, 'batch', 'batches')} with fewer records than they say")

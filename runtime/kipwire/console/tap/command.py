@@ -15,9 +15,9 @@ from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
 from kipwire.console.command_line import PATH, discard_output, fail, one_line
 from kipwire.console.options import Format, format_option, ports_option
 from kipwire.console.output import Output
-from kipwire.console.tap.filters import Filter, Wanted, api_keys_of, needed
+from kipwire.console.tap.filters import Filter, Wanted, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
-from kipwire.console.tap.tables import summary_json, summary_text, unserved_uses, upgrade_json, upgrade_text
+from kipwire.console.tap.tables import list_unserved, summary_json, summary_text, upgrade_json, upgrade_text
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
 from kipwire.tools.text import print_err
@@ -95,7 +95,7 @@ def tap(
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                problems += _tapped(path, ports, wanted, out, lines, counts)
+                problems += _tap(path, ports, wanted, out, lines, counts)
         problems += _conclude(out, counts, summary, release, format_)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
@@ -125,7 +125,7 @@ def _is_pipe(path: Path) -> bool:
     return stat.S_ISFIFO(path.stat().st_mode)
 
 
-def _tapped(
+def _tap(
     path: Path,
     ports: Collection[int],
     wanted: Wanted,
@@ -142,7 +142,7 @@ def _tapped(
         counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
-        needed(_frames(path, ports, out), wanted),
+        filter_frames(_frames(path, ports, out), wanted),
         with_topics=bool(wanted.topics),
         with_frames=lines.has_bodies,
     )
@@ -176,7 +176,7 @@ def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbere
 
 def _conclude(out: Output, counts: TrafficSummary | None, summary: bool, release: str | None, format_: Format) -> int:
     """Write what is written at the end; how many clients' uses of APIs an upgrade would break."""
-    uses = [] if counts is None or release is None else unserved_uses(counts, release)
+    uses = [] if counts is None or release is None else list_unserved(counts, release)
     as_json = format_ is Format.JSON
     if counts is not None and summary:
         out.write(summary_json(counts) if as_json else summary_text(counts))

@@ -54,7 +54,7 @@ def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def needed(frames: Iterable[Numbered], wanted: Wanted) -> Iterator[Numbered]:
+def filter_frames(frames: Iterable[Numbered], wanted: Wanted) -> Iterator[Numbered]:
     """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients."""
     keys = {*wanted.api_keys, API_VERSIONS_KEY}
     for one in frames:

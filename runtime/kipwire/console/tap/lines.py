@@ -10,7 +10,7 @@ from kipwire.console.json_text import JsonText
 from kipwire.console.output import moment_text_of_ns
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
-from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, styled_line
+from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, style_line
 from kipwire.traffic.exchanges import Errors, Exchange, Row
 from kipwire.traffic.frame_facts import decode_frame, error_text
 
@@ -52,7 +52,7 @@ class TextLines:
         if numbers:
             parts.append((f" frames={numbers}", "dim"))
         parts += [(f" error={error!r}", "red") for error in exchange.problems]
-        line = styled_line(parts, coloured=self._coloured, one_line=True)
+        line = style_line(parts, coloured=self._coloured, one_line=True)
         return line if self._bodies is None else line + self._of_bodies(exchange, self._bodies)
 
     def _of_bodies(self, exchange: Exchange, texts: JsonText) -> str:

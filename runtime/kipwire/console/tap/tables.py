@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from kipwire.console.output import moment_text_of_ns
 from kipwire.console.text_tables import table_lines
-from kipwire.tools.text import counted
+from kipwire.tools.text import count_of
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
-from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, unserved
+from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, find_unserved
 
 _NS_OF_MS = 10**6
 _QUANTILES = (0.5, 0.99)
@@ -24,7 +24,7 @@ class UnservedUse(NamedTuple):
     unserved: Unserved
 
 
-def unserved_uses(summary: TrafficSummary, release: str) -> list[UnservedUse]:
+def list_unserved(summary: TrafficSummary, release: str) -> list[UnservedUse]:
     """List the requests that a release does not serve, by client, most requests first.
 
     Args:
@@ -33,7 +33,7 @@ def unserved_uses(summary: TrafficSummary, release: str) -> list[UnservedUse]:
     """
     found = []
     for use, counts in summary.uses.items():
-        missing = unserved(release, use.api_key, use.version, client_of(use.software, use.client_id))
+        missing = find_unserved(release, use.api_key, use.version, client_of(use.software, use.client_id))
         if missing is not None:
             found.append(UnservedUse(use, counts, missing))
     return sorted(found, key=lambda one: (one.use.client_id or "", -one.counts.requests, one.use[1:]))
@@ -47,7 +47,7 @@ def summary_text(summary: TrafficSummary) -> str:
     between = ""
     if summary.first is not None and summary.last is not None:
         between = f" from {moment_text_of_ns(summary.first)} to {moment_text_of_ns(summary.last)}"
-    lines = [f"{counted(total.requests, 'request')} and {counted(total.responses, 'response')}{between}\n"]
+    lines = [f"{count_of(total.requests, 'request')} and {count_of(total.responses, 'response')}{between}\n"]
     numbers = ("requests", "responses", "bytes of requests", "of responses", "p50 ms", "p99 ms", "errors")
     clients = (
         (_name(client_id), _library(software), _hosts(counts), *_numbers(counts))
@@ -78,7 +78,7 @@ def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
     if not uses:
         return f"Kafka {release} serves all requests that were captured\n"
     who = len({one.use[:2] for one in uses})
-    lines = [f"Kafka {release} does not serve what {counted(who, 'client')} {'sends' if who == 1 else 'send'}\n"]
+    lines = [f"Kafka {release} does not serve what {count_of(who, 'client')} {'sends' if who == 1 else 'send'}\n"]
     rows = (
         (
             _name(use.client_id),

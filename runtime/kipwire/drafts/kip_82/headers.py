@@ -8,7 +8,7 @@ from typing import Any
 
 from kipwire.codec.wire import new
 from kipwire.drafts.header_keys import HIGHEST_KEY
-from kipwire.model.errors import shown
+from kipwire.model.errors import abbreviate
 
 Content = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
 """Input for headers: a mapping, or pairs of key and value in any order."""
@@ -19,7 +19,7 @@ def key_text(key: int) -> str:
     return f"0x{key:08x}"
 
 
-def checked_key(key: int) -> int:
+def check_key(key: int) -> int:
     """The key itself.
 
     Raises:
@@ -27,13 +27,13 @@ def checked_key(key: int) -> int:
         ValueError: it is negative or has more than 32 bits.
     """
     if not isinstance(key, int) or isinstance(key, bool):
-        raise TypeError(f"a header key must be an int, not {type(key).__name__} {shown(key)}")
+        raise TypeError(f"a header key must be an int, not {type(key).__name__} {abbreviate(key)}")
     if not 0 <= key <= HIGHEST_KEY:
-        raise ValueError(f"{shown(key)} is not a header key; the range is 0 to {HIGHEST_KEY:#010x}")
+        raise ValueError(f"{abbreviate(key)} is not a header key; the range is 0 to {HIGHEST_KEY:#010x}")
     return key
 
 
-def _checked_value(key: int, value: bytes) -> bytes:
+def _check_value(key: int, value: bytes) -> bytes:
     """The value as bytes.
 
     Raises:
@@ -42,12 +42,12 @@ def _checked_value(key: int, value: bytes) -> bytes:
     if type(value) is bytes:
         return value
     if not isinstance(value, bytes | bytearray | memoryview):
-        what = f"{type(value).__name__} {shown(value)}"
+        what = f"{type(value).__name__} {abbreviate(value)}"
         raise TypeError(f"the value of header {key_text(key)} must be bytes, not {what}; a serializer can make them")
     return bytes(value)
 
 
-def _checked(content: Content) -> dict[int, bytes]:
+def _check_headers(content: Content) -> dict[int, bytes]:
     """The headers in ascending order of their keys.
 
     Raises:
@@ -55,7 +55,7 @@ def _checked(content: Content) -> dict[int, bytes]:
         ValueError: a key is out of range, or is there twice.
     """
     pairs: Any = content.items() if isinstance(content, Mapping) else content
-    ordered = sorted(((checked_key(key), _checked_value(key, value)) for key, value in pairs), key=lambda one: one[0])
+    ordered = sorted(((check_key(key), _check_value(key, value)) for key, value in pairs), key=lambda one: one[0])
     for (key, _), (following, _) in pairwise(ordered):
         if key == following:
             raise ValueError(f"header {key_text(key)} is given twice; headers are a map")
@@ -77,7 +77,7 @@ class Headers(Mapping[int, bytes]):
     __slots__ = ("_by_key",)
 
     def __init__(self, content: Content = ()) -> None:
-        self._by_key: dict[int, bytes] = content._by_key if isinstance(content, Headers) else _checked(content)
+        self._by_key: dict[int, bytes] = content._by_key if isinstance(content, Headers) else _check_headers(content)
 
     def __getitem__(self, key: int) -> bytes:
         return self._by_key[key]
@@ -117,13 +117,13 @@ class MutableHeaders(MutableMapping[int, bytes]):
     __slots__ = ("_by_key",)
 
     def __init__(self, content: Content = ()) -> None:
-        self._by_key = _checked(content)
+        self._by_key = _check_headers(content)
 
     def __getitem__(self, key: int) -> bytes:
         return self._by_key[key]
 
     def __setitem__(self, key: int, value: bytes) -> None:
-        self._by_key[checked_key(key)] = _checked_value(key, value)
+        self._by_key[check_key(key)] = _check_value(key, value)
 
     def __delitem__(self, key: int) -> None:
         del self._by_key[key]

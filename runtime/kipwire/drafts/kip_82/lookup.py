@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from struct import Struct as Packer
 
-from kipwire.drafts.kip_82.headers import Headers, checked_key, trusted_headers
+from kipwire.drafts.kip_82.headers import Headers, check_key, trusted_headers
 from kipwire.model.errors import DecodeError
 from kipwire.records.heads import FORMATS, HAS_HEADERS, HEAD, KEYS, MAGIC, MAGIC_2, SIZE, SIZE_END
-from kipwire.tools.text import counted, only_left
+from kipwire.tools.text import count_of, only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def find_header(data: Buffer, key: int, offset: int = 0) -> bytes | None:
     """
     whole = _as_bytes(data)
     start, end = _section(whole, offset)
-    return _found(whole, start, end, checked_key(key))
+    return _find(whole, start, end, check_key(key))
 
 
 def find_header_in_section(section: Buffer, key: int) -> bytes | None:
@@ -66,7 +66,7 @@ def find_header_in_section(section: Buffer, key: int) -> bytes | None:
         ValueError: the key is not in 0 to 0xffffffff.
     """
     whole = _as_bytes(section)
-    return _found(whole, 0, len(whole), checked_key(key))
+    return _find(whole, 0, len(whole), check_key(key))
 
 
 def headers_up_to(data: Buffer, highest: int, offset: int = 0) -> Headers:
@@ -86,7 +86,7 @@ def headers_up_to(data: Buffer, highest: int, offset: int = 0) -> Headers:
     """
     whole = _as_bytes(data)
     start, end = _section(whole, offset)
-    found = _headers(whole, start, end, checked_key(highest))
+    found = _headers(whole, start, end, check_key(highest))
     return trusted_headers({key: bytes(whole[at:to]) for key, at, to in found})
 
 
@@ -115,7 +115,7 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
         raise _error("message_size", offset + SIZE, reason)
     end = offset + SIZE_END + size
     if end > len(data):
-        reason = f"declares {counted(size, 'more byte')}, {only_left(left - SIZE_END)}"
+        reason = f"declares {count_of(size, 'more byte')}, {only_left(left - SIZE_END)}"
         raise _error("message_size", offset + SIZE, reason)
     if magic < _VERSION or not data[offset + _ATTRIBUTES] & HAS_HEADERS:
         return end, end
@@ -125,7 +125,7 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
         raise _error("key", pos - 4, f"a length of {size} is below -1, which is null")
     pos += max(size, 0)
     if pos > end:
-        raise _error("key", offset + _KEY, f"need {counted(size, 'byte')}, {only_left(end - offset - _KEY)}")
+        raise _error("key", offset + _KEY, f"need {count_of(size, 'byte')}, {only_left(end - offset - _KEY)}")
     if end - pos < 4:
         raise _error("headers", pos, f"need 4 bytes, {only_left(end - pos)}")
     (size,) = _size_at(data, pos)
@@ -133,11 +133,11 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
         raise _error("headers", pos, f"a length of {size} is negative")
     pos += 4
     if size > end - pos:
-        raise _error("headers", pos, f"need {counted(size, 'byte')}, {only_left(end - pos)}")
+        raise _error("headers", pos, f"need {count_of(size, 'byte')}, {only_left(end - pos)}")
     return pos, pos + size
 
 
-def _found(data: bytes | memoryview, pos: int, end: int, key: int) -> bytes | None:
+def _find(data: bytes | memoryview, pos: int, end: int, key: int) -> bytes | None:
     for found, at, to in _headers(data, pos, end, key):
         if found == key:
             return bytes(data[at:to])
@@ -165,7 +165,7 @@ def _headers(data: bytes | memoryview, pos: int, end: int, highest: int) -> Iter
         if size < 0:
             raise _error(f"headers[{number}].value", at - 4, f"a length of {size} is negative")
         if pos > end:
-            raise _error(f"headers[{number}].value", at, f"need {counted(size, 'byte')}, {only_left(end - at)}")
+            raise _error(f"headers[{number}].value", at, f"need {count_of(size, 'byte')}, {only_left(end - at)}")
         yield key, at, pos
         before = key
         number += 1

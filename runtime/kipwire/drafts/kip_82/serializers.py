@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from kipwire.drafts.kip_82.headers import Headers, checked_key, key_text
-from kipwire.model.errors import KipwireError, shown
+from kipwire.drafts.kip_82.headers import Headers, check_key, key_text
+from kipwire.model.errors import KipwireError, abbreviate
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class HeaderSerializers:
     """The serializers by key; read-only."""
 
     def __init__(self, by_key: Mapping[int, Serializer[Any]]) -> None:
-        copy = MappingProxyType({checked_key(key): Serializer(*one) for key, one in by_key.items()})
+        copy = MappingProxyType({check_key(key): Serializer(*one) for key, one in by_key.items()})
         object.__setattr__(self, "by_key", copy)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -73,7 +73,7 @@ class HeaderSerializers:
             TypeError: the key is not an int.
             ValueError: the key is not in 0 to 0xffffffff.
         """
-        one = self.by_key.get(checked_key(key))
+        one = self.by_key.get(check_key(key))
         if one is None:
             if not isinstance(value, bytes):
                 raise HeaderValueError(key, f"has no serializer, so its value must be bytes, not {_what(value)}")
@@ -94,13 +94,13 @@ class HeaderSerializers:
             TypeError: the key is not an int.
             ValueError: the key is not in 0 to 0xffffffff.
         """
-        one = self.by_key.get(checked_key(key))
+        one = self.by_key.get(check_key(key))
         if one is None:
             return data
         try:
             return one.deserialize(data)
         except Exception as failure:  # of a function that is not ours
-            raise HeaderValueError(key, f"cannot deserialize {shown(data)}: {_text(failure)}") from failure
+            raise HeaderValueError(key, f"cannot deserialize {abbreviate(data)}: {_text(failure)}") from failure
 
     def get(self, headers: Mapping[int, bytes], key: int, default: Any = None) -> Any:
         """The value of a header; the default where the headers do not have it.
@@ -141,7 +141,7 @@ class HeaderSerializers:
 
 
 def _what(value: object) -> str:
-    return f"{type(value).__name__} {shown(value)}"
+    return f"{type(value).__name__} {abbreviate(value)}"
 
 
 def _text(failure: Exception) -> str:

@@ -178,7 +178,7 @@ def _messages(section: bytes, *, check_crcs: bool) -> Iterator[Found]:
             yield Found(message, None, 0)
             continue
         bounds = bounds or list(bounds_of(section))
-        yield checked(message, f"messages[{number}]", section, bounds[number].start)
+        yield check_message(message, f"messages[{number}]", section, bounds[number].start)
 
 
 class Bounds(NamedTuple):
@@ -223,7 +223,7 @@ def with_right_crcs(section: bytes) -> bytes:
     return b"".join((*parts, section[done:]))
 
 
-def checked(message: Message, path: str, section: bytes, start: int) -> Found:
+def check_message(message: Message, path: str, section: bytes, start: int) -> Found:
     """Check a message that starts after its size, and read the type of a control message.
 
     Raises:

@@ -11,7 +11,7 @@ from kipwire.drafts.kip_98.reading import (
     TIMESTAMP_END,
     Found,
     bounds_of,
-    checked,
+    check_message,
     error_in,
     expect_header,
     message_of,
@@ -51,7 +51,7 @@ def read_messages(
     """
     section = _section(data, position, max_decompressed_size)
     for number, at, size_end, end in _each(section):
-        yield _decoded(section, number, at, size_end, end, check_crcs)
+        yield _decode_message(section, number, at, size_end, end, check_crcs)
 
 
 def find_message(
@@ -88,7 +88,7 @@ def find_message(
         except (IndexError, Malformed):
             found = delta  # decoding it says what is wrong
         if found == delta:
-            return _decoded(section, number, at, size_end, end, check_crcs)
+            return _decode_message(section, number, at, size_end, end, check_crcs)
     return None
 
 
@@ -105,7 +105,7 @@ class _Section(NamedTuple):
         """Make the error for wrong messages; `offset` counts within `data`, the error's offset within the buffer."""
         size, is_compressed = self.end - self.start, self.head.compression != "none"
         error = error_in(size, is_compressed, path, offset - self.start, reason)
-        return _moved(error, self.head.position)
+        return _move_error(error, self.head.position)
 
 
 def _section(data: Buffer, position: int, max_decompressed_size: int) -> _Section:
@@ -131,10 +131,10 @@ def _each(section: _Section) -> Iterator[tuple[int, int, int, int]]:
         yield number, at, size_end, end
         at, number = end, number + 1
     if at < section.end:
-        _decoded(section, number, at, at, section.end, check_crcs=False)
+        _decode_message(section, number, at, at, section.end, check_crcs=False)
 
 
-def _decoded(
+def _decode_message(
     section: _Section, number: int, at: int, size_end: int, end: int, check_crcs: bool
 ) -> Record | ControlMessage:
     """One message.
@@ -152,13 +152,13 @@ def _decoded(
     found = Found(message, None, 0)
     if message.offset_delta < 0 or message.is_control:
         try:
-            found = checked(message, path, section.data, size_end)
+            found = check_message(message, path, section.data, size_end)
         except DecodeError as error:
             raise section.error(error.path, error.offset, error.reason) from None
     try:
         expect_header(section.head, (found,))
     except DecodeError as error:
-        raise _moved(error, section.head.position) from None
+        raise _move_error(error, section.head.position) from None
     return message_of(found, section.head)
 
 
@@ -181,6 +181,6 @@ def _error_of(section: _Section, path: str, at: int, data: bytes, alone: DecodeE
     return section.error(alone.path.replace("messages[0]", path, 1), at + alone.offset, alone.reason)
 
 
-def _moved(error: DecodeError, start: int) -> DecodeError:
+def _move_error(error: DecodeError, start: int) -> DecodeError:
     """An error in a set that starts at a position of its buffer."""
     return DecodeError(error.message, error.version, error.path, start + error.offset, error.reason)

@@ -10,7 +10,7 @@ from kipwire.drafts.kip_98.model import CODECS, ControlMessage
 from kipwire.drafts.proposals.compressed_message_set.v2 import CompressedMessageSet
 from kipwire.drafts.proposals.control_message_key.v0 import ControlMessageKey
 from kipwire.drafts.proposals.messages.v2 import Message, Messages
-from kipwire.model.errors import EncodeError, shown
+from kipwire.model.errors import EncodeError, abbreviate
 from kipwire.records.checks import TIMESTAMP_TYPES
 from kipwire.records.compression import Compression, compress
 from kipwire.records.heads import NO_TIMESTAMP
@@ -65,9 +65,9 @@ def write_set(
     last = first - 1
     for index, one in enumerate(messages):
         if one.offset <= last:
-            reason = f"{shown(one.offset)} is not above {last}; offsets must ascend"
+            reason = f"{abbreviate(one.offset)} is not above {last}; offsets must ascend"
             if not index:
-                reason = f"{shown(one.offset)} is before the set, which starts at {first}"
+                reason = f"{abbreviate(one.offset)} is before the set, which starts at {first}"
             raise _error(f"messages[{index}].offset", reason)
         last = one.offset
     needed = last - first + 1
@@ -79,7 +79,7 @@ def write_set(
     if max_timestamp is None:
         max_timestamp = latest
     if timestamp_type == "CreateTime" and messages and max_timestamp < latest:
-        reason = f"is {shown(max_timestamp)}, but a message of the set has {latest}"
+        reason = f"is {abbreviate(max_timestamp)}, but a message of the set has {latest}"
         raise _error("max_timestamp", reason)
     try:
         section = Messages(messages=[_message(one, first) for one in messages]).encode()
@@ -109,7 +109,7 @@ def _message(one: Record | ControlMessage, base_offset: int) -> Message:
 
 def _expect_one_of(value: str, known: tuple[str, ...], argument: str) -> None:
     if value not in known:
-        raise _error(argument, f"the draft has no {shown(value)}; it has {', '.join(known)}")
+        raise _error(argument, f"the draft has no {abbreviate(value)}; it has {', '.join(known)}")
 
 
 def _error(path: str, reason: str) -> EncodeError:

@@ -14,7 +14,7 @@ from kafka_messages.enums import ApiKey
 from kipwire import Message, convert
 from kipwire.aio import Client
 from kipwire.connection import Request
-from kipwire.connection.framing import sized
+from kipwire.connection.framing import add_size
 from kipwire.connection.server import Part
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import NoAnswer
@@ -169,7 +169,7 @@ async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Me
     if is_handled or after:
         response = await handle()
         if after and call.client is not None and call.request.is_answered:
-            call.client.write(sized(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+            call.client.write(add_size(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
     raise NoAnswer
 
 

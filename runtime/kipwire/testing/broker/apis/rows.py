@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import ErrorCode
-from kipwire.connection.refusals import CODES, answered_by, beside, has_codes, repeated
+from kipwire.connection.refusals import CODES, beside, has_codes, match_elements, repeat_values
 from kipwire.model.structs import Field, Struct
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state import Refused
@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
         }
 
     def _array(self, field: Field, row: type[Struct], asked: Any, path: tuple[Any, ...]) -> list[Values]:
-        elements = [(one, repeated(row, one)) for one in answered_by(asked, field)]
+        elements = [(one, repeat_values(row, one)) for one in match_elements(asked, field)]
         if not any(one.name in CODES for one in row.ATTRIBUTES):
             return [{**named, **self.arrays(row, one, (*path, one))} for one, named in elements]
         times = Counter(tuple(named.values()) for _, named in elements) if self.is_distinct else Counter()
