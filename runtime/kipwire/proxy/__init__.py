@@ -11,7 +11,7 @@
 """
 
 # Theory. Each client has a connection of its own to a broker: SASL goes through, and who ends ends both. `kipwire.aio`
-# reads and writes frames on both sides, in order, with bounds. Between them stands `links.Link.answer`:
+# reads and writes frames on both sides, in order, with bounds. Between them stands `serving`:
 #
 # 1. A request that no filter wants is passed on as the bytes that came. Else filters get it one after the other, each
 #    the frame that the one before has given. A connection has one turn, which a request keeps until it is sent: so the
@@ -25,6 +25,6 @@
 
 from kipwire.connection import Request, Response
 from kipwire.proxy.filters import Exchange, Filter, FilterError, on
-from kipwire.proxy.listeners import Proxy
+from kipwire.proxy.serving import Proxy
 
 __all__ = ["Exchange", "Filter", "FilterError", "Proxy", "Request", "Response", "on"]
