@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, overload
 
 from kafka_messages.enums import ErrorCode
@@ -15,7 +14,7 @@ from kipwire.message.conversion import convert
 from kipwire.message.messages import Message, described
 from kipwire.model.errors import ConversionError, KipwireError
 from kipwire.projection import VersionedProjection
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import error_line
 
 if TYPE_CHECKING:
     from typing import TypeVarTuple
@@ -90,12 +89,7 @@ class Filter:
         return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
 
     async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
-        """The frame to pass on in place of an event; or the response to answer with; or the error code of it.
-
-        Raises:
-            FilterError: the function fails, or what it returns cannot be sent.
-            DecodeError: the frame is broken.
-        """
+        """The frame to pass on in place of an event; or the response to answer with; or the error code of it."""
         try:
             if isinstance(self.of, VersionedProjection):
                 given = await self._result(event.project(self.of), exchange, tuple)
@@ -139,8 +133,8 @@ class Filter:
             result = await result if isawaitable(result) else result
         except Exception as error:  # of the user's code, in which anything may go wrong
             if self.otherwise is None:
-                raise FilterError(f"{self} failed: {reason_of(error)}") from error
-            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, reason_of(error))
+                raise FilterError(f"{self} failed: {error_line(error)}") from error
+            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, error_line(error))
             return self.otherwise
         is_response = isinstance(result, Message) and getattr(result, "TYPE", None) == "response"
         key = exchange.request.api_key
@@ -155,13 +149,6 @@ def _is_kept(message: Message, other: Message) -> bool:
         return convert(other, type(message)) == message
     except ConversionError:
         return False
-
-
-def reason_of(error: BaseException) -> str:
-    """An error of the user's code in a line: its class, its text, and its place."""
-    trace = extract_tb(error.__traceback__)
-    place = f" ({trace[-1].filename}, line {trace[-1].lineno})" if trace else ""
-    return printable_line(f"{type(error).__name__}: {error}{place}")
 
 
 def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[tuple[int, Filter]]:

@@ -103,11 +103,7 @@ class Proxy:
         self._servers[node] = await serve_each(linked, self._host, port, ssl=self.certificate, logger=log, **limits)
 
     async def _moved(self, client: Client, node: int, broker: Address) -> Address:
-        """The address at which a client reaches a broker; its listener opens when it is first needed.
-
-        Raises:
-            KipwireError: it cannot listen there.
-        """
+        """The address at which a client reaches a broker; its listener opens when it is first needed."""
         self._brokers[node] = broker  # it may have another address than before
         async with self._opening:
             if node not in self._servers:
@@ -156,13 +152,7 @@ class _Link:
     A `Lock` is not enough: it is free for a moment before the next of those that wait gets it."""
 
     async def answer(self, asked: Request) -> bytes | None:
-        """The response to a request of the client; None if none is due.
-
-        Raises:
-            FilterError: a filter fails.
-            Failure: the broker does not answer.
-            KipwireError: a message that is to be changed is broken.
-        """
+        """The response to a request of the client; None if none is due."""
         exchange = Exchange(self.client.address, self.node, asked, self.notes)
         if self.observer is None:
             return await self._exchanged(exchange)
@@ -203,11 +193,7 @@ class _Link:
 
 
 def _response(asked: Request, given: Any) -> bytes:
-    """The frame of a response that a filter has made: of an error code, or of a message of any version.
-
-    Raises:
-        KipwireError: the client awaits none, or it cannot be sent in the version of the request.
-    """
+    """The frame of a response that a filter has made: of an error code, or of a message of any version."""
     if not asked.is_answered:  # Kafka's brokers close the connection, too, if a Produce with acks of 0 fails
         raise FilterError("a filter refuses Produce with acks of 0, to which no response can be sent")
     body = refusal(asked.body, given, given.about) if isinstance(given, ErrorCode) else given
