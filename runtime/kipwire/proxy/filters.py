@@ -6,23 +6,19 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, TypeVarTuple, Union, overload
 
 from kafka_messages.enums import ErrorCode
+from kipwire.aio import Address
 from kipwire.connection import Request, Response
-from kipwire.message.conversion import convert
+from kipwire.message.conversion import Loss, convert
+from kipwire.message.frames import AnsweredBy
 from kipwire.message.messages import Message, described
 from kipwire.model.errors import ConversionError, KipwireError
 from kipwire.projection import VersionedProjection
 from kipwire.tools.text import error_line
 
 if TYPE_CHECKING:
-    from typing import TypeVarTuple
-
-    from kipwire.aio import Address
-    from kipwire.message.conversion import Loss
-    from kipwire.message.frames import AnsweredBy
-
     T = TypeVar("T")
     G = TypeVar("G")
     M = TypeVar("M", bound=Message)
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
     Q_co = TypeVar("Q_co", covariant=True)
     E = TypeVar("E", Request, Response)
     Values = TypeVarTuple("Values")
-    Code = ErrorCode | None
     Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
     """A result of a filter."""
     Makes = Callable[[Callable[[T, "Exchange"], Given[G | ErrorCode]]], "Filter"]
@@ -161,16 +156,16 @@ def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[
 
 
 @overload
-def on(what: type[Q], *, otherwise: Code = None) -> ForRequests[Q]: ...
+def on(what: type[Q], *, otherwise: ErrorCode | None = None) -> ForRequests[Q]: ...
 @overload
-def on(what: type[M], *, otherwise: Code = None) -> Makes[M, M]: ...
+def on(what: type[M], *, otherwise: ErrorCode | None = None) -> Makes[M, M]: ...
 @overload
 def on(
-    what: VersionedProjection[*Values], *, otherwise: Code = None
+    what: VersionedProjection[*Values], *, otherwise: ErrorCode | None = None
 ) -> Makes[tuple[*Values], tuple[*Values] | Message]: ...
 @overload
-def on(what: type[E], *, otherwise: Code = None) -> Makes[E, bytes | Message]: ...
-def on(what: Any, *, otherwise: Code = None) -> Any:
+def on(what: type[E], *, otherwise: ErrorCode | None = None) -> Makes[E, bytes | Message]: ...
+def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     """Make a filter of a function, which may be async. It is called with what is chosen, and the `Exchange`.
 
     It returns None to pass on what it was given, which it may have changed; or another one of the same type; or an
@@ -187,9 +182,8 @@ def on(what: Any, *, otherwise: Code = None) -> Any:
     if isinstance(what, VersionedProjection):
         entry = what.registry.entry(what.name)
         facts = (entry.type == "request", entry.api_key, entry.versions[-1])
-    elif isinstance(what, type) and getattr(what, "TYPE", None) in ("request", "response"):
-        cls: Any = what
-        facts = (cls.TYPE == "request", cls.API_KEY, cls.VERSION)
+    elif isinstance(what, type) and issubclass(what, Message) and getattr(what, "TYPE", "") in ("request", "response"):
+        facts = (what.TYPE == "request", what.API_KEY, what.VERSION)
     elif what not in (Request, Response):
         raise TypeError(f"a filter is of a class of requests or responses, or of a projection, not of {what!r}")
     return lambda function: Filter(function, what, *facts, otherwise)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
 import kafka_messages
+from kipwire.aio import Address
+from kipwire.connection import Response
 from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.projection import VersionedProjection
+from kipwire.proxy.filters import Filter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from kipwire.aio import Address
-    from kipwire.connection import Response
-    from kipwire.proxy.filters import Filter
-
-    Move = Callable[[int, Address], Awaitable[Address]]
-    """The address of the proxy for a node and its own."""
-
+Move = Callable[[int, Address], Awaitable[Address]]
+"""The address of the proxy for a node and its own."""
 ADDRESSES = {
     key: VersionedProjection(
         kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]

@@ -4,47 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import ssl as tls
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from math import inf
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from kafka_messages.enums import ErrorCode
-from kipwire.aio import ClosedByHandler, Server, connect, parse_address, serve_each
+from kipwire import aio
+from kipwire.aio import Address, Client, ClosedByHandler
 from kipwire.aio.failures import Closed, shown_address
+from kipwire.aio.serving import EVERYWHERE
 from kipwire.connection import LARGEST_FRAME, Expected, Request, Response, refusal
 from kipwire.model.errors import KipwireError
-from kipwire.proxy.filters import Exchange, FilterError, log, wanting
+from kipwire.proxy.filters import Exchange, Filter, FilterError, log, wanting
 from kipwire.proxy.rewriting import is_rewritten, rewritten
 from kipwire.tools.text import printable_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
-    from typing import Self
-
-    from kipwire.aio import Address, Client, Connection, Handler
     from kipwire.connection import Mechanism
-    from kipwire.proxy.filters import Filter
-    from kipwire.proxy.rewriting import Move
-
-    Observer = Callable[[Exchange, int | None, float], None]
 
 IN_FLIGHT = 100
 """Requests of one client that wait for their responses; no more are read."""
-_EVERYWHERE = ("0.0.0.0", "::")
 _PORTS = range(65536)
 
 
 @dataclass(eq=False, repr=False)
 class Proxy:
-    """A proxy before the brokers of a cluster. `async with` opens it, and closes it at its end.
-
-    Raises:
-        ValueError: an address is none. Opening it raises an OSError where it cannot listen.
-    """
+    """A proxy before the brokers of a cluster, that `async with` opens and closes; a wrong address is a `ValueError`."""
 
     to: str | Address
     """A broker of the cluster."""
@@ -62,23 +52,23 @@ class Proxy:
     ssl: bool | tls.SSLContext | None = None
     """TLS to brokers, as of `kipwire.aio.connect`."""
     sasl: Mechanism | None = None
-    """Who the proxy is to brokers; by default clients authenticate through it."""
+    """Credentials of the proxy at brokers; by default clients authenticate through it."""
     timeout: float = 30.0
     """Seconds to connect to a broker."""
     largest_frame: int = LARGEST_FRAME
     """Bytes of a request or of a response at most."""
-    observer: Observer | None = None
+    observer: Callable[[Exchange, int | None, float], None] | None = None
     """Called after each exchange, with it, the bytes of the response if there is one, and seconds."""
 
     def __post_init__(self) -> None:
         listen, to = self.listen, self.to
         if isinstance(listen, str):
-            listen = parse_address(f"0.0.0.0{listen}" if listen.startswith(":") else listen)
+            listen = aio.parse_address(f"0.0.0.0{listen}" if listen.startswith(":") else listen)
         self._host, self._port = listen
         self._filters = tuple(self.filters)
-        self._brokers: dict[int | None, Address] = {None: parse_address(to) if isinstance(to, str) else to}
+        self._brokers: dict[int | None, Address] = {None: aio.parse_address(to) if isinstance(to, str) else to}
         """The addresses of brokers, by node id; None is the one that was given."""
-        self._servers: dict[int | None, Server] = {}
+        self._servers: dict[int | None, aio.Server] = {}
         self._opening = asyncio.Lock()
 
     @property
@@ -100,7 +90,7 @@ class Proxy:
     async def _serve(self, node: int | None, port: int) -> None:
         limits: dict[str, Any] = {"in_flight": IN_FLIGHT, "largest_frame": self.largest_frame}
         linked = partial(self._linked, node)
-        self._servers[node] = await serve_each(linked, self._host, port, ssl=self.certificate, logger=log, **limits)
+        self._servers[node] = await aio.serve_each(linked, self._host, port, ssl=self.certificate, logger=log, **limits)
 
     async def _moved(self, client: Client, node: int, broker: Address) -> Address:
         """The address at which a client reaches a broker; its listener opens when it is first needed."""
@@ -113,20 +103,18 @@ class Proxy:
                 except OSError as error:
                     why = f"cannot listen at port {port} for the broker with id {node}: {error.strerror or error}"
                     raise KipwireError(why) from None
-        host = client.reached[0] if self._host in _EVERYWHERE else self._host
+        host = client.reached[0] if self._host in EVERYWHERE else self._host
         return self.advertise or host, self._servers[node].address[1]
 
     @asynccontextmanager
-    async def _linked(self, node: int | None, client: Client) -> AsyncIterator[Handler]:
+    async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
         """One client and its connection to a broker, until one side closes it or breaks the rules."""
-        how: dict[str, Any] = {"ssl": self.ssl, "sasl": self.sasl, "timeout": self.timeout}
-        how["versions"] = None if self.sasl else {}  # SASL asks for them; nothing else needs them
+        how: dict[str, Any] = {"client_id": "kipwire-proxy", "timeout": self.timeout, "ssl": self.ssl}
+        how |= {"sasl": self.sasl, "versions": None if self.sasl else {}}  # SASL asks for them; nothing else needs them
         try:
-            async with connect(
-                self._brokers[node], client_id="kipwire-proxy", largest_frame=self.largest_frame, **how
-            ) as upstream:
+            async with aio.connect(self._brokers[node], largest_frame=self.largest_frame, **how) as upstream:
                 upstream.when_closed(client.close)
-                yield _Link(self._filters, node, client, upstream, partial(self._moved, client), self.observer).answer
+                yield _Link(self, node, client, upstream).answer
                 failure = upstream.failure
                 if failure is not None and (failure.__cause__ or not isinstance(failure, Closed)):
                     raise failure
@@ -140,12 +128,10 @@ class Proxy:
 class _Link:
     """One client and its connection to a broker: requests go through filters to the broker, and responses back."""
 
-    filters: tuple[Filter, ...]
+    proxy: Proxy
     node: int | None
     client: Client
-    upstream: Connection
-    move: Move
-    observer: Observer | None
+    upstream: aio.Connection
     notes: dict[str, Any] = field(default_factory=dict)
     turn: asyncio.Semaphore = field(default_factory=asyncio.Semaphore)
     """Kept by a request until it is sent, so that the broker gets requests in their order, however long filters take.
@@ -154,16 +140,17 @@ class _Link:
     async def answer(self, asked: Request) -> bytes | None:
         """The response to a request of the client; None if none is due."""
         exchange = Exchange(self.client.address, self.node, asked, self.notes)
-        if self.observer is None:
+        observer = self.proxy.observer
+        if observer is None:
             return await self._exchanged(exchange)
         began = perf_counter()
         answer = await self._exchanged(exchange)
-        self.observer(exchange, None if answer is None else len(answer), perf_counter() - began)
+        observer(exchange, None if answer is None else len(answer), perf_counter() - began)
         return answer
 
     async def _exchanged(self, exchange: Exchange) -> bytes | None:
         frame = exchange.request.raw
-        filters = wanting(self.filters, exchange.request.api_key, requests=True)
+        filters = wanting(self.proxy._filters, exchange.request.api_key, requests=True)
         if not filters and not self.turn.locked():
             return await self._answered(exchange, await self.upstream.exchange(frame, timeout=inf))
         async with self.turn:
@@ -185,8 +172,9 @@ class _Link:
             raise FilterError("a filter has changed acks to 0, and so taken away the response that the client awaits")
         to = Expected(asked.api_key, asked.api_version, asked.correlation_id)
         if position is None and is_rewritten(asked.api_key, asked.api_version):
-            frame = await rewritten(Response(asked.registry, frame, to), self.move, self.filters)
-        for _, one in reversed(wanting(self.filters[:position], asked.api_key, requests=False)):
+            move = partial(self.proxy._moved, self.client)
+            frame = await rewritten(Response(asked.registry, frame, to), move, self.proxy._filters)
+        for _, one in reversed(wanting(self.proxy._filters[:position], asked.api_key, requests=False)):
             given = await one.apply(Response(asked.registry, frame, to), exchange)
             frame = given if isinstance(given, bytes) else _response(asked, given)
         return frame

@@ -13,6 +13,7 @@ import click
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
+from kipwire.aio.serving import EVERYWHERE
 from kipwire.console.brokers import listener_options
 from kipwire.console.brokers.listening import print_log, serve
 from kipwire.console.brokers.properties import SettingsError
@@ -23,8 +24,6 @@ from kipwire.records.compression import compress
 from kipwire.tools.text import did_you_mean, print_out
 
 E = TypeVar("E", bound=Enum)
-
-_EVERYWHERE = ("0.0.0.0", "::")
 
 
 class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
@@ -129,7 +128,7 @@ def broker(
             nodes=nodes,
             host=host,
             port=port,
-            advertised_host=advertise or ("localhost" if host in _EVERYWHERE else None),
+            advertised_host=advertise or ("localhost" if host in EVERYWHERE else None),
             auto_create_topics=not no_auto_create,
             ssl=certificate,
             users=users,

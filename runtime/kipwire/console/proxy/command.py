@@ -1,7 +1,4 @@
-"""The command `kipwire proxy`: its arguments and options.
-
-`running` does the work, imported when the command is called; `kipwire.console.brokers.options` has the reason.
-"""
+"""The options of `kipwire proxy`. `running` is imported at the call; `kipwire.console.brokers.options` says why."""
 
 from __future__ import annotations
 
@@ -16,9 +13,7 @@ from kipwire.console.command_line import PATH
 
 @click.command
 @click.option("--to", type=BROKER, required=True, help="A broker of the cluster, as in kafka-1:9092.")
-@click.option(
-    "--listen", default=":9093", metavar="[HOST]:PORT", help="Where clients connect; broker n is at PORT+1+n."
-)
+@click.option("--listen", default=":9093", metavar="[HOST]:PORT", help="Where clients connect; broker n at PORT+1+n.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are sent to, if it is another one.")
 @click.option("--filter", "files", type=PATH, multiple=True, metavar="FILE", help="A Python file with filters (@on).")
 @listener_options

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from logging import DEBUG
 from pathlib import Path
@@ -24,12 +23,7 @@ from kipwire.tools.text import error_line, print_err
 
 
 def filters_of(files: Iterable[Path]) -> list[Filter]:
-    """The filters that Python files define, in their order.
-
-    Raises:
-        FilterError: a file has none, or cannot be imported.
-        OSError: it cannot be read.
-    """
+    """The filters that Python files define, in their order; a `FilterError` for a file that has none, or fails."""
     found: list[Filter] = []
     for number, path in enumerate(files):
         sys.path.insert(0, str(path.parent.resolve()))  # as Python has it for a script
@@ -50,7 +44,6 @@ def filters_of(files: Iterable[Path]) -> list[Filter]:
     return found
 
 
-@dataclass
 class _Passed:
     """Counts of what has passed."""
 
