@@ -34,7 +34,7 @@ _PORTS = range(65536)
 
 @dataclass(eq=False, repr=False)
 class Proxy:
-    """A proxy before the brokers of a cluster, that `async with` opens and closes; a wrong address is a `ValueError`."""
+    """A proxy before the brokers of a cluster; `async with` opens and closes it. A wrong address is a `ValueError`."""
 
     to: str | Address
     """A broker of the cluster."""
