@@ -6,12 +6,9 @@ the arguments and options. `kipspark.commands` makes commands of the same functi
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from threading import current_thread, main_thread
 from typing import Any, NamedTuple, cast
 
 import click
@@ -24,9 +21,8 @@ from kipjobs.errors import out_of_space
 from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
-from kipwire.console.command_line import fail, system_error
+from kipwire.console.command_line import ended_by_signals, fail, system_error
 from kipwire.tools.terminal import ERR
-from kipwire.tools.text import print_err
 
 _BYTES_A_SECOND = 100 * 10**6
 """Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 98 s of processor time and 126 s in
@@ -39,10 +35,6 @@ _SECONDS = 600
 MANY_BYTES = _SECONDS * _BYTES_A_SECOND
 """From so many bytes on a command says that a cluster pays."""
 _GB = 10**9
-_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Signals that end a program; Windows has no SIGHUP."""
-_SIGNALLED = 128
-"""The exit status after a signal, without its number."""
 
 
 class Here(NamedTuple):
@@ -83,40 +75,12 @@ _OPTIONS: Sequence[click.Parameter] = (
 )
 
 
-@contextmanager
-def _end_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing is left on the disk; exit as shells say."""
-    got: list[signal.Signals] = []
-
-    def end(number: int, _: object) -> None:
-        got.append(signal.Signals(number))
-        raise KeyboardInterrupt
-
-    is_main = current_thread() is main_thread()  # no other one gets signals
-    ours = [one for one in _ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores SIGHUP
-    for one in ours:
-        signal.signal(one, end)
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not got:
-            raise
-        for one in ours:
-            signal.signal(one, signal.SIG_IGN)  # while what is left is removed
-        print_err(f"kipwire: ended by {got[0].name}")
-        sys.exit(_SIGNALLED + got[0])
-    finally:
-        if not got:
-            for one in ours:
-                signal.signal(one, signal.SIG_DFL)
-
-
 def here(name: str, function: Callable[..., Any]) -> click.Command:
     """The command of a job in this process, whose errors are one line and exit status 2."""
 
     def refusing(runner: Here, **values: Any) -> None:
         try:
-            with _end_by_signals():
+            with ended_by_signals():
                 function(runner, **values)
         except (KipwireError, duckdb.Error) as error:
             fail(str(error))

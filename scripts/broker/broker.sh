@@ -32,6 +32,10 @@ is_running() {
     [ -f "$HOME_OF_BROKER/pid" ] && kill -0 "$(cat "$HOME_OF_BROKER/pid")" 2>/dev/null
 }
 
+port_of_running() {
+    sed -n 's|^listeners=CLIENTS://127.0.0.1:\([0-9]*\),.*|\1|p' "$HOME_OF_BROKER/server.properties"
+}
+
 answers() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
@@ -124,6 +128,8 @@ PROPERTIES
 
 start() {
     if is_running; then
+        [ "$(port_of_running)" = "$PORT" ] ||
+            fail "the broker of this checkout runs at port $(port_of_running), not $PORT; stop it (make broker-stop), or use BROKER_PORT=$(port_of_running)"
         echo "The broker is already running at 127.0.0.1:$PORT (process $(cat "$HOME_OF_BROKER/pid"))"
         return
     fi

@@ -91,3 +91,33 @@ def test_installing_can_be_forbidden(tmp_path: Path, machine: dict[str, str]) ->
     forbidden = machine | {"FAKE_USER": "0", "KIPWIRE_INSTALL": "no"}
     assert run("install.sh", "maven", "Jars are fetched by Maven", env=forbidden).returncode == 1
     assert not (tmp_path / "installed").exists()
+
+
+def test_a_broker_at_another_port_is_not_taken_for_the_one_that_is_wanted(tmp_path: Path) -> None:
+    """A broker, here a process that sleeps, runs at port 19092."""
+    script = tmp_path / "scripts" / "broker" / "broker.sh"
+    state = tmp_path / "build" / "broker"
+    for folder in (script.parent, state):
+        folder.mkdir(parents=True)
+    for name in ("broker.sh", "pom.xml"):
+        (script.parent / name).write_bytes((SCRIPTS / "broker" / name).read_bytes())
+    (state / "server.properties").write_text(
+        "node.id=1\nlisteners=CLIENTS://127.0.0.1:19092,CONTROLLER://127.0.0.1:19093\n"
+    )
+    said = {}
+    with subprocess.Popen(["sleep", "60"]) as running:
+        (state / "pid").write_text(str(running.pid))
+        for port in ("19092", "29092"):
+            done = subprocess.run(
+                ["bash", str(script), "start"],
+                env={**os.environ, "BROKER_PORT": port},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            said[port] = (done.returncode, done.stdout + done.stderr)
+        running.kill()
+    assert said["19092"] == (0, f"The broker is already running at 127.0.0.1:19092 (process {running.pid})\n")
+    status, line = said["29092"]
+    assert status == 2 and "runs at port 19092, not 29092" in line and line.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +33,7 @@ def show(
     """Print a report, each table as soon as it has been computed.
 
     Args:
-        console: on a terminal tables are as wide as that; in files they are whole.
+        console: on a terminal, or with COLUMNS, tables are as wide as that; in other files they are whole.
         report: it.
         tables: those that are printed.
         totals: the row of its totals.
@@ -51,7 +52,7 @@ def show(
         if not shown.rows:
             console.print(_text(f"{shown.table.title}: none", "bold"))
             continue
-        fitted = fit(shown, console.width if console.is_terminal else None)
+        fitted = fit(shown, console.width if console.is_terminal or "COLUMNS" in os.environ else None)
         console.print(_rich_table(fitted))
         if not shown.is_all:
             console.print(Text(f"only the first {len(shown.rows)} rows are shown", style="dim"))

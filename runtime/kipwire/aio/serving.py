@@ -31,7 +31,7 @@ SECONDS_TO_NEXT_ACCEPT = 0.1
 """After an accept that failed, such as for want of file descriptors: others may be closed until then."""
 _SECONDS_TO_CLOSE = 10.0
 """For a client to read its last responses, once it has ended the connection or has broken the rules."""
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses at which one listens but to which not every system connects, and the ones to connect to."""
 
 
@@ -105,7 +105,7 @@ class Server:
             return
         self._closing.set()
         host, port = self._address
-        address = (_EVERYWHERE.get(host, host), port)
+        address = (EVERYWHERE.get(host, host), port)
         waking = asyncio.ensure_future(asyncio.get_running_loop().sock_connect(self._waker, address))
         await self._accepting
         waking.cancel()

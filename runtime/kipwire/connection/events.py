@@ -236,6 +236,12 @@ class Request(_Event["RequestHeader"]):
     def _body(self) -> Body:
         return frames.body_of_request(self.registry, self.raw, self.api_key, self.api_version)
 
+    def __str__(self) -> str:
+        name = f"API {self.api_key}"
+        if self.is_known:
+            name = self.registry.request(self.api_key, self.api_version).NAME.removesuffix("Request")
+        return f"{name} v{self.api_version} #{self.correlation_id}, {len(self.raw):,} B"
+
     def __repr__(self) -> str:
         what = f"API key {self.api_key}, version {self.api_version}, correlation id {self.correlation_id}"
         return f"<Request: {what}, {len(self.raw)} bytes>"

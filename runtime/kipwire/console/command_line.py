@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import click
@@ -31,6 +33,11 @@ E = TypeVar("E", bound=StrEnum)
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
+
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that end a program; Windows has no SIGHUP."""
+_SIGNALLED = 128
+"""The exit status after a signal, without its number."""
 
 PATH = click.Path(path_type=Path)
 """A path of anything; the command itself reports a wrong one."""
@@ -155,11 +162,42 @@ def _printable_errors() -> Iterator[None]:
         raise click.UsageError(printable_text(error.format_message()), error.ctx) from None
 
 
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing is left on the disk; exit as shells say."""
+    got: list[signal.Signals] = []
+
+    def end(number: int, _: object) -> None:
+        got.append(signal.Signals(number))
+        raise KeyboardInterrupt
+
+    is_main = current_thread() is main_thread()  # no other one gets signals
+    ours = [one for one in _ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores SIGHUP
+    for one in ours:
+        signal.signal(one, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not got:
+            raise
+        for one in ours:
+            signal.signal(one, signal.SIG_IGN)  # while what is left is removed
+        print_err(f"{_program()}: ended by {got[0].name}")
+        sys.exit(_SIGNALLED + got[0])
+    finally:
+        if not got:
+            for one in ours:
+                signal.signal(one, signal.SIG_DFL)
+
+
+def _program() -> str:
+    return str(click.get_current_context().find_root().info_name)
+
+
 def fail(*lines: str) -> NoReturn:
     """Say why a command cannot run, each text on a line of its own, and exit with 2."""
-    program = click.get_current_context().find_root().info_name
     for number, line in enumerate(lines):
-        print_err(*([(f"{program}: ", "red")] if not number else []), one_line(line))
+        print_err(*([(f"{_program()}: ", "red")] if not number else []), one_line(line))
     sys.exit(2)
 
 

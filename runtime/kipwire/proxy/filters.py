@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, TypeVarTuple, Union, overload
 
 from kafka_messages.enums import ErrorCode
+from kipwire.aio import Address
 from kipwire.connection import Request, Response
-from kipwire.message.conversion import convert
+from kipwire.message.conversion import Loss, convert
 from kipwire.message.frames import AnsweredBy
 from kipwire.message.messages import Message, described
-from kipwire.model.errors import ConversionError, KipwireError, UnsupportedVersionError
+from kipwire.model.errors import ConversionError, KipwireError
 from kipwire.projection import VersionedProjection
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import error_line
 
 if TYPE_CHECKING:
-    from typing import TypeVarTuple
-
-    from kipwire.aio import Address
-    from kipwire.message.conversion import Loss
-
+    T = TypeVar("T")
+    G = TypeVar("G")
+    M = TypeVar("M", bound=Message)
+    Q = TypeVar("Q", bound=AnsweredBy[Any])
+    Q_co = TypeVar("Q_co", covariant=True)
+    E = TypeVar("E", Request, Response)
     Values = TypeVarTuple("Values")
-    Numbered = tuple[tuple[int, "Filter"], ...]
+    Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
+    """A result of a filter."""
+    Makes = Callable[[Callable[[T, "Exchange"], Given[G | ErrorCode]]], "Filter"]
+    """A decorator of functions that take one type and give another."""
+
+    class ForRequests(Generic[Q_co]):
+        """A decorator of functions that may give the response of the class of requests, too."""
+
+        def __call__(
+            self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Given[Q_co | M | ErrorCode]]
+        ) -> Filter: ...
+
 
 log = logging.getLogger("kipwire.proxy")
-
-T = TypeVar("T")
-G = TypeVar("G")
-M = TypeVar("M", bound=Message)
-Q = TypeVar("Q", bound=AnsweredBy[Any])
-Q_co = TypeVar("Q_co", covariant=True)
-E = TypeVar("E", Request, Response)
-Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
-"""A result of a filter."""
 
 
 class FilterError(KipwireError):
@@ -80,26 +84,19 @@ class Filter:
         return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
 
     async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
-        """The frame to pass on in place of an event; or the response to answer with; or the error code of it.
-
-        Raises:
-            FilterError: the function fails, or what it returns cannot be sent.
-            DecodeError: the frame is broken.
-        """
+        """The frame to pass on in place of an event; or the response to answer with; or the error code of it."""
         try:
             if isinstance(self.of, VersionedProjection):
-                values = event.project(self.of)
-                result = await self._result(values, exchange, tuple)
-                if isinstance(result, tuple):
-                    return event.replaced(self.of, result)
-                return event.raw if result is None else result
-            if self.api_key is None:
-                result = await self._result(event, exchange, bytes)
-                return event.raw if result is None else result
-            return await self._converted(event, exchange)
+                given = await self._result(event.project(self.of), exchange, tuple)
+                given = event.replaced(self.of, given) if isinstance(given, tuple) else given
+            elif self.api_key is None:
+                given = await self._result(event, exchange, bytes)
+            else:
+                given = await self._converted(event, exchange)
+            return event.raw if given is None else given
         except FilterError:
             raise
-        except (UnsupportedVersionError, KipwireError) as error:
+        except KipwireError as error:
             raise FilterError(f"{self}: {error}") from None
 
     async def _converted(self, event: Request | Response, exchange: Exchange) -> Any:
@@ -131,8 +128,8 @@ class Filter:
             result = await result if isawaitable(result) else result
         except Exception as error:  # of the user's code, in which anything may go wrong
             if self.otherwise is None:
-                raise FilterError(f"{self} failed: {reason_of(error)}") from error
-            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, reason_of(error))
+                raise FilterError(f"{self} failed: {error_line(error)}") from error
+            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, error_line(error))
             return self.otherwise
         is_response = isinstance(result, Message) and getattr(result, "TYPE", None) == "response"
         key = exchange.request.api_key
@@ -149,69 +146,25 @@ def _is_kept(message: Message, other: Message) -> bool:
         return False
 
 
-def reason_of(error: BaseException) -> str:
-    """An error of the user's code in a line: its class, its text, and its place."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
-    return printable_line(f"{type(error).__name__}: {error}{place}")
-
-
-class Filters:
-    """The filters of a proxy. Requests go through them in their order, and responses in the opposite one."""
-
-    def __init__(self, filters: Iterable[Filter]) -> None:
-        """Take filters."""
-        every = tuple(enumerate(filters))
-        self.highest: dict[int, int] = {}
-        """The highest version of an API that all filters see whole, by API key."""
-        for _, one in every:
-            if one.api_key is not None and one.highest is not None:
-                self.highest[one.api_key] = min(one.highest, self.highest.get(one.api_key, one.highest))
-        self._of = {
-            key: (
-                tuple(pair for pair in every if pair[1].is_of_requests and pair[1].api_key in (None, key)),
-                tuple(pair for pair in every[::-1] if not pair[1].is_of_requests and pair[1].api_key in (None, key)),
-            )
-            for key in (None, *self.highest)
-        }
-
-    def of(self, api_key: int) -> tuple[Numbered, Numbered]:
-        """Those that want requests, and those that want responses, in their order; with their positions among all."""
-        return self._of.get(api_key) or self._of[None]
-
-
-class ForRequests(Generic[Q_co]):
-    """Makes filters of functions of requests; so type checkers find the response of the class."""
-
-    def __init__(self, **values: Any) -> None:
-        """Keep what `on` has found."""
-        self._values = values
-
-    def __call__(
-        self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Given[Q_co | M | ErrorCode]]
-    ) -> Filter:
-        """The filter of a function."""
-        return Filter(function, **self._values)
-
-
-if TYPE_CHECKING:
-    Code = ErrorCode | None
-    Makes = Callable[[Callable[[T, Exchange], Given[G | ErrorCode]]], Filter]
-    """A decorator of functions that take one type and give another."""
+def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[tuple[int, Filter]]:
+    """The filters that want the requests, or the responses, of an API; with their positions among all."""
+    return [
+        (position, one)
+        for position, one in enumerate(filters)
+        if one.is_of_requests is requests and one.api_key in (None, api_key)
+    ]
 
 
 @overload
-def on(what: type[Q], *, otherwise: Code = None) -> ForRequests[Q]: ...
+def on(what: type[Q], *, otherwise: ErrorCode | None = None) -> ForRequests[Q]: ...
 @overload
-def on(what: type[M], *, otherwise: Code = None) -> Makes[M, M]: ...
+def on(what: type[M], *, otherwise: ErrorCode | None = None) -> Makes[M, M]: ...
 @overload
 def on(
-    what: VersionedProjection[*Values], *, otherwise: Code = None
+    what: VersionedProjection[*Values], *, otherwise: ErrorCode | None = None
 ) -> Makes[tuple[*Values], tuple[*Values] | Message]: ...
 @overload
-def on(what: type[E], *, otherwise: Code = None) -> Makes[E, bytes | Message]: ...
+def on(what: type[E], *, otherwise: ErrorCode | None = None) -> Makes[E, bytes | Message]: ...
 def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     """Make a filter of a function, which may be async. It is called with what is chosen, and the `Exchange`.
 
@@ -225,14 +178,12 @@ def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
             `kipwire.connection`: it sees each, undecoded, and may return another frame.
         otherwise: the error code to answer if the function fails; by default that closes the connection.
     """
-    of: tuple[Any, ...] = (what is Request, None, None)
+    facts: tuple[bool, int | None, int | None] = (what is Request, None, None)
     if isinstance(what, VersionedProjection):
         entry = what.registry.entry(what.name)
-        of = (entry.type == "request", entry.api_key, entry.versions[-1])
-    elif isinstance(what, type) and getattr(what, "TYPE", None) in ("request", "response"):
-        cls: Any = what
-        of = (cls.TYPE == "request", cls.API_KEY, cls.VERSION)
+        facts = (entry.type == "request", entry.api_key, entry.versions[-1])
+    elif isinstance(what, type) and issubclass(what, Message) and getattr(what, "TYPE", "") in ("request", "response"):
+        facts = (what.TYPE == "request", what.API_KEY, what.VERSION)
     elif what not in (Request, Response):
         raise TypeError(f"a filter is of a class of requests or responses, or of a projection, not of {what!r}")
-    names = ("is_of_requests", "api_key", "highest")
-    return ForRequests(of=what, **dict(zip(names, of, strict=True)), otherwise=otherwise)
+    return lambda function: Filter(function, what, *facts, otherwise)

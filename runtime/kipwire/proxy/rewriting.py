@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
 import kafka_messages
+from kipwire.aio import Address
+from kipwire.connection import Response
+from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.projection import VersionedProjection
+from kipwire.proxy.filters import Filter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from kipwire.aio import Address
-    from kipwire.connection import Response
-
-    Move = Callable[[int, Address], Awaitable[Address]]
-    """The address of the proxy for a node and its own."""
-
+Move = Callable[[int, Address], Awaitable[Address]]
+"""The address of the proxy for a node and its own."""
 ADDRESSES = {
     key: VersionedProjection(
         kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]
@@ -33,21 +30,21 @@ ADDRESSES = {
     )
 }
 """The ids, hosts and ports of brokers in responses, one after the other, by API key."""
-_LOOKED_INTO = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key in ADDRESSES}
-"""The highest versions of these APIs that the package knows."""
 
 
 @lru_cache(1000)
-def has_addresses(api_key: int, version: int) -> bool:
-    """Tell whether responses have addresses of brokers."""
+def is_rewritten(api_key: int, version: int) -> bool:
+    """Tell whether responses have addresses of brokers, or versions."""
     projection = ADDRESSES.get(api_key)
     if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
-        return False
+        return api_key == API_VERSIONS_KEY
     return projection.absent(version) != projection.paths
 
 
-async def moved(response: Response, move: Move) -> bytes:
-    """Replace the addresses in a response by addresses of the proxy; all other bytes are copied."""
+async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -> bytes:
+    """The frame of a response with addresses of the proxy, or without versions that filters do not see whole."""
+    if response.to.api_key == API_VERSIONS_KEY:
+        return _limited(response, filters) if response.is_known else response.raw
     projection = ADDRESSES[response.to.api_key]
     values = response.project(projection)
     new: list[Any] = []
@@ -66,17 +63,13 @@ async def _moved(node: Any, host: Any, port: Any, move: Move) -> tuple[Any, Any]
     return await move(node, (host, port))
 
 
-def limited(response: Response, highest: dict[int, int]) -> bytes:
-    """The frame of an answer to ApiVersions without versions above the highest ones.
-
-    Args:
-        response: to ApiVersions, of any version.
-        highest: the versions, by API key. An API of which a broker has later ones alone stays as it is.
-    """
-    if not response.is_known:
-        return response.raw
+def _limited(response: Response, filters: Iterable[Filter]) -> bytes:
+    """An answer to ApiVersions; an API of which the broker only has versions that are too high stays as it is."""
+    highest = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key in ADDRESSES}
+    for one in filters:
+        if one.api_key is not None and one.highest is not None:
+            highest[one.api_key] = min(one.highest, highest.get(one.api_key, one.highest))
     body: Any = response.body
-    highest = _LOOKED_INTO | highest
     too_high = [one for one in body.api_keys if one.min_version <= highest.get(one.api_key, -1) < one.max_version]
     for one in too_high:
         one.max_version = highest[one.api_key]

@@ -47,6 +47,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
+def error_line(error: BaseException) -> str:
+    """An error of a user's code in a line: its class, its text, and its place."""
+    from traceback import extract_tb  # only errors need it
+
+    trace = extract_tb(error.__traceback__)
+    place = f" ({trace[-1].filename}, line {trace[-1].lineno})" if trace else ""
+    return printable_line(f"{type(error).__name__}: {error}{place}")
+
+
 _STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 """Categories of characters that do something instead of being seen: controls, formats, surrogates, ends of lines."""
 

@@ -79,7 +79,10 @@ def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
     status, out, err = ended(process)
     assert (status, out) == (130, "")
     first, last = err.splitlines()
-    assert first.startswith("A connection is closed: the client does not speak TLS") and last == "kipwire: interrupted"
+    assert (
+        first.startswith("kipwire: A connection is closed: the client does not speak TLS")
+        and last == "kipwire: interrupted"
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice, adv
 from kipgen.reading.check import read_file
 from kipwire.message.encodings import Counts, IntegerCounts
 from tests.support.spec_package import generated
-from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured
+from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured, run
 
 NEXT = 14
 
@@ -205,3 +205,9 @@ def test_values_that_the_spec_has_no_field_for_are_not_passed_over(tmp_path: Pat
         counts = Counts("Sample")
         counts._settled["One.Epoch"] = IntegerCounts.of("int64", [1])
         advise(file.spec, counts)
+
+
+def test_the_text_to_paste_names_the_spec_as_it_was_given() -> None:
+    by_name, by_path = (run(spec, "--samples", CAPTURE).output for spec in ("MetadataResponse", METADATA))
+    assert "\nMetadataResponse.json:" in by_name and str(METADATA.parent) not in by_name
+    assert f"\n{METADATA}:" in by_path

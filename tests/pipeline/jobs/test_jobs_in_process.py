@@ -142,6 +142,14 @@ def large_log(folder: Path, batches: int) -> Path:
     return logs
 
 
+def test_tables_in_a_pipe_of_few_columns_have_whole_cells() -> None:
+    done = kipwire("offsets", COLUMNS="80")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and max(map(len, lines)) <= 80
+    assert not any(re.search(r"\d-$|^ +:?\d+(\.\d+)?$", line.rstrip()) for line in lines), done.stdout
+    assert "kp-txn-group" in done.stdout and "no room for" in done.stdout
+
+
 MOMENTS = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
 """Seconds after the session was opened, most of which are before the job ends."""
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -349,3 +350,27 @@ print(*[name for name in sys.modules if ".jobs." in name and name.endswith(".com
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert [line for line in done.stdout.splitlines() if ".jobs." in line] == imported
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.night)], ids=lambda one: one.name
+)
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_signal_leaves_no_folder(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "kipspark", "metadata", "--master", "local[1]", "--format", "json"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as running:
+        try:
+            while running.poll() is None and not list(tmp_path.glob("kipwire-*")):
+                time.sleep(0.01)
+            running.send_signal(number)
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert (running.returncode, said) == (128 + number, f"kipspark: ended by {number.name}\n")
+    assert list(tmp_path.glob("kipwire-*")) == []

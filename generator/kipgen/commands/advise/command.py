@@ -56,8 +56,9 @@ def advise(
     plot: Path | None,
 ) -> None:
     """Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec."""
-    if not spec.exists():
-        spec = kafka_spec(str(spec)) or spec
+    shown = str(spec)
+    if not spec.exists() and (found := kafka_spec(shown)):
+        spec, shown = found, found.name  # one's copy of it lies elsewhere than the installed one
     if plot is not None:
         _need_plotting(plot)
     checked = check.read_file(spec)
@@ -89,7 +90,7 @@ def advise(
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
         out = table_console()
-        for piece in report(advice, read):
+        for piece in report(advice, read, shown):
             out.print(piece)
 
 

@@ -73,8 +73,14 @@ def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
     return {str(size): count for size, count in enumerate(histogram, 1)}
 
 
-def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
-    """All of it for people, piece by piece."""
+def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableType]:
+    """All of it for people, piece by piece.
+
+    Args:
+        advice: it.
+        samples: what it comes from.
+        file: the spec, as it is named where a line of it is shown.
+    """
     yield _heading(advice, samples)
     yield from _omissions(samples)
     with_values = [field for field in advice.fields if field.counts.count]
@@ -89,7 +95,7 @@ def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
     yield from _notes(advice)
     yield ""
     yield _verdict(advice, samples)
-    yield from _to_paste(advice)
+    yield from _to_paste(advice, file)
 
 
 def _heading(advice: Advice, samples: Samples) -> Text:
@@ -195,7 +201,7 @@ def _verdict(advice: Advice, samples: Samples) -> Text:
     return Text(f"{text}; {saved / advice.messages:,.1f} bytes a message.", style="bold")
 
 
-def _to_paste(advice: Advice) -> Iterator[Text]:
+def _to_paste(advice: Advice, file: str) -> Iterator[Text]:
     changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.location.line)
     if not changed:
         return
@@ -204,7 +210,7 @@ def _to_paste(advice: Advice) -> Iterator[Text]:
     pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
     yield Text(f'To paste into the spec, once "validVersions" is "{versions}" there{pair}:', style="bold")
     for field in changed:
-        yield Text(f"{field.field.location.file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
+        yield Text(f"{file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
         yield Text(f"    {field.text}", style="green")
 
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import os
-import sys
 from enum import Enum
 from pathlib import Path
-from threading import Event
+from ssl import SSLContext
 from typing import TypeVar
 
 import click
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
-from kipwire.console.brokers.listening import listener_context
+from kipwire.aio.serving import EVERYWHERE
+from kipwire.console.brokers import listener_options
+from kipwire.console.brokers.listening import print_log, serve
 from kipwire.console.brokers.properties import SettingsError
 from kipwire.console.brokers.tls import secret_of
 from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import compress
-from kipwire.tools.text import did_you_mean, print_err, print_out, printable_line
+from kipwire.tools.text import did_you_mean, print_out
 
 E = TypeVar("E", bound=Enum)
-
-_EVERYWHERE = ("0.0.0.0", "::")
 
 
 class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
@@ -82,11 +81,7 @@ def _member(names: type[E], name: str) -> E:
     help="A topic that is there; clients create others by using them.",
 )
 @click.option("--no-auto-create", is_flag=True, help="Clients do not create topics by using them.")
-@click.option("--listen-cert", type=PATH, metavar="FILE", help="For TLS: the certificate, in PEM.")
-@click.option("--listen-key", type=PATH, metavar="FILE", help="Its private key, if it is in another file.")
-@click.option(
-    "--listen-ca", type=PATH, metavar="FILE", help="Only clients with a certificate that one of these signed."
-)
+@listener_options
 @click.option("--user", metavar="NAME", help="For SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512): the user.")
 @click.option("--password-file", type=PATH, metavar="FILE", help="The password of the user; its first line.")
 @click.option(
@@ -113,9 +108,7 @@ def broker(
     nodes: int,
     topics: tuple[tuple[str, int], ...],
     no_auto_create: bool,
-    listen_cert: Path | None,
-    listen_key: Path | None,
-    listen_ca: Path | None,
+    certificate: SSLContext | None,
     user: str | None,
     password_file: Path | None,
     failures: tuple[tuple[ApiKey, ErrorCode, int], ...],
@@ -126,8 +119,8 @@ def broker(
     if port and port + nodes - 1 > 65535:
         fail(f"{nodes} nodes from port {port} on need ports above 65535")
     counts = {name: rest[0] if rest else 1 for name, *rest in topics}
-    context, users = listener_context(listen_cert, listen_key, listen_ca), _users(user, password_file)
-    _log(verbose)
+    users = _users(user, password_file)
+    print_log(logging.getLogger("kipwire.testing"), verbose=verbose)
     try:
         compress("zstd", b"")  # so that what is missing is said now, and not to the first producer that compresses
         made = testing.FakeBroker(
@@ -135,9 +128,9 @@ def broker(
             nodes=nodes,
             host=host,
             port=port,
-            advertised_host=advertise or ("localhost" if host in _EVERYWHERE else None),
+            advertised_host=advertise or ("localhost" if host in EVERYWHERE else None),
             auto_create_topics=not no_auto_create,
-            ssl=context,
+            ssl=certificate,
             users=users,
         )
         for api, error, *times in failures:
@@ -146,16 +139,13 @@ def broker(
             made.delay(api, seconds, times=None)
     except (MissingExtraError, ValueError) as error:
         fail(str(error))
-    try:
-        made.start()
-    except OSError as error:
-        fail(f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}")
-    try:
+    serve(_served(made), f"{host}:{port}")
+
+
+async def _served(made: testing.FakeBroker) -> None:
+    async with made:
         print_out(f"listening at {made.bootstrap_servers}; Ctrl-C ends it")
-        sys.stdout.flush()
-        Event().wait()
-    finally:
-        made.stop()
+        await asyncio.Event().wait()
 
 
 def _users(user: str | None, password_file: Path | None) -> dict[str, str] | None:
@@ -167,24 +157,3 @@ def _users(user: str | None, password_file: Path | None) -> dict[str, str] | Non
         return {user: secret_of(password_file)}
     except SettingsError as error:
         fail(str(error))
-
-
-class _Lines(logging.Handler):
-    """Prints requests on standard output, and why connections are closed on standard error."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record in one line."""
-        line = printable_line(record.getMessage())
-        if record.levelno > logging.DEBUG:
-            print_err(line)
-        else:
-            print_out(line)
-            sys.stdout.flush()
-
-
-def _log(verbose: bool) -> None:
-    """Print what the fake broker logs."""
-    log = logging.getLogger("kipwire.testing")
-    log.addHandler(_Lines())
-    log.setLevel(logging.DEBUG if verbose else logging.WARNING)
-    log.propagate = False

@@ -16,7 +16,7 @@ Nothing is read or asked for before the first connection: a command that makes n
 from importlib import import_module
 
 from kipwire.console.brokers.given import Target
-from kipwire.console.brokers.options import BROKER, BROKERS, TARGET, broker_options
+from kipwire.console.brokers.options import BROKER, BROKERS, TARGET, broker_options, listener_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ __all__ = [
     "broker_options",
     "find",
     "leaders",
+    "listener_options",
     "run",
 ]
 

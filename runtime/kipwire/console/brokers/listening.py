@@ -1,12 +1,24 @@
-"""TLS of a command that clients connect to: the certificate that it shows, and whether it wants one of theirs."""
+"""Programs that listen: the TLS of their listeners, their log, and their end."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+import signal
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
-from kipwire.console.command_line import fail
+from kipwire.console.brokers.settings import run
+from kipwire.console.command_line import discard_output, fail
 from kipwire.tools.files import read_regular
+from kipwire.tools.text import print_err, print_out, printable_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
 
 
 def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSLContext | None:
@@ -31,3 +43,58 @@ def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ss
         names = ", ".join(map(str, files))
         fail(f"{names}: of no use for TLS ({error.reason or error}); give certificates, and a key without a password")
     return context
+
+
+def serve(work: Coroutine[Any, Any, None], at: str) -> None:
+    """Run what listens until Ctrl-C, which interrupts it, or SIGTERM, after which the program has succeeded.
+
+    Args:
+        work: it; it is cancelled at the end. An error of the system says that it cannot listen, and ends the program.
+        at: the address, for that error.
+    """
+    try:
+        run(_ended_by_sigterm(work))
+    except BrokenPipeError:  # of standard output
+        raise
+    except OSError as error:
+        code = error.errno or 0
+        why = os.strerror(code) if code > 0 else error.strerror or error  # asyncio's own words repeat the address
+        fail(f"cannot listen at {at}: {why}")
+
+
+async def _ended_by_sigterm(work: Coroutine[Any, Any, None]) -> None:
+    ended, task = asyncio.Event(), asyncio.ensure_future(work)
+
+    def end() -> None:
+        ended.set()
+        task.cancel()
+
+    with suppress(NotImplementedError):  # on Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not ended.is_set():
+            raise
+
+
+class _Lines(logging.Handler):
+    """Prints what is wrong on standard error, and what passes on standard output."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record in one line."""
+        line = printable_line(record.getMessage())
+        if record.levelno > logging.DEBUG:
+            print_err(f"kipwire: {line}")
+            return
+        try:
+            print_out(line)
+        except BrokenPipeError:  # the reader is gone; the clients are not
+            discard_output()
+
+
+def print_log(log: logging.Logger, *, verbose: bool) -> None:
+    """Print the lines of a logger: what is wrong, and if verbose what passes, too."""
+    log.addHandler(_Lines())
+    if verbose:
+        log.setLevel(logging.DEBUG)

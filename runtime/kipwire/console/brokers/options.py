@@ -1,4 +1,4 @@
-"""The options of every command that talks to brokers.
+"""The options of every command that talks to brokers, or that clients connect to.
 
 What talks to brokers is imported when a command is called. `kipwire call --help` takes 80 ms of processor time without
 it and 240 with it, and so does each Tab of a shell that completes a word.
@@ -145,5 +145,27 @@ def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arguments, settings=settings, **values)
 
     for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_LISTENER_OPTIONS = (
+    click.option("--listen-cert", type=PATH, metavar="FILE", help="PEM: the certificate; clients then need TLS."),
+    click.option("--listen-key", type=PATH, metavar="FILE", help="PEM: its private key, if it is in another file."),
+    click.option("--listen-ca", type=PATH, metavar="FILE", help="PEM: clients need a certificate of these."),
+)
+
+
+def listener_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of TLS for clients; the command gets them as one argument, `certificate`, a context or None."""
+
+    @wraps(function)
+    def command(*arguments: Any, **values: Any) -> Any:
+        from kipwire.console.brokers.listening import listener_context
+
+        files = [values.pop(f"listen_{name}") for name in ("cert", "key", "ca")]
+        return function(*arguments, certificate=listener_context(*files), **values)
+
+    for option in reversed(_LISTENER_OPTIONS):
         command = option(command)
     return command

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers import Settings, run
+from kipwire.console.brokers import Settings, listening, run
 from kipwire.console.command_line import fail
 from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
@@ -152,12 +149,8 @@ def serve(
         max(_SECONDS_UNTIL_OLD, _ROUNDS_UNTIL_OLD * every),
         lambda line: print_err(f"kipwire: {line}"),
     )
-    try:
-        run(_serve(Cluster(settings, brokers), exporter, wanted, listen, every))
-    except OSError as error:
-        code = error.errno or 0
-        why = os.strerror(code) if code > 0 else error.strerror  # asyncio's own words repeat the address
-        fail(f"cannot listen at {shown_address(listen)}: {why}")
+    work = _serve(Cluster(settings, brokers), exporter, wanted, listen, every)
+    listening.serve(work, shown_address(listen))
 
 
 async def _serve(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
@@ -165,12 +158,8 @@ async def _serve(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: A
     server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
     address = server.sockets[0].getsockname()[:2]
     print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address(address)}/metrics")
-    rounds = asyncio.ensure_future(exporter.run(partial(look, cluster, wanted, Memory()), every))
-    with suppress(NotImplementedError):  # on Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, rounds.cancel)
     try:
-        with suppress(asyncio.CancelledError):
-            await rounds
+        await exporter.run(partial(look, cluster, wanted, Memory()), every)
     finally:
         server.close()
         await cluster.close()
