@@ -70,7 +70,7 @@ PROXIES = {
     UNREAD: python("benchmarks.proxied.pass_through", broker=SECOND_LISTENER),
     "kipwire proxy": python("kipwire", "proxy"),
     "... in plain Python": python("kipwire", "proxy", KIPWIRE_NATIVE="0"),
-    "... counted_bytes.py": filtered("counted_bytes"),
+    "... count_bytes.py": filtered("count_bytes"),
     "... fail_tenth_produce.py": filtered("fail_tenth_produce"),
     "... mask_header.py": filtered("mask_header"),
 }

@@ -97,7 +97,7 @@ def test_clients_try_again_after_an_error_in_every_tenth_produce(client: Client)
 
 
 def test_the_bytes_of_each_client_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    filters = example_filters("counted_bytes")
+    filters = example_filters("count_bytes")
     function: Any = filters[0].function
     counts = function.__globals__["counts"]
     with FakeBroker(topics={TOPIC: 1}) as broker, proxied(broker.bootstrap_servers, filters) as at:

@@ -105,7 +105,7 @@ def test_clients_try_again_after_an_error_in_every_tenth_produce(client: Client,
 
 def test_the_bytes_of_each_client_are_counted(client: Client, topic: str) -> None:
     create(CLEAR.address, topic)
-    filters = example_filters("counted_bytes")
+    filters = example_filters("count_bytes")
     function: Any = filters[0].function
     with proxied(CLEAR.address, filters) as at:
         client.send(at, topic, [bytes(5000)])
