@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+
+# isort: split
+# After pyspark, which brings it: where both are missing, the error has to name pyspark, which has an extra.
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from kipjobs.errors import ROOM, out_of_space
 

@@ -20,7 +20,7 @@ from tests.support.places import ROOT
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
 OTHER_NAMES = {"google_re2": "re2"}
 """Of modules that are not called as their libraries are."""
-OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules})
+OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules} | {"py4j"})  # pyspark brings it
 
 
 def run(code: str, *, present: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
