@@ -1,11 +1,12 @@
-"""A proxy for Kafka's protocol, with typed filters: it keeps clients on itself, and decodes what a filter wants alone.
+"""A proxy for Kafka's protocol, with typed filters.
 
-@on(DeleteTopicsRequest)
-def refuse(request: DeleteTopicsRequest, exchange: Exchange) -> ErrorCode:
-return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+It keeps clients on itself, and decodes what a filter wants alone:
 
-async with Proxy("kafka-1:9092", [refuse], listen="0.0.0.0:9093") as proxy:
-await proxy.wait_closed()
+    @on(DeleteTopicsRequest)
+    def refuse(request: DeleteTopicsRequest, exchange: Exchange) -> ErrorCode:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    async with Proxy("kafka-1:9092", [refuse], listen="0.0.0.0:9093") as proxy:
+        await proxy.wait_closed()
 """
 
 # Theory. Each client has a connection of its own to a broker: SASL goes through, and who ends ends both. `kipwire.aio`
