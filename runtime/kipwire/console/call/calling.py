@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kipwire.aio import Address
+from kipwire.connection.framing import add_size
 from kipwire.console.apis import Api, find_api, registry_named
 from kipwire.console.brokers import Settings, Target, run
 from kipwire.console.call import output
@@ -99,7 +100,7 @@ def show_frame(what: What, client_id: str, how: How) -> None:
     if how.explain:
         output.explain_request(request.registry, sent.frame, as_text=how.is_text)
     else:
-        print(output.sized(sent.frame).hex())
+        print(add_size(sent.frame).hex())
 
 
 def list_versions(package: str, whom: Whom, how: How) -> None:

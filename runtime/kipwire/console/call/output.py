@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from kipwire.aio.failures import shown_address
+from kipwire.connection.framing import add_size
 from kipwire.console.brokers import Node
 from kipwire.console.call.asking import Answer, Failed, Response
 from kipwire.console.call.codes import Names
@@ -20,18 +21,9 @@ from kipwire.console.inspect.tree import Inspection, inspect_request, inspect_re
 from kipwire.message.registry import Registry
 from kipwire.tools.text import print_err, print_out
 
-_SIZE_BYTES = 4
-"""Bytes of the size before a frame."""
-
-
 _AT_ONCE = 500
 """Lines that are printed together, since each call costs more than a line."""
 _END = ("\n", "")
-
-
-def sized(frame: bytes) -> bytes:
-    """A frame with its size before it, as it goes over a connection."""
-    return len(frame).to_bytes(_SIZE_BYTES, "big") + frame
 
 
 def print_lines(lines: Iterable[Line]) -> None:
@@ -100,17 +92,17 @@ def _of_node(node: Node) -> dict[str, Any]:
 
 def explain(registry: Registry, answer: Answer, *, as_text: bool, of_many: bool) -> None:
     """Print the bytes of the request and of the response, as `kipwire inspect` does."""
-    request = inspect_request(registry, sized(answer.sent.frame))
+    request = inspect_request(registry, add_size(answer.sent.frame))
     response = None
     if answer.frame is not None:
         cls = registry.counterpart(registry.request(answer.sent.body.API_KEY or 0, answer.sent.version))
-        response = inspect_response(registry, cls, sized(answer.frame))
+        response = inspect_response(registry, cls, add_size(answer.frame))
     _print_explained(request, response, answer.node if of_many else None, as_text=as_text)
 
 
 def explain_request(registry: Registry, frame: bytes, *, as_text: bool) -> None:
     """Print the bytes of a request that is not sent."""
-    _print_explained(inspect_request(registry, sized(frame)), None, None, as_text=as_text)
+    _print_explained(inspect_request(registry, add_size(frame)), None, None, as_text=as_text)
 
 
 def _print_explained(request: Inspection, response: Inspection | None, node: Node | None, *, as_text: bool) -> None:
