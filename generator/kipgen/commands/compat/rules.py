@@ -7,7 +7,7 @@ become milder together with that proof. An id is public: compat-allow.toml, JSON
 one in `kipgen rules`.
 
 Kafka's own checker judges some changes the other way round, and several of those break peers. These rules follow the
-bytes and KIP-482; the comments below say where the checker differs. The releases 4.0 and 4.3 of it were tried.
+bytes and KIP-482; the comments below have the differences. The releases 4.0 and 4.3 of it were tried.
 """
 
 from __future__ import annotations

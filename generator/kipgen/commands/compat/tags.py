@@ -5,9 +5,9 @@ by its tag in whatever version has it, and keeps an unknown tag. So a tag that i
 peers of all others, and by what was stored.
 
 A tag goes by the name of its field. A tagged field that was only renamed is therefore a finding: it looks like a field
-that took over the tag of another, and only the author can decide which it is. `compare_tags` looks at the versions that
-were released, `compare_tagged_data` at those that only the new spec has, with the last released version that has the
-field as the measure.
+that took over the tag of another, and only the author can distinguish the two. `compare_tags` looks at the versions
+that were released, `compare_tagged_data` at those that only the new spec has, with the last released version that has
+the field as the measure.
 """
 
 from __future__ import annotations
