@@ -64,11 +64,14 @@ def fit(value: Any) -> Any:
         return value if all(fit(item) is item for item in value) else NotCode(repr(value))
     if isinstance(value, float | bytes):
         return NotCode(repr(value))  # their defaults are expressions already, made in `resolve.wire`
+    # Jinja prints an object by its `__str__`, so such an object is judged by that text.
     if getattr(type(value), "__str__", None) is not object.__str__ and not isinstance(value, int | jinja2.Undefined):
         return value if fit(str(value)) == str(value) else NotCode(str(value))
     return value
 
 
+# Jinja's autoescaping is for HTML, and a filter in each template could be forgotten in one. So the environment itself
+# refuses a text that nothing has escaped, at every access.
 class CodeEnvironment(jinja2.Environment):
     """The templates' way to data: each attribute and item passes `fit`, wherever it is used."""
 

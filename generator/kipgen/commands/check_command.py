@@ -75,6 +75,7 @@ def check(
 
 
 def _standard_input() -> bytes:
+    # One byte more than a spec may have, so that one that is too long is reported as such.
     return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 

@@ -1,4 +1,10 @@
-"""The command `kipgen generate`."""
+"""The command `kipgen generate`.
+
+The command finds settings, packages and folders, and prints; `package.generate` decides what changes. With `--check`,
+`find_changes_afresh` renders everything, since a manifest that was edited together with the code would hide the edit.
+Every package is dealt with before the exit status is decided, so that one run shows all that is wrong; a package with
+errors is left as it is, and the others are written.
+"""
 
 from __future__ import annotations
 
@@ -173,6 +179,7 @@ def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy
 @contextmanager
 def _progress(title: str) -> Iterator[Progress]:
     """Make a progress bar, on a terminal."""
+    # A bar in a log would be a line for each step.
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,4 +1,10 @@
-"""The command `kipgen new`, and the specs that it starts a message with: small, valid, and explained line by line."""
+"""The command `kipgen new`, and the specs that it starts a message with: small, valid, and explained line by line.
+
+A spec that this command writes must pass `kipgen check` without a warning, and its comments are the first documentation
+of the language that a user sees: a change of the language changes them, too. The texts are templates of `str.format`
+where braces are doubled (`_HEAD`, `_LAYOUT`), and plain texts where they are not. Nothing is written if one of the
+files exists, so that a pair is made as a whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -209,6 +215,7 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
     except ValueError as error:
         fail(str(error))
     for file in texts:
+        # Also a link to nothing, through which a file elsewhere would be made.
         if os.path.lexists(folder / file):
             fail(f"{folder / file} already exists")
     for file, text in texts.items():

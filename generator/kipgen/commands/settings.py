@@ -67,10 +67,12 @@ def find_settings(start: Path | None = None) -> Settings:
     """
     here = (start or Path()).resolve()
     for folder in (here, *here.parents):
+        # The nearest folder decides alone; settings of several are not merged, so one file has all that holds.
         for name in (SETTINGS_FILE, PROJECT_FILE):
             file = folder / name
             table = _table(file)
             if table is not None:
+                # Relative to the current folder, as paths in messages are; the file itself may be further up.
                 return _settings(table, file, Path(os.path.relpath(folder, here)))
     return Settings()
 
@@ -80,11 +82,13 @@ def _table(file: Path) -> dict[str, Any] | None:
     try:
         data = read_regular(file, MAX_BYTES)
     except OSError as error:
+        # `read_regular` has this error for a pipe or a device of that name, which would otherwise be passed over.
         if error.errno != errno.EINVAL:  # most often there is no such file
             return None
         raise SettingsError(f"{file}: {error.strerror}") from None
     if len(data) > MAX_BYTES:
         raise SettingsError(f"{file}: is longer than {MAX_BYTES} bytes, the limit for settings")
+    # A pyproject.toml of another tool is not parsed, so that a mistake in it is not reported here.
     if file.name == PROJECT_FILE and b"kipgen" not in data:
         return None
     try:
@@ -160,6 +164,7 @@ def _parse_ignored(value: object, _: Path) -> frozenset[str]:
     ids = _rules(value, severities)
     for one in ids:
         if severities[one] == "error":
+            # An ignored error would reach stages that rely on the rules.
             raise SettingsError(f"{one} is an error of the language, so no code can be generated; only warnings "
                                 "and the rules of --kafka can be ignored")  # fmt: skip
     return ids
@@ -235,6 +240,7 @@ class Policy:
         return [
             replace(one, severity="error") if one.rule in self.error else one
             for one in problems
+            # To raise a rule is stricter than to ignore it, so it wins.
             if one.rule not in self.ignore or one.rule in self.error
         ]
 

@@ -71,4 +71,5 @@ def _stamp(path: Path) -> _Stamp:
         status = path.stat()
     except OSError:
         return None
+    # An editor may replace a file instead of writing to it, and a clock may be coarse: hence all three.
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -2,6 +2,12 @@
 
 The document has nothing of the spec language in it: no version ranges, no properties that decide between forms. It is
 the result of `resolve`, and its schema is schemas/resolved.schema.json. docs/resolved.md lists what may change.
+
+A reader needs no other file: headers are part of the document, Kafka's if the package has none, and so are the numbers
+of its enums. The tests have a reader with nothing but this JSON, which reads every golden message of Kafka's Java
+classes; a fact that it would lack belongs here, not into a reader. Order never depends on files: messages and enums go
+by name, so equal specs give equal bytes, which `kipgen resolve --check` relies on. `items` describes the bytes of one
+struct.
 """
 
 from __future__ import annotations
@@ -79,6 +85,7 @@ def document(package: str, specs: Sequence[MessageSpec], enums: Sequence[EnumSpe
 
 def text_of(data: Data) -> str:
     """A document as the text of a file: the same bytes for equal documents."""
+    # JSON has no NaN; defaults that are not finite are texts already, as in the JSON form of messages.
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -104,6 +111,7 @@ def _message(spec: MessageSpec, headers: HeaderVersions, enums: frozenset[str]) 
     if spec.listeners:
         data["listeners"] = [*spec.listeners]
     if spec.has_oldest_header and valid.lowest == 0:
+        # A broker that lacks the version of an ApiVersionsRequest answers in version 0, whatever was asked (KIP-511).
         data["refusal"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
     data["forms"] = [_form(alike, enums) for alike in _alike(resolve_versions(spec, headers))]
     return data
@@ -144,6 +152,7 @@ def _struct(name: str, struct: WireStruct, message: WireMessage, enums: frozense
     data["items"] = [item for item in found if "tag" not in item]
     if struct.flexible:
         tagged = sorted((item for item in found if "tag" in item), key=lambda item: int(item["tag"]))
+        # Kafka's readers refuse a tag that only other versions have a field for, so it is no unknown field.
         refused = sorted(set(struct.declared_tags) - {item["tag"] for item in tagged})
         data["tagSection"] = {"fields": tagged, "refusedTags": refused}
     return data

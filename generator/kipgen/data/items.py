@@ -2,6 +2,11 @@
 
 Words of the spec language end here. A prefix has the number that is added to it, and the number for null; a value that
 takes the rest has the number of bytes that follow it; an integer has the mapping of its varint.
+
+There are as few kinds as a reader has to distinguish, and none depends on another property of the message: compactness,
+nullability in a version, and the encodings of KIP-625 are resolved into a prefix, a number for null, a form and a
+width. A new property of specs either becomes one of these or is a new key, which a reader of the present format must be
+able to skip; if it cannot, `document.FORMAT` grows.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ _PREFIXES: dict[str, Data] = {
     "int16": {"form": "int16", "plus": 0, "null": -1},
     "int32": {"form": "int32", "plus": 0, "null": -1},
     "varint": {"form": "zigzag_varint", "bits": 32, "plus": 0, "null": -1},
+    # 31 bits: lengths, counts and tags go up to 2**31 - 1, since Kafka keeps them in a signed int32.
     "uvarint": {"form": "unsigned_varint", "bits": 31, "plus": 0},
     PLUS_ONE: {"form": "unsigned_varint", "bits": 31, "plus": 1, "null": 0},
 }
@@ -47,6 +53,7 @@ def items(wire: Sequence[WireField], spec_fields: Sequence[FieldSpec], enums: fr
     """
     spec_names = {one.attribute: one.spec_name for item in wire for one in (item, *item.inner)}
     by_name = {field.name: field for field in spec_fields}
+    # A value that takes the rest leaves the bytes of the items after it, which all have a fixed width.
     widths = [_width(item) for item in wire]
     return [
         _item(item, by_name[item.spec_name], spec_names, sum(widths[at + 1 :]), enums) for at, item in enumerate(wire)
@@ -112,6 +119,7 @@ def _value(item: WireField, spec_names: dict[str, str], after: int) -> Data:
     if not item.type.is_array:
         return _single(item, item.prefix, spec_names, after)
     data: Data = {"type": "array", **_length(item, item.prefix, spec_names, after)}
+    # Elements are compact where their array is.
     element_prefix = None if item.type.has_struct else TYPES[item.type.element].prefix or None
     return {**data, "element": _single(item, PLUS_ONE if element_prefix and item.compact else element_prefix)}
 
@@ -123,6 +131,7 @@ def _single(item: WireField, prefix: str | None, spec_names: dict[str, str] | No
     if kind == "struct":
         data: Data = {"type": "struct", "struct": item.type.element}
         if item.nullable and not is_element:
+            # Kafka marks null by an int8 in the body of a message, and by an unsigned varint in tagged data.
             tagged: Data = {"form": "unsigned_varint", "bits": 31, "present": 1, "null": 0}
             data["marker"] = {"form": "int8", "present": 1, "null": -1} if item.tag is None else tagged
         return data

@@ -4,6 +4,11 @@
 again if its hash, the generator's or the hash of one of its files differs from the manifest. The checks of a whole
 package are repeated only if a changed spec looks different to the registry (`_is_as_before`). The manifest is written
 last: after a run that broke off, it does not match the files, and the next run makes them again.
+
+The order: hash every spec and every file, find the specs that are done, read and check the others (or all of them, see
+`_work`), render, compare with what is there, and look for obstacles. A spec with an error ends this before anything is
+rendered, and with an obstacle the command writes nothing. `package_folder` has what belongs to kipgen in a folder,
+`manifest` what earlier runs have left, `python.render` the texts.
 """
 
 from __future__ import annotations
@@ -93,6 +98,7 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
         ValueError: the package cannot have that name.
     """
     recorded = read_manifest(package)
+    # What another generator or another black has made saves no work, whatever its hashes are.
     earlier = recorded if recorded.made_by == generator_hash() else Manifest()
     return _find_changes(specs, package, package_name, progress, earlier, recorded)
 
@@ -116,9 +122,11 @@ def _find_changes(
     """The changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
     hashed = _hashes(specs)
+    # Enums are hashed apart: they become one module of the package, not a folder for each.
     named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
     sources = {source: hash_ for source, hash_ in hashed.items() if source not in named}
     present = present_files(package)
+    # An edited or removed file has no longer the hash of the manifest, so its spec is rendered again.
     done = {
         source: made
         for source, made in earlier.specs.items()
@@ -135,6 +143,7 @@ def _find_changes(
         shown = PurePosixPath(specs.resolve().name, source)
         files = {str(path): text for path, text in render_message(spec, work.headers, str(shown)).items()}
         texts.update(files)
+        # The files have no hashes yet; they get them below, when all texts are there.
         made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
         progress(len(made), len(work.specs))
     if work.entries is not None:
@@ -152,8 +161,10 @@ def _find_changes(
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
     changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}
     wanted = {*new.files, FILE_NAME, TYPED_MARKER}
+    # The manifest in the package counts here even where it saves no work: its list marks what kipgen may remove.
     stale, strays = leftovers(package, present, wanted, recorded.files)
     in_the_way = obstacles(package, package_name.count("."), wanted, changed)
+    # Another kipgen or black that makes the same texts leaves code that is up to date; only `made_by` would change.
     is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
     return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), strays, is_same_code)
 
@@ -168,6 +179,7 @@ def apply_changes(changes: PackageChanges) -> None:
         write_whole(changes.package / path, text)
     for path in changes.stale:
         (changes.package / path).unlink()
+    # The deepest first, so that a folder is empty when its turn comes.
     for folder in sorted({(changes.package / path).parent for path in changes.stale}, reverse=True):
         if folder != changes.package:
             _remove_if_empty(folder)
@@ -207,6 +219,9 @@ def _work(
 ) -> _Work:
     """Decide what has to be rendered again, and find the problems of the specs and the package."""
     is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_enums
+    # The registry and the rules of packages, such as the one on pairs of requests and responses, need no more of a
+    # message than its entry has. So as long as no spec came or went, the changed ones are read first, and the others
+    # only if an entry has changed.
     if sources == set(earlier.specs) and is_same_package:
         checked = {source: check.read_file(specs / source) for source in sorted(changed)}
         fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
@@ -217,6 +232,7 @@ def _work(
     found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}
     headers = header_versions(found.values())
     entries = [registry_entry(spec, headers) for spec in found.values()]
+    # With other headers, every message before which they come has another header version.
     if headers == earlier.headers:
         found = {source: spec for source, spec in found.items() if source in changed}
     return _Work(found, headers, entries, problems)
@@ -224,6 +240,8 @@ def _work(
 
 def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
     """True if the changed specs look to the registry and to the rules of packages as they did before."""
+    # The versions of a header stand in its own entry, so a header needs no case here. Reading all specs of Kafka for
+    # each edit of a header took 1.6 s in place of 0.6 s.
     return bool(earlier.specs) and all(
         entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry
         for source, spec in fresh.items()

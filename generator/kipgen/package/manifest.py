@@ -2,6 +2,10 @@
 
 It is committed with the code, and saves work where specs, generator and files have these hashes. It is not a proof: an
 edit of a generated file can change the manifest, too, so `kipgen generate --check` does not rely on it.
+
+The file has one line for each spec, in the order of their paths, so that branches which change different specs mostly
+merge. A manifest with marks of a conflict is one that cannot be read: the next run makes all of it again. A key that a
+later kipgen adds needs a value for manifests without it, as `oldest_request` and `enums` have.
 """
 
 from __future__ import annotations
@@ -96,6 +100,7 @@ def generator_hash() -> str:
         "enum schema": enum_schema_path(),
     }
     hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
+    # black breaks the long lines, and another release of it may break them elsewhere.
     return digest(json.dumps({"black": version("black"), "files": hashes, "level": LEVEL}).encode())
 
 
@@ -110,6 +115,7 @@ def read_manifest(package: Path) -> Manifest:
         named = data.get("enums", {"content": "", "specs": {}})  # likewise
         enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
         return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs)
+    # A damaged or badly merged manifest is none at all: it costs only the work that it would have saved.
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
 

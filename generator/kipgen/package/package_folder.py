@@ -1,4 +1,13 @@
-"""The folder of a generated package: its files, which of them kipgen made, and what prevents new files."""
+"""The folder of a generated package: its files, which of them kipgen made, and what prevents new files.
+
+A package may lie among files of its users, so kipgen changes only what is its own. A module is by its first line,
+`MARK`. The manifest and the marker of types cannot have that line; `_is_ours` judges them by what is in them. A file is
+removed only if it has the mark and the manifest lists it; what else Python could import is a stray, which is reported
+and kept. Links are neither followed nor written through.
+
+All of this is found before the first file is written: `generate` gets `Obstacle`s and decides nothing about files
+itself.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +59,7 @@ def present_files(package: Path) -> dict[str, str]:
 def _own_files(package: Path, *, with_links: bool = False) -> Iterator[Path]:
     for name, folders, files in os.walk(package):
         folder = Path(name)
+        # A folder with a manifest is a package of its own, and a run for that package judges its files.
         folders[:] = sorted(sub for sub in folders if not (folder / sub / FILE_NAME).is_file())
         for file in files:
             if with_links if (folder / file).is_symlink() else (folder / file).is_file():
@@ -58,6 +68,7 @@ def _own_files(package: Path, *, with_links: bool = False) -> Iterator[Path]:
 
 def has_mark(file: Path) -> bool:
     """True if a file starts as generated modules do."""
+    # `read_regular` gives one byte more than its limit.
     return read_regular(file, len(MARK) - 1).startswith(MARK.encode())
 
 
@@ -105,6 +116,7 @@ def _find_shadowing(package: Path, wanted: set[str]) -> Iterator[Obstacle]:
     """Find what Python would import instead of a generated module: a package or a binary module of its name."""
     modules = {path.removesuffix(".py") for path in wanted if path.endswith(".py")}
     for module in sorted(modules):
+        # Python takes a package before a module of the same name, and a binary module before one of source.
         if (package / module).is_dir():
             yield Obstacle(module, "is a folder that Python would import instead of the module; remove it")
     for folder in sorted({PurePosixPath(module).parent for module in modules}):
@@ -140,6 +152,7 @@ def _reason(package: Path, path: PurePosixPath) -> str:
 
 def _is_ours(package: Path, file: Path) -> bool:
     if file.name == TYPED_MARKER:
+        # PEP 561 gives one with text (`partial`) another meaning; kipgen writes none.
         return not file.stat().st_size
     if file.name == FILE_NAME:
         return bool(read_manifest(package).files) or _is_generated(package)
@@ -168,6 +181,7 @@ def leftovers(
 
 def _readable(package: Path, messages: set[str]) -> Iterator[str]:
     """Find what Python or a type checker reads of the package itself, and of the folders of messages; links, too."""
+    # A link is imported as any other file is.
     for file in _own_files(package, with_links=True):
         path = PurePosixPath(file.relative_to(package).as_posix())
         is_among = len(path.parts) == 1 or path.parts[0] in messages

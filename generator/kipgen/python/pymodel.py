@@ -3,6 +3,15 @@
 Templates decide nothing: a `PyStruct` has every text and every step ready to print, as `Code`, whose texts from specs
 are escaped here. The body of a class is a scope of its own, in which a field may hide a type or a builtin that
 annotations and defaults use; `_in_body` writes such names so that they still mean the builtin.
+
+`python_structs` takes the structs of one version, each after those that it uses, and makes the `PyStruct`s that
+class.py.j2 prints. The steps come from `python.steps`, the fields from `resolve.wire`; a question that a template would
+have to answer becomes a property here or there.
+
+Two things must stay true. `FIELDS` is complete: the kernel, JSON, columns and the places of errors read a class by it
+alone, so a property that changes bytes or values must reach `_field_call`. And a string becomes `Code` only where
+`literal` or `docstring_text` has escaped it, or where it is made of names that the language restricts to word
+characters: another string in `Code` is a way from a spec into Python.
 """
 
 from __future__ import annotations
@@ -42,6 +51,7 @@ class PyTaggedField:
     @property
     def packed(self) -> FixedFields | None:
         """The call that writes its value, where it is one number of a fixed width."""
+        # One expression then makes its bytes, without a list of parts that is joined for one number.
         return self.write[0].run if self.write[0].kind == "run" else None
 
 
@@ -112,6 +122,7 @@ class PyStruct:
     @property
     def is_framed(self) -> bool:
         """True if it starts with its own size and has nothing else to compute."""
+        # Its size is then the length of one joined body, so no place is kept among the pieces, and none are counted.
         return len(self.computed) == 1 and self.items[0].role == "size"
 
     @property
@@ -135,6 +146,7 @@ def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
     attributes = attribute_names(message)
+    # The structs come in the order of use, so one pass finds arrays at any depth.
     holding: set[str | None] = set()  # the classes with arrays of structs in them that can take no byte
     classes = []
     for struct in structs:
@@ -160,6 +172,7 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool
         class_name=struct.class_name,
         flexible=struct.flexible,
         is_bounded=struct.is_bounded,
+        # Kafka's readers refuse the tag of a field of other versions, so it is not kept among the unknown ones here.
         other_tags=tuple(tag for tag in struct.declared_tags if tag not in own_tags),
         docstring=_docstring(struct, attributes),
         declarations=tuple(_declaration(field, fields, attributes) for field in fields),
@@ -226,6 +239,8 @@ def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
     def outer(name: re.Match[str]) -> str:
         if name[0] not in hidden:
             return name[0]
+        # `uuid` is a module and no builtin; a module of generated code imports it under this name, too, if a field
+        # hides it.
         return "_uuid" if name[0] == "uuid" else f"_builtins.{name[0]}"
 
     return Code(_OUTER.sub(outer, code))
@@ -255,6 +270,7 @@ def docstring_text(lines: list[str], indent: str = "    ", *, last_quotes_apart:
         indent: the indentation of all others.
         last_quotes_apart: whether the last quotes have a line of their own, after several lines.
     """
+    # `render.format_code` gives docstrings to no formatter, so they must be here what black would leave.
     first, *more = map(_docstring_line, [lines[0].lstrip(), *lines[1:]])
     first = f" {first}" if first.startswith('"') else first
     text = "\n".join([first, *(f"{indent}{line}" if line else "" for line in more)])
@@ -291,6 +307,8 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
 # The `FIELDS` of a generated class: calls of `kipwire.Field`, and what the docstring says of those that are computed.
 
 
+# From the signature: a new argument of `Field` is given wherever `WireField` has an attribute of its name, without a
+# list to keep.
 _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
 

@@ -3,6 +3,11 @@
 `resolve` gives a description for each version. A version with the same wire form as an earlier one gets a short module
 that refers to its code (`_origins`). Templates write each logical line on one line, so black has to run only over lines
 that may be too long, not over whole modules; `make lint` checks with black that the result is the same.
+
+A message goes through `resolve_versions`, `_origins`, then `_module` or `_same` for each version; a package through
+`registry_entry` for each message, then `render_package` and `render_enums`. What these print of a message must be in
+its `RegistryEntry`: the manifest keeps a digest of it, and while that stays the same, an edit of a spec renders that
+message alone.
 """
 
 from __future__ import annotations
@@ -137,6 +142,7 @@ def _origins(resolved: list[WireMessage]) -> dict[int, int]:
     origins: dict[int, int] = {}
     previous: WireMessage | None = None
     for message in resolved:
+        # Only neighbours are compared, so a form that comes back after another one gets code of its own.
         shares = previous is not None and message.same_form(previous)
         origins[message.version] = origins[message.version - 1] if shares else message.version
         previous = message
@@ -147,6 +153,7 @@ def _module(message: WireMessage, source: str) -> str:
     """The module of a version with code of its own."""
     structs = python_structs(message)
     read_formats, write_formats = (
+        # What packs one number is made once, in the runtime; a module makes what packs its own runs.
         [code for code in codes if f"{way}_{code}" not in names.RUNTIME_NAMES["kipwire.codec.wire"]]
         for way, codes in zip(("unpack", "pack"), formats(structs), strict=True)
     )
@@ -186,6 +193,10 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
 
 def _imports(classes: str, *, has_formats: bool) -> Code:
     """The import statements that the text of the classes needs."""
+    # The text decides, so that a template can use a name of the runtime without a list of uses beside it. No struct and
+    # no local variable has such a name (`language.names`); a field with one costs an import that nothing uses. The
+    # standard library is imported only where it is used, to keep the import of a message cheap: `typing` and
+    # `contextlib` took a sixth of the processor time up to the first decode.
     words = set(re.findall(r"\w+", classes))
     standard = ["import builtins as _builtins"] if "_builtins." in classes else []
     standard += ["import struct"] if has_formats else []
@@ -207,6 +218,7 @@ def _environment() -> jinja2.Environment:
     # Without a cache of compiled templates: write access to the cache would allow code to run here.
     environment = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
+        # A misspelt variable would otherwise print nothing, and leave code that runs but lacks a statement.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -277,9 +289,11 @@ def _broken(line: str) -> str:
     code = line.lstrip()
     indent = len(line) - len(code)
     if code.endswith(","):  # an element of a tuple or a dict, which black gets as the only one
+        # In braces, so that black takes it for one element of many; they add a level of indentation, and go again.
         lines = _black(f"{{\n{code}\n}}", LINE_LENGTH - indent + 4).split("\n")[1:-1]
         indent -= 4
     elif code.endswith(":"):
+        # The head of a block is a statement only with a body.
         lines = _black(f"{code} pass", LINE_LENGTH - indent).split("\n")[:-1]
     else:
         lines = _black(code, LINE_LENGTH - indent).split("\n")

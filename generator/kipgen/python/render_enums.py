@@ -88,6 +88,7 @@ def numbered_messages(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> l
         for entry in entries
         if entry.type == wanted.type and entry.api_key is not None and wanted.folder in (None, entry.folder)
     ]
+    # Kafka gave the key of AlterIsr to its successor AlterPartition: a number has one name, and the current one counts.
     served = {entry.api_key for entry in found if not entry.is_former}
     named = (entry for entry in found if not (entry.is_former and entry.api_key in served))
     return sorted(named, key=lambda entry: entry.api_key or 0)

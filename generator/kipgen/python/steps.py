@@ -2,6 +2,17 @@
 
 Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
 that follows them. Each value without a fixed width is a step of its own.
+
+A step is as large as one call can be. MetadataResponse v12 with 100 partitions is read in about 60 us with a call for
+each run of numbers, and in about 100 us with a call for each field. The templates print a step as it is; which calls
+there are is decided here alone.
+
+Reading and writing differ in two places. The first byte of a compact length is mostly the whole of it, so reading takes
+it with the run before it and looks for more bytes only if it is above 127; written, it has no fixed width. And a
+computed item is a number like others when it is read, but is written when all that it covers is there.
+
+The kernel has no steps: it makes its plan from `FIELDS`. read.py.j2 and write.py.j2 begin with what holds between two
+steps.
 """
 
 from __future__ import annotations
@@ -125,7 +136,10 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
         return closed
 
     for item, code, after in zip(items, codes, widths, strict=True):
+        # When reading, a size or a checksum in front of its bytes is one more number of a run; only a checksum after
+        # them is compared in its place.
         is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_after)
+        # The run before ends here: the checksum needs the position where this item begins.
         if item.attribute in marked and not is_computed:
             steps.append(Step("mark", run(), (item,)))
         if is_computed:
@@ -133,8 +147,10 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
         elif code is not None:
             slots.append(FixedNumber(code, item))
             if item.role == "size":
+                # The size ends its run, since the steps after it need the `limit` that it sets.
                 steps.append(Step("run", run()))
         elif is_varint(item):
+            # Numbers of fixed width that are not in a step yet would come between the two varints.
             last = steps[-1] if steps and not slots else None
             if last and last.kind == "varints" and _is_plain(last.field) and _is_plain(item):
                 steps[-1] = Step("varints", last.run, (*last.fields, item))
@@ -149,6 +165,8 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
             steps.append(Step(step.kind, run(), (item,), own_prefix, end, after))
         if item.role == "size":
             end = "limit"
+    # The section is mostly one zero byte. So reading takes its first byte with the run, and writing packs a zero (`x`
+    # needs no argument), which a section with fields replaces.
     if tag_section and slots:
         slots.append(FixedNumber("B" if is_reading else "x"))
     if tag_section:
@@ -195,6 +213,7 @@ def fixed_code(field: WireField) -> str | None:
 def number_code(field: WireField) -> str | None:
     """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
+        # The encoding decides, not the type: KIP-625 widens a type by keeping narrower encodings in old versions.
         return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
     return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
 
@@ -224,10 +243,13 @@ def _prefix_code(step: Step, is_reading: bool) -> str | None:
     Of a compact one it is the first byte. What is null is written by itself, and what functions of the runtime write.
     """
     field = step.field
+    # A bit decides at run time if the prefix is on the wire at all.
     if field.presence or field.partner:
         return None
     if not is_reading:
         return None if step.may_be_null or step.is_shared else _FIXED_PREFIXES.get(field.prefix or "")
+    # The marker of a nullable struct has one byte in both forms: 1, or else 0 in tagged data and -1, which is 255 here,
+    # elsewhere.
     if field.prefix == PLUS_ONE or (step.kind == "nested" and step.may_be_null):
         return "B"
     return _FIXED_PREFIXES.get(field.prefix or "")

@@ -1,4 +1,9 @@
-"""The paths that are read together: one or several, each of which may be a pattern of names."""
+"""The paths that are read together: one or several, each of which may be a pattern of names.
+
+A path that exists is that path, whatever characters it has; only one that does not exist is a pattern. So a file named
+`a[1].log` can be read. A pattern is resolved once, when work is planned, and what it found may be gone by then, which
+is no error as long as something is left. A file below two paths, or below a link to one, is read once.
+"""
 
 from __future__ import annotations
 

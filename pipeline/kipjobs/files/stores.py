@@ -1,4 +1,9 @@
-"""Objects of stores such as S3, by their URLs, through fsspec."""
+"""Objects of stores such as S3, by their URLs, through fsspec.
+
+A store is reached through fsspec, whose classes raise whatever they like: each call is in `_report_errors`, which makes
+an error of it that names the URL. Options and URLs may have secrets, so no error, `repr` or log shows an option's value
+unless `_SHOWN_OPTIONS` has its name. `access` chooses between a store and this machine.
+"""
 
 from __future__ import annotations
 

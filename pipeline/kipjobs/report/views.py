@@ -1,4 +1,10 @@
-"""A report as one self-contained page of HTML: totals, what is wrong, charts, and tables to search and sort."""
+"""A report as one self-contained page of HTML: totals, what is wrong, charts, and tables to search and sort.
+
+A page must open at once and work without a network: styles, scripts and charts are inside, and it has a bounded size.
+What is wrong comes first, then charts, then the rest. Rows are JSON for the script, and as many as a terminal shows are
+also plain HTML, for a reader without scripts. Every text is escaped in `_text` or as JSON without `<`, because names in
+the data may come from anywhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The batches of log segments as rows, from their heads alone, without Spark."""
+"""The batches of log segments as rows, from their heads alone, without Spark.
+
+Heads are read many at once into arrays of numpy, and only odd ones are looked at one by one, by the reader of whole
+batches, which gives the error and the place where reading goes on. So rows of batches and rows of records (`log_rows`)
+find the same damage at the same places, as far as heads show it. Checksums are not compared, since that would read
+every byte.
+"""
 
 from __future__ import annotations
 

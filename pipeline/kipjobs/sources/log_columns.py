@@ -1,4 +1,9 @@
-"""The columns of `kafka_log`: their types, and how they are made from records and their batches."""
+"""The columns of `kafka_log`: their types, and how they are made from records and their batches.
+
+What all records of a batch share is found once for each batch, and a column with one value is kept from the last Arrow
+batch (`Repeated`); only offset, timestamp, key, value and headers are made for each record, by `kipwire.columns`.
+Columns that are not asked for are not made. docs/spark-sources.md promises the columns.
+"""
 
 from __future__ import annotations
 

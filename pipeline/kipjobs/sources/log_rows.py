@@ -1,4 +1,10 @@
-"""The records of log segments as Arrow batches, without Spark."""
+"""The records of log segments as Arrow batches, without Spark.
+
+Every byte of a range is a record, an error, or the tail of a log: `items_of` is the only place where items of
+`kipwire.records.segments` become rows or errors, also for `batch_rows`. A batch whose offset its place in the log
+cannot have is damage that no checksum covers, so it is compared with the offsets of the range. With `mode` PERMISSIVE
+an error is a row between the records around it, and reading goes on; otherwise it is raised.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What the options of `kafka_log` ask for, planned as pieces of work and read as Arrow batches, without Spark."""
+"""What the options of `kafka_log` ask for, planned as pieces of work and read as Arrow batches, without Spark.
+
+This is `kafka_log` without Spark: `request_of` checks the options, `plan` lists what is there and cuts it, `read` gives
+the rows of a piece. Both engines call these three, so an option means the same on each. Everything in a `Request` and
+in a piece of work is plain data, since Spark sends it to other processes.
+"""
 
 from __future__ import annotations
 

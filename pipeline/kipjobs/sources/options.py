@@ -1,4 +1,9 @@
-"""Options of data sources: text in, checked values out, such as the topics and partitions that a source reads."""
+"""Options of data sources: text in, checked values out, such as the topics and partitions that a source reads.
+
+Options are checked before anything is read, and an unknown name is an error, because a misspelt filter would give rows
+that were not asked for. Spark does not keep the case of names, so it does not matter here either, and several paths
+come as one JSON text. An error names the option, what it was, and what it must be.
+"""
 
 from __future__ import annotations
 

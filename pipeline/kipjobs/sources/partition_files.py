@@ -1,4 +1,10 @@
-"""The files that brokers keep next to segments, as Arrow batches without Spark: which kinds, found and read."""
+"""The files that brokers keep next to segments, as Arrow batches without Spark: which kinds, found and read.
+
+A kind of file is a `Kind`: its names, its columns, and a function that reads entries; `kipwire.records.partition_files`
+has the formats. A broker writes and removes these files while they are read: one that is gone has no entries, and a
+damaged one gives its entries up to the damage and then an error, or a row with it. Files of a whole broker lie above
+the folders of partitions, so they are looked for there, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Spark as one of the engines of jobs: what `kipjobs.engines` has beyond the names of PySpark."""
+"""Spark as one of the engines of jobs: what `kipjobs.engines` has beyond the names of PySpark.
+
+Jobs call the functions of PySpark by their names, and `SparkFunctions` passes them on; here are those alone for which
+PySpark has no name, or which the embedded engine does otherwise. A method that is added here needs its counterpart in
+`kipjobs.engines.embedded.functions` and a place in `kipjobs.engines.functions`. Files are written by Spark's tasks
+where a table need not fit in memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The Spark session of the command line, whose Java starts without a word on the terminal."""
+"""The Spark session of the command line, whose Java starts without a word on the terminal.
+
+A session may be one of this machine, one that spark-submit has begun, or one of a Connect server. Only the first is
+ours to set up: Java, Python workers, and settings for data on one machine, each with its reason beside it. The order
+matters: variables of the environment must be set before the JVM starts. What Java prints at its start goes to a file,
+from which the reason of a failure is taken.
+"""
 
 from __future__ import annotations
 

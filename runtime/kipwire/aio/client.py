@@ -1,4 +1,9 @@
-"""A connection to a broker, as programs use it: any request, and its response."""
+"""A connection to a broker, as programs use it: any request, and its response.
+
+A `Connection` adds to a `Link` what a program should not think about: a version for each request, a correlation id, a
+deadline. It awaits only its turn; from then on a request is encoded and submitted in one step, so that ids and the
+queue of the link have the same order. It retries nothing. The head of `kipwire.aio` has the theory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Opening of a connection: the transport, TLS, and the versions that both sides have."""
+"""Opening of a connection: the transport, TLS, and the versions that both sides have.
+
+The order is fixed: transport and TLS, then ApiVersions, then SASL, as Kafka's clients have it. One timeout is around
+all of it, and whatever goes wrong closes the link. A broker that refuses a client mostly just closes the socket: before
+a step that is often refused the link is given a suspicion, which becomes the hint of the failure if no response comes.
+Versions are not asked for in a protocol without ApiVersions, or if the caller gives them.
+"""
 
 from __future__ import annotations
 

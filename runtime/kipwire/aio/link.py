@@ -1,4 +1,10 @@
-"""The client's end of a transport: requests go out in batches, and each response goes to its request."""
+"""The client's end of a transport: requests go out in batches, and each response goes to its request.
+
+The queue of futures has the order of the requests, and each response goes to the first of it. A future that was
+cancelled or is too late stays until its response comes, since taking it out would give every later response to the
+wrong request. What waits before it is sent waits in its task, in `turn`, so nothing here grows without a bound. After
+the first failure nothing is sent, and all that wait get that failure. The head of `kipwire.aio` has the theory.
+"""
 
 from __future__ import annotations
 

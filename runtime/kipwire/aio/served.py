@@ -1,4 +1,10 @@
-"""One client's connection to a server: requests come in, a handler answers them, responses go out in their order."""
+"""One client's connection to a server: requests come in, a handler answers them, responses go out in their order.
+
+The transport only collects bytes and wakes `run`; `run` takes a request when there is room for it, so the number of
+open requests is bounded, and reading from the socket stops once enough bytes wait. With one request at a time the
+handler is awaited in `run` itself; with several each has a task, and the order of responses is kept by
+`ServerConnection`. When the client ends, open requests are still answered.
+"""
 
 from __future__ import annotations
 

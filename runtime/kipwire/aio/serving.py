@@ -1,4 +1,10 @@
-"""A server: its listener, and a task for each connection, so that nothing is left when it is closed."""
+"""A server: its listener, and a task for each connection, so that nothing is left when it is closed.
+
+`close` must leave nothing: no task, no socket, no connection that was accepted a moment before. So the listener is
+accepted from in a task of our own and not by `asyncio.Server`, and `close` ends that task by a connection to itself, as
+its docstring explains. An error of one connection is logged and ends that connection alone; running out of file
+descriptors is waited out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are."""
+"""The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are.
+
+The kernel is given buffers and gives buffers, and checks every number in them: a wrong offset is an error, and then
+Arrow's own full check names it. It serves the columns of a class as a whole or not at all (`serves`); rows that it does
+not write raise `UnusualError`, and `python_engine` does them again, which makes the errors. Both engines give equal
+columns, and tests compare them.
+"""
 
 from __future__ import annotations
 

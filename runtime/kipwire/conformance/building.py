@@ -1,4 +1,10 @@
-"""Messages around a value: where the fields of a message are, and instances with one value, all, or random ones."""
+"""Messages around a value: where the fields of a message are, and instances with one value, all, or random ones.
+
+A vector about a field needs a message around it in which everything else is plain: defaults, arrays of one element on
+the way, and values that meet the conditions of record formats. A tagged struct on the way is filled, because with its
+defaults it would be left out. Structs that share structs could make a message of any size, so places and structs have
+limits.
+"""
 
 from __future__ import annotations
 

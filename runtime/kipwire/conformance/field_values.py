@@ -1,4 +1,10 @@
-"""The values that a field is tried with, each under the name of its case."""
+"""The values that a field is tried with, each under the name of its case.
+
+Cases stand where an implementation may go wrong: the ends of a range, the numbers at which a varint grows by a byte,
+lengths at which a compact length does, texts of several bytes a character. The last two values of a field differ from
+its default, so that a message with all fields has something in each. A name of a case is part of the ids of vectors and
+does not change.
+"""
 
 from __future__ import annotations
 

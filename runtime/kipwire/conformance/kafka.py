@@ -1,4 +1,10 @@
-"""Vectors from Kafka's own Java classes: messages, frames and record batches; and the numbers of KIP-625."""
+"""Vectors from Kafka's own Java classes: messages, frames and record batches; and the numbers of KIP-625.
+
+Java's classes are the measure for Kafka's messages, but not in everything: some damage they accept and would write
+otherwise, which a strict reader may refuse, and some they refuse though a reader that goes on loses nothing. These have
+a kind or a level of their own, by the words of Java's error. The bytes are shipped as they were recorded and never made
+again here; the README of tests/golden has the way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Vectors, and how they are kept: JSON lines in a folder, a file for each message, with an index."""
+"""Vectors, and how they are kept: JSON lines in a folder, a file for each message, with an index.
+
+A vector is a question and its answer, independent of kipwire: programs in other languages read the lines, and
+schemas/vector.schema.json describes them. A key without content is left out, and reading checks every value, since a
+folder may come from elsewhere. The index has what a reader of the JSON form needs besides: which tagged fields are left
+out at which default.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The client's side of a connection."""
+"""The client's side of a connection.
+
+The queue of what was sent gives the meaning of the next frame, which nothing in a frame does: the first entry is
+removed when its response comes, and None in the queue is a token of SASL. A request enters the queue only after it is
+encoded, so that a call which raises has changed nothing; one that gets no response never enters it. `link` of
+`kipwire.aio` is the same with a transport, `server` is the other side, and the head of `kipwire.connection` has the
+theory of both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Received frames, which are decoded when their header or body is first used."""
+"""Received frames, which are decoded when their header or body is first used.
+
+Most frames are passed on or answered without a look at more than their header, so an event keeps the bytes and decodes
+at the first use of `header`, `body` or `rest`, all of them at once. A frame that is broken is therefore an error of
+that event, and the connection goes on. What changes a frame (`replaced`, `with_body`, `renamed`) returns new bytes and
+leaves the event as it is.
+"""
 
 from __future__ import annotations
 

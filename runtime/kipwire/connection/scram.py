@@ -1,4 +1,10 @@
-"""SCRAM without I/O (RFC 5802, RFC 7677): both sides prove that they have the password, and neither sends it."""
+"""SCRAM without I/O (RFC 5802, RFC 7677): both sides prove that they have the password, and neither sends it.
+
+An exchange is a generator: what it yields is sent, and what is sent to it has come. So it has no state but its own
+place in the code. Signatures and proofs are compared in a time that does not depend on them, and no reason of an error
+has a secret in it. The broker chooses the number of iterations, so it has bounds: with too few, a false broker could
+soon guess the password, and with too many it would keep the client computing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The broker's side of a connection."""
+"""The broker's side of a connection.
+
+There are two collections of the open requests: a queue in their order, for what may go out, and a dict by identity,
+which finds the one that a response is for at the same cost however many are open. A response that is early waits in the
+queue. Taking an event adds to both, `respond` and `leave_unanswered` remove; the caller bounds them by when it takes
+events. `client` is the other side, and the head of `kipwire.connection` has the theory of both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Checks the values of a message against the plan of its class, to find out which of them cannot be written."""
+"""Checks the values of a message against the plan of its class, to find out which of them cannot be written.
+
+It runs only after writing has failed, so it may be slow, but it must refuse whatever the generated code and the kernel
+refuse, and nothing else: whoever adds a check to the templates adds it here, too. Attributes are looked at in the order
+of the fields, and the first that is wrong is the error.  `walk` is the counterpart for bytes.
+"""
 
 from __future__ import annotations
 

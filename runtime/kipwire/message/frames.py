@@ -1,4 +1,10 @@
-"""Frames: a header and the body that it announces, without the size that precedes them on a connection."""
+"""Frames: a header and the body that it announces, without the size that precedes them on a connection.
+
+A frame is read in two steps: the first bytes give API key and version, these the classes of header and body. For a
+response only its request gives them. The one exception is the answer to ApiVersions, which may be of version 0 whatever
+was asked for (KIP-511): both versions are tried, and the one that ends with the frame counts. Each package has its own
+classes of headers; `RequestHeader` and `ResponseHeader` here are for type checkers, which take all of them for these.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The registry of a generated package: from names, API keys and versions to classes, without importing them all."""
+"""The registry of a generated package: from names, API keys and versions to classes, without importing them all.
+
+A generated package is its registry: `__init__.py` makes one of `Entry`s, and every function of the package is a method
+of it. An entry has all that can be answered without a class, such as versions and header versions, so that importing
+the package imports no message. A class is imported when it is first asked for, and kept. What a frame is follows from
+API key and version alone; `frames` has what frames of all packages have in common, and the one exception, the answer to
+ApiVersions.
+
+Two messages may share an API key, if one is the former name of the other: keys lead to the one that is served.
+`Registry` and `Entry` are called by generated code, so their arguments belong to its level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Chosen fields of a message in one version."""
+"""Chosen fields of a message in one version.
+
+Each method asks the kernel's projector first. None from it means that it leaves these bytes or values to Python, and
+the second half of the method is the definition: decode, choose or set, encode. So the kernel may serve as little as it
+likes, and no error is made twice. `paths` checks the paths when a projection is made; `versions` is the same over all
+versions of a message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Checks of batches: records before they are written; limits, checksums and locations of errors in what is read."""
+"""Checks of batches: records before they are written; limits, checksums and locations of errors in what is read.
+
+Reading and writing of all magics share these, so that the same mistake has the same words in each. Limits are there
+because a codec can make very many bytes of few: of decompressed bytes, and of records with their headers, each of which
+becomes objects. Producers and timestamps are checked as Kafka's builder of batches does it.
+"""
 
 from __future__ import annotations
 

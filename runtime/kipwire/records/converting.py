@@ -1,4 +1,10 @@
-"""Conversion between message formats, as brokers convert for older consumers and from older producers."""
+"""Conversion between message formats, as brokers convert for older consumers and from older producers.
+
+A converted batch has to be what a client would get from one of Kafka's brokers, so their rules say which batches stay
+as they are, which become one, and what is left out. Without compression the bytes are Java's; compressed ones depend on
+the library. A format may lack headers, timestamps, producers or control records: what is lost is counted, batch by
+batch, and never an error; what cannot be held at all, such as zstd in a message set, is one.
+"""
 
 from __future__ import annotations
 

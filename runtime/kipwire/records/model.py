@@ -1,4 +1,9 @@
-"""A record with its headers, and the batch that it came in."""
+"""A record with its headers, and the batch that it came in.
+
+All formats give the same two classes, so that programs need no case for a magic. A batch keeps its bytes, its place for
+errors, and the functions of its format that decode them. Both are made past `__init__` where many are read: by
+`record_batches`, `message_sets`, `sections` and the kernel. So a new slot must be set in each of these.
+"""
 
 from __future__ import annotations
 

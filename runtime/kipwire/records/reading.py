@@ -1,4 +1,10 @@
-"""From bytes to batches: what all formats have in common."""
+"""From bytes to batches: what all formats have in common.
+
+One loop serves all formats and all sources. It looks at size and magic alone, takes exactly the bytes of a batch, and
+hands them to the reader of the magic. The cursor moves when a batch was dealt with and not before: so after an error,
+too, it is at the first byte that is not accounted for, and `accounting` can go on from there. A batch that is cut short
+ends the loop without an error, since it depends on the caller if more may follow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""One TCP connection: which side is the broker, and what was found on it."""
+"""One TCP connection: which side is the broker, and what was found on it.
+
+Packets show neither which side is the broker nor where frames begin. If the opening was captured, the client is the
+side that opened the connection; else it is the first side in which a request is found. What the rest means follows from
+that: requests are found by their heads, responses by the correlation ids of open requests. If the opening is there and
+the first bytes are no request, the connection is another protocol's, and its frames are not looked for any more.
+`streams` puts packets in order, `framing` cuts frames, and `conversation` pairs requests with responses.
+"""
 
 from __future__ import annotations
 

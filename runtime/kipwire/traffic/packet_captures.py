@@ -1,4 +1,10 @@
-"""All connections of a capture: packets in, Kafka's frames out, in the order in which they are complete."""
+"""All connections of a capture: packets in, Kafka's frames out, in the order in which they are complete.
+
+A capture is any number of connections with gaps, and it may be read while it grows. Memory is bounded by two limits, of
+connections and of bytes that wait; a connection that holds too much is dropped with an error in its place. A `Share`
+lets several processes read the same files: each reads all packets and keeps the connections that a hash of their
+endpoints gives to it, and `Placed` has the order in which the shares are merged again.
+"""
 
 from __future__ import annotations
 

@@ -145,6 +145,8 @@ class _Reader:
             return
         need_input(path)
         with open_plain_or_packed(path) as stream:
+            # A file of frames begins with a size: with `{`, or white space, as its first byte, the first frame would be
+            # larger than any may be. The suffix decides for JSON that begins with a mistake, so that its line is named.
             is_json = stream.peek(_CHUNK)[:_CHUNK].lstrip(b" \t\r\n\xef\xbb\xbf").startswith(b"{")
             if is_json or not _JSON_SUFFIXES.isdisjoint(path.suffixes):
                 self._json_lines(path, stream)
@@ -193,6 +195,7 @@ class _Reader:
                 hint = f"; {_NO_FRAMES}" if size > LARGEST_FRAME else ""
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, {only_left(len(frame))}{hint}")
             start += _SIZE_BYTES + size
+            # A frame too short for a key goes on to the decoder, which counts it with its reason.
             if len(frame) >= 2 and int.from_bytes(frame[:2], "big", signed=True) != self.spec.api_key:
                 self.samples.others += 1
             else:
@@ -212,6 +215,7 @@ class _Reader:
         except KipwireError as error:
             self.samples.fail(place, error)
         else:
+            # Encodings are of fields of the message, so its header is not part of what can be saved.
             self.add(body, len(frame) - header.encoded_size())
 
     def _json_lines(self, path: Path, stream: BufferedReader) -> None:

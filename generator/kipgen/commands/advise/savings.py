@@ -1,4 +1,14 @@
-"""Advice on the encodings of KIP-625 for the integers of a message, from counted values and the spec."""
+"""Advice on the encodings of KIP-625 for the integers of a message, from counted values and the spec.
+
+Advice is about the next version alone, because a released one keeps its bytes. `_reasons` has the fields that get none:
+the next version lacks them, or they are tagged in a released version and keep their form for ever (KIP-482). KIP-625
+has encodings for single integers; what the extension elementEncoding saves on elements of arrays is kept apart
+everywhere.
+
+Values are counted by path in `kipwire.message.encodings`, and joined by field here, since a field of a common struct
+has one encoding and several paths. Bytes are those that the values would take under each encoding of the type's own
+width, not those in the samples, whose versions may have other encodings.
+"""
 
 from __future__ import annotations
 
@@ -113,6 +123,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
     """
     if spec.served_versions.is_empty:
         raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
+    # Structs that share structs may have 2**n paths, so they are counted before they are listed.
     if (ways := _ways(spec)) > MOST_PATHS:
         text = f"its structs share structs, so that its fields have {ways:,} paths, and the limit is {MOST_PATHS:,}"
         raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
@@ -127,6 +138,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
             fields.append(_advise_field(spec, field, paths, merged, reasons.get(field, "")))
         except ValueError as error:
             raise AdviceError(f"{spec.name}.{paths[0][0]} is {field.type} in the spec: {error}") from None
+    # The classes that decoded the samples are of another spec of this name.
     if counted:
         raise AdviceError(f"the samples have values of {', '.join(counted)}, but the spec has no such integer field")
     return Advice(
@@ -189,12 +201,14 @@ def _advise_field(
     fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
     sizes = counts.sizes()
+    # A narrower encoding on a wider type is how KIP-625 widens a field, so values may be beyond it.
     fits = current.range[0] <= (counts.minimum or 0) and (counts.maximum or 0) <= current.range[1]
     current_size = counts.size(str(current)) if fits else sizes[str(fixed)]
     best, note = current, reason
     if not reason and not counts.count:
         note = "the samples have no value of it"
     elif not reason:
+        # A default such as -1 will be sent even if no sample has it, and upacked32 takes five bytes for it.
         cheapest = ENCODINGS[counts.best(expect_negative=isinstance(field.default, int) and field.default < 0)]
         if not fits:
             note = f"{current}, which version {next_version} has so far, does not fit all values"
@@ -215,6 +229,8 @@ def _advise_field(
 
 def _with_encoding_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:
     """The field's encodings with another one from a version on; they cover the field's own versions, just as before."""
+    # The ranges must cover `versions` and not overlap, or the spec breaks a rule of KIP-625: so the last range ends
+    # before the new version.
     released = Versions(0, version - 1)
     before = field.encodings or ((field.versions, fixed),)
     kept = [(versions.intersect(released), old) for versions, old in before]

@@ -1,4 +1,9 @@
-"""Advice as people and as programs read it: tables and lines to paste, or plain data for JSON."""
+"""Advice as people and as programs read it: tables and lines to paste, or plain data for JSON.
+
+Nothing is computed here but shares and means: `savings` has all figures, and both forms show the same ones. The keys of
+`plain` are public (docs/advise.md); the lines of `report` are not. The text to paste is in the order of lines in the
+spec, as one edits it from top to bottom, while tables begin with what saves most.
+"""
 
 from __future__ import annotations
 
@@ -158,6 +163,7 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
     table = _table("Bytes in total under each encoding of the type's width")
     for name in ("fixed", "packed", "upacked"):
         table.add_column(name, justify="right", no_wrap=True)
+    # Mostly no field has an encoding yet, and a column of equal words would only take room.
     show_current = any(str(field.current) != next(iter(field.sizes)) for field in fields)
     for name in ("now", "best") if show_current else ("best",):
         table.add_column(name, no_wrap=True)
@@ -223,6 +229,7 @@ def label(field: FieldAdvice) -> str:
 def share(part: int, whole: int) -> str:
     """A part in percent, never 0% or 100% unless it is exactly that."""
     percent = 100 * part / whole if whole else 0.0
+    # 0.0% would say that there is none, and 100.0% that there is nothing else.
     if 0 < percent < 0.1:
         return "<0.1%"
     if 99.9 < percent < 100:

@@ -93,4 +93,5 @@ def with_allowances(
         covering = [allowance for allowance in allowances if allowance.covers(finding)]
         used.update(covering)
         marked.append(replace(finding, allowed=covering[0].reason) if covering else finding)
+    # One that covers nothing is returned to be reported: it would hide the next finding at its path.
     return marked, [allowance for allowance in allowances if allowance not in used]

@@ -1,4 +1,12 @@
-"""The columns of a message over all its versions, old and new: whether tables of the old ones fit the new ones."""
+"""The columns of a message over all its versions, old and new: whether tables of the old ones fit the new ones.
+
+A table has the columns of all versions that an earlier revision of a spec had. So columns are compared over all
+versions at once, in the order of `kipwire.description.column_order`, in which a release of specs can only add columns
+after the others.
+
+A column is found again by its name, else by the place of a field that was only renamed. `compare.compare_stored` leaves
+out what a finding about bytes or code explains already. Nothing of this is reported without `--columns`.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +67,7 @@ class _Columns:
     def of(self, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]) -> StoredColumns:
         """The columns of a struct in some versions, in structs of those names."""
         struct_name = versions[0][1].class_name if versions else ""
+        # Used in other versions, a common struct may have other columns.
         key = struct_name, tuple(message.version for message, _ in versions)
         known = self._known.get(key)
         if known is None:
@@ -161,6 +170,7 @@ def _compare_order(
     path: str, old: StoredColumns, new: StoredColumns, pairs: Sequence[tuple[StoredColumn, StoredColumn]]
 ) -> Iterator[Change]:
     """The columns that moved among the others, and the new ones that do not come after them."""
+    # INSERT and UNION go by position, so the order among the columns that both have is what counts.
     kept = {match.name for _, match in pairs}
     after = [column.name for column in new.columns if column.name in kept]
     number_of = {name: number for number, name in enumerate(after)}

@@ -1,4 +1,10 @@
-"""The command `kipgen compat`."""
+"""The command `kipgen compat`.
+
+The report alone goes to standard output, since JSON and SARIF are read by programs. Remarks on the comparison, such as
+a shallow clone or an allowance that covers nothing, go to standard error and never change the exit status: it is 1 if a
+finding that is not allowed breaks something, and 2, by `fail`, if nothing could be compared. A notice never fails.
+Allowances are read before the specs, so that a mistake in them is reported first.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +101,7 @@ def compat(
         found += [finding for one in compared for finding in one.column_findings]
     findings, unused = with_allowances(found, allowances)
     messages = sum(one.messages for one in compared)
+    # All but the tags of older revisions is compared, so this is no failure.
     if any(one.is_history_cut for one in compared):
         print_err("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
     if any(one.is_first_commit for one in compared):
@@ -109,6 +116,7 @@ def compat(
         print(json.dumps(json_form(findings, messages, severities), indent=2))
     else:
         _print_text(findings, messages, severities, chosen)
+    # Columns are among the findings only if they were asked for, so they fail in either case.
     failing = ("wire", "column") if wire_only else ("wire", "source", "column")
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
 

@@ -6,6 +6,10 @@ keeps a struct that many fields share from being compared, and reported, more th
 
 Items that only one side has are grouped by the gaps between the items that kept their order. Only within such a gap can
 a field be a renamed one: the same bytes at the same position.
+
+One change must be one finding: hence `_Seen`, and the places where one difference hides another that follows from it.
+`wire_items` has what is compared, `tags` what must hold over all versions, `columns` what tables need, `rules` whom a
+change breaks, and `package` which two messages belong together.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     before, after = old.valid_versions, new.valid_versions
     if old.name != new.name:
         yield change("message-renamed", "name", f"was {old.name}")
+    # With another type the apiKey is mostly another, too; that is no second finding.
     if old.type != new.type:
         yield change("message-type-changed", "type", f"type {old.type} became {new.type}")
     elif old.api_key != new.api_key:
@@ -188,6 +193,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
 
 def _names_of_moves(before: list[str], after: list[str]) -> set[str]:
     """The names that moved among the others."""
+    # The longest runs in the old order stay, so one field that moves past ten others is one move and not ten.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
 
@@ -212,6 +218,7 @@ def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str])
 def _find_renames(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
     """The items of a group that were only renamed: the same bytes at the same position."""
     before, after = ([wire_form((item,)) for item in items] for items in (gone, come))
+    # Without `autojunk`: it would pass over forms that many fields share, such as int32, in groups of 200 and more.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return [
         (item, now)
@@ -227,6 +234,7 @@ def _explain_replacement(
     for item, now in renamed:
         text = f"was {item.name}; the bytes are the same"
         yield pair.change("field-renamed", now.name, text, *_spots(item, now))
+    # A struct in place of its fields, or the reverse: peers notice nothing, if no tag section comes with it.
     if gone and come and len(renamed) < len(gone) and wire_form(tuple(gone)) == wire_form(tuple(come)):
         text = f"{_list_items(gone)} became {_list_items(come)}, with the same bytes"
         yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
@@ -321,6 +329,8 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
     was, now = old.attribute, new.attribute
     if was is None or now is None:
         return
+    # With nullability the default mostly changes between null and empty, which follows from it. By their texts: -0.0
+    # equals 0.0, and NaN not even itself.
     if old.nullable == new.nullable and repr(was.default) != repr(now.default):
         rule = "default-changed" if new.tag is None and not pair.is_left_out else "tagged-default-changed"
         text = f"default {_default_text(was)} became {_default_text(now)}"
@@ -352,6 +362,7 @@ def _compare_structs(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Chang
     if was is None or now is None or was.name == now.name:
         return
     text = f"struct {was.name} became {now.name}; the name is not part of the bytes"
+    # A common struct is renamed once, in whatever fields it is used.
     if now.is_common:
         path = f"{_message(pair)}.{now.name}"
         yield Change("struct-renamed", path, text, Spot(now.location), Spot(was.location), frozenset({pair.version}))
@@ -362,6 +373,7 @@ def _compare_structs(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Chang
 def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
     struct = _struct(new)
     path = f"{_message(pair)}.{struct.name}" if struct is not None and struct.is_common else f"{pair.path}.{new.name}"
+    # A tagged struct is left out where all its fields have their defaults, so these are part of what peers agree on.
     is_default = new.type is not None and new.type.is_struct and new.spec.default is not None
     is_left_out = is_default and (new.tag is not None or pair.is_left_out)
     return Pair(path, _owner(old), _owner(new), pair.version, is_left_out)

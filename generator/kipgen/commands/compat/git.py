@@ -1,4 +1,12 @@
-"""Data from git: the spec files of a revision, and all their earlier contents."""
+"""Data from git: the spec files of a revision, and all their earlier contents.
+
+Git is called as a program, for all files at once: one `log` has the history of every spec, one `cat-file` the sizes and
+one the contents of all revisions, however many they are.
+
+A repository may be anything, so commits, bytes and seconds have limits, and a path or a revision is never taken for an
+option. The user's configuration and the environment of a hook must not change what is read: options that could are set
+here, and output is split at NUL, which no path contains.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +29,7 @@ MOST_BYTES = 2**28
 _SECONDS = 120
 _SHORT = 10
 _REPOSITORY_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+# Of the tree's entries: links, submodules and folders are no specs.
 _FILE_MODES = ("100644", "100755")
 
 
@@ -73,6 +82,7 @@ def find_commit(path: Path, name: str) -> Commit:
         raise GitError(f"{path}: cannot be compared with {name!r}: {error}") from None
     is_shallow = _run(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
     try:
+        # `^{commit}` peels a tag, and refuses what names a folder or a file.
         id_ = _run(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
         hint = "the clone is shallow; fetch the whole history" if is_shallow else "give a commit, tag or branch of it"
@@ -107,6 +117,8 @@ def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
     Raises:
         GitError: git fails, or all of them together are more than `MOST_BYTES`.
     """
+    # Sizes first: the output for a blob that the repository lacks would have no size, and the memory would have no
+    # bound.
     sizes = _sizes(commit, list(dict.fromkeys(blobs)))
     wanted = [blob for blob, size in sizes.items() if 0 <= size <= MAX_BYTES]
     if sum(sizes[blob] for blob in wanted) > MOST_BYTES:
@@ -133,6 +145,8 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
     Raises:
         GitError: git fails.
     """
+    # Not limited to the wanted paths: git finds a renamed file only if it looks at its old name, too, and `--follow`
+    # takes a single file.
     log = _run(
         commit.root,
         *("-c", "log.showSignature=false", "-c", "diff.renames=true"),
@@ -153,6 +167,7 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
             after = next(tokens)
         if after in names and status != "D":
             past[names[after]].append(PastContent(short, blob))
+        # Time goes backwards here: in older commits the file has the name from before.
         if before != after and after in names:
             names[before] = names.pop(after)
     return past

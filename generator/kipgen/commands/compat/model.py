@@ -40,6 +40,7 @@ def merge_versions(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes in their order, with those that differ in their versions only as one."""
     versions: dict[Change, frozenset[int]] = {}
     for change in changes:
+        # The text has no versions in it, so that equal changes of several versions are equal here.
         key = replace(change, versions=frozenset())
         versions[key] = versions.get(key, frozenset()) | change.versions
     return tuple(replace(key, versions=found) for key, found in versions.items())

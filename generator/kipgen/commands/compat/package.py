@@ -57,6 +57,7 @@ def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matche
     known = {pair.new.spec.name for pair in matched}
     gone = [before for before in old if before.spec.name not in known]
     come = [after for after in new if after.spec.name not in known]
+    # Two files that were given as old and new belong together, whatever is in them.
     if len(old) == len(new) == len(gone) == 1:
         return [Matched(gone[0], come[0])], []
     for before in list(gone):
@@ -106,6 +107,7 @@ def column_findings(matched: Sequence[Matched]) -> list[Finding]:
 def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
     """A change as its rule judges it; one of the unstable version alone is a notice."""
     rule = BY_ID[change.rule]
+    # A change that touches a released version, too, stays as it is judged.
     is_unstable = bool(change.versions) and change.versions <= {unstable.get(pair.old.spec.name)}
     return Finding(
         rule=rule,
@@ -120,6 +122,7 @@ def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
 
 def _unstable_versions(old: Sequence[Revision]) -> dict[str, int]:
     """Find the unstable version of each message that has one; a response shares its request's."""
+    # Only requests can have the mark; Kafka's generator refuses it elsewhere.
     by_key = {
         revision.spec.api_key: revision.spec.valid_versions.highest
         for revision in old

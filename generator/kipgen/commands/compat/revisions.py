@@ -1,4 +1,13 @@
-"""The two revisions that are compared: specs from files, from folders, or from a commit in git."""
+"""The two revisions that are compared: specs from files, from folders, or from a commit in git.
+
+Two files or folders are compared as they are. A commit is compared, too, and its history is a witness besides: a tag is
+a field's for ever (KIP-482), also if neither of the two revisions has the field. The history begins with that commit,
+not with HEAD, since what came and went after it was never released; a past content with errors bears no witness either,
+since no code was generated from it.
+
+`git` reads, `package` pairs messages and judges, `tags` has the spaces in which a tag is unique. A finding of the
+history is dropped where the comparison has it already.
+"""
 
 from __future__ import annotations
 
@@ -77,6 +86,7 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
     try:
         commit = find_commit(path, revision)
     except GitError:
+        # A hook compares with HEAD before the first commit, too.
         if revision == "HEAD" and has_no_commit(path):
             return Compared((), (), is_first_commit=True)
         raise
@@ -90,6 +100,7 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
     past = forgotten_tags(commit, {name: pair.new.spec for name, pair in pairs.items()})
     known = {(finding.path, finding.rule.id) for finding in compared.findings}
     witnessed = [
+        # No version is unstable here: `_tag_uses` has left out what only such a version used.
         judge(change, pairs[name], {})
         for name, changes in past.items()
         for change in changes
@@ -174,6 +185,7 @@ def _forgotten(
     newest: dict[_Use, str] = {}
     for revision in revisions:
         for use in sorted(uses[revision.blob]):
+            # The newest commit comes first, and is the one that a report names.
             newest.setdefault(use, revision.commit)
     for (path, tag, name), commit in newest.items():
         space = spaces.get(path)

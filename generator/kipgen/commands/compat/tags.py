@@ -1,4 +1,14 @@
-"""The tags of a message and its structs in all versions at once: a tag is a field's for ever, in one form (KIP-482)."""
+"""The tags of a message and its structs in all versions at once: a tag is a field's for ever, in one form (KIP-482).
+
+Tags are compared apart from the items of a version, because a version does not bound them: a peer reads a tagged field
+by its tag in whatever version has it, and keeps an unknown tag. So a tag that is gone in one version is still used by
+peers of all others, and by what was stored.
+
+A tag goes by the name of its field. A tagged field that was only renamed is therefore a finding: it looks like a field
+that took over the tag of another, and only the author can distinguish the two. `compare_tags` looks at the versions
+that were released, `compare_tagged_data` at those that only the new spec has, with the last released version that has
+the field as the measure.
+"""
 
 from __future__ import annotations
 

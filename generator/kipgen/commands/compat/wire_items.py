@@ -2,6 +2,10 @@
 
 Two items with the same `wire_form` have the same bytes for the same values, even if their names differ. Structs that
 share structs are described once, however many ways lead to them.
+
+What no peer can see is not in a form: names, struct names, and the version ranges that lead to the same bytes. A
+property of record formats that this module has no case for is compared as it is written (`_IN_OTHER_WORDS` has the
+exceptions), so that a new property can at worst be reported too often.
 """
 
 from __future__ import annotations
@@ -101,6 +105,7 @@ def _item_form(item: WireItem) -> WireForm:
     value = _value_form(item)
     if item.inner is None and is_array:
         value = _single(value, False, False, item.compact if _has_length(item) else None, ())
+    # A struct that is neither null nor an element has no bytes of its own: it is the items in it, in a row.
     elif item.inner is not None and not (is_array or item.nullable or item.rest):
         return value
     return _single(value, is_array, item.nullable, item.compact, item.rest)
@@ -118,6 +123,7 @@ def _value_form(item: WireItem) -> WireForm:
         return _single(str(item.encoding))
     if item.type is None:
         return _NOTHING
+    # Records are bytes to a peer; only the name of the type differs.
     return _single("bytes" if item.type.element == "records" else item.type.element)
 
 

@@ -54,6 +54,7 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
     refused = False
     if write:
         refused = _write(specs, ours, release)
+        # Read again: the report is about what is on the disk now.
         ours = _specs(specs)
     found = compare(ours, release)
     if format_ is Format.JSON:

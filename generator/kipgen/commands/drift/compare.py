@@ -4,6 +4,10 @@ A spec becomes `Node`s by path, each a flat dictionary of facts, so comparing tw
 Kafka's specs start at the oldest version that its release serves, and ours keep the older ones. So every fact that is a
 range of versions is first restricted to the versions that Kafka has (`since`); else each dropped version would be a
 difference.
+
+A fact that equals the default of the language is left out of a node, since Kafka's specs and ours write some of them
+out and others not. A property that is to be compared needs a place in `PROPERTIES` and its value in `_message_facts` or
+`_field_facts`; `write` then writes it as well.
 """
 
 from __future__ import annotations
@@ -55,6 +59,7 @@ def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
         draft: a spec that could be read as a whole.
         oldest: what only versions below this one have is left out.
     """
+    # An inline struct is found at its field; a common one, which several fields may share, has a path of its own.
     structs = {struct.spec.name: struct for struct in draft.structs if struct.kind == "inline"}
     found: dict[str, Node] = {}
 
@@ -190,6 +195,8 @@ def served_and_valid(ours: Versions, kafka: Versions) -> tuple[str | None, Versi
         return (None if ours.is_empty else "none"), ours
     if ours.is_empty or kafka.lowest <= ours.lowest:
         return None, kafka
+    # Kafka 4.0 dropped old versions (KIP-896), but what was written in them is still there to be read: they stay valid,
+    # and are no longer served.
     return f"{kafka.lowest}+", Versions(ours.lowest, kafka.highest)
 
 
@@ -261,6 +268,7 @@ def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]
     counts: dict[Path, Counter[str]] = {}
     for file, draft in ours.items():
         if draft.message.name in release:
+            # A folder may have messages of several jars; the one with most of them counts.
             counts.setdefault(file.parent, Counter())[release[draft.message.name].jar] += 1
     return {folder: jars.most_common(1)[0][0] for folder, jars in counts.items()}
 

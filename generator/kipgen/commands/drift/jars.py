@@ -78,6 +78,8 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
                 if not _SPEC.fullmatch(entry.filename):
                     continue
                 display = f"{jar}!{entry.filename}"
+                # The size in the directory of a jar may be any number, so what is unpacked is bounded, not what is
+                # announced.
                 with archive.open(entry) as stream:
                     data = stream.read(min(MAX_BYTES, limit) + 1)
                 if len(data) > min(MAX_BYTES, limit):
@@ -102,6 +104,7 @@ def _text(data: bytes, display: str) -> str:
 def _draft(text: str, display: str) -> Draft:
     """A spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
     parsed = understood(load_text(text, display))
+    # Half a spec would make differences of all that is missing in it.
     if parsed.draft is None or parsed.problems:
         raise JarError(*map(str, parsed.problems))
     return parsed.draft
@@ -111,6 +114,7 @@ def _origin(jar: Path) -> str:
     """The name of the folder for a jar's messages; never a path."""
     match = _VERSIONED_NAME.fullmatch(jar.name)
     name = match["name"] if match else jar.stem
+    # The name becomes a folder below the specs.
     if not _PLAIN_NAME.fullmatch(name):
         text = f"{name!r} is not a plain name; name the jar as Kafka does, such as kafka-clients-4.4.0.jar"
         raise JarError(f"{jar}: {text}")

@@ -4,6 +4,9 @@ Specs are edited as text, not written anew from data, so comments, order and lin
 made them. Differences are applied one after the other: each becomes `Edit`s by the locations of the parsed text, and
 the text is parsed again before the next, since an edit moves all later locations. A result that has errors is not
 written.
+
+The order in the file: `write_missing` and the choice of edits, then the edits themselves by offsets in a text, then the
+text of what is new. `compare` decides what differs, and each edit removes one of its differences.
 """
 
 from __future__ import annotations
@@ -84,6 +87,7 @@ def update_text(text: str, kafka: Draft) -> str:
         text: our spec, which has no errors.
         kafka: Kafka's spec of the same message.
     """
+    # A difference that no edit can remove stays, and would be tried for ever.
     tried: set[tuple[str, str]] = set()
     while True:
         ours = _read(text)
@@ -114,6 +118,7 @@ def _edits(text: str, step: Difference, ours: Draft, kafka: Draft) -> list[Edit]
     else:
         value = with_older(step.fact, step.ours, step.kafka, oldest_version(kafka))
         edits = _edit_property(text, nodes(ours)[step.path], step.fact, value)
+    # New lines of a file end as its others do.
     if "\r\n" in text:
         return [Edit(edit.start, edit.end, edit.text.replace("\n", "\r\n")) for edit in edits]
     return edits
@@ -155,6 +160,7 @@ def _new_property(text: str, node: Node, name: str, item: str) -> list[Edit]:
     key_start = document.key_offsets[*node.part.path, before[-1]]
     start = document.value_offsets[*node.part.path, before[-1]]
     if node.kind == "message":
+        # Properties of a message have a line each, as in Kafka's specs.
         return insertion_after(text, start, [item], "\n" + indentation(text, key_start))
     line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", value_end(text, start))
     is_too_long = (line_end if line_end >= 0 else len(text)) - line_start + len(item) + 2 > WIDTH
@@ -207,6 +213,7 @@ def _value_at(value: object, path: JsonPath) -> object:
 
 def _write(file: Path, text: str, has_bom: bool, before: Draft | None) -> Outcome:
     """Replace a spec in one go, unless it would have errors."""
+    # Kafka's spec and ours may each obey the rules of the language, and both together break one.
     checked = check.read_bytes(text.encode(), str(file))
     errors = tuple(problem for problem in checked.problems if problem.severity == "error")
     if errors or checked.draft is None:
@@ -225,6 +232,7 @@ def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
     )
 
 
+# Texts first and comments next, so that brackets and slashes within them are no tokens.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[\[\]{}]|[,:]|[^\s\[\]{}",:/]+', re.DOTALL)
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)?[ \t]*(?=[\r\n]|\Z)")
 _COMMA_AFTER = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*,", re.DOTALL)
@@ -285,6 +293,7 @@ def insertion_after(text: str, start: int, items: Iterable[str], separator: str)
     end = value_end(text, start)
     comma = _COMMA_AFTER.match(text, end)
     at = comma.end() if comma else end
+    # A comment at the end of the line belongs to what stands before it.
     line = _REST_OF_LINE.match(text, at) if "\n" in separator else None
     after = line.end() if line else at
     if comma:

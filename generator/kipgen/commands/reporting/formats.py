@@ -33,4 +33,5 @@ def choose_format(given: Format | None) -> Format:
     """The format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
     if given is not None:
         return given
+    # GitHub sets this variable in each step of a workflow.
     return Format.GITHUB if os.environ.get("GITHUB_ACTIONS") == "true" else Format.TEXT

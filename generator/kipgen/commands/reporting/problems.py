@@ -1,4 +1,14 @@
-"""Problems of specs in every format: as text with the line that each is about, as JSON, as SARIF, for GitHub."""
+"""Problems of specs in every format: as text with the line that each is about, as JSON, as SARIF, for GitHub.
+
+Every format is made of the same list of problems, which the policy of the settings has judged already: nothing here
+changes a severity. Text and annotations go out line by line; JSON and SARIF are one document, beside which nothing else
+may be printed to standard output (`is_document`). The keys of JSON, the ids of rules and the fingerprints of SARIF are
+public: scripts and code hosts keep them.
+
+A text from a spec may have any character. On a terminal each becomes a visible one (`printable_line`), and a caret
+stands by columns, of which some characters take two and others none; for GitHub the characters that end a command are
+escaped.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +59,7 @@ def excerpts_of(texts: Mapping[str, bytes] | None = None) -> Excerpts:
 
 def _excerpt(line: str, location: Location) -> tuple[str, str]:
     before, after = _visible(line[: location.column - 1]), _visible(line[location.column - 1 :]).rstrip()
+    # Around the place: a spec in one line of megabytes is a spec, too.
     if _width(before) + _width(after) > WIDTH:
         if _width(before) > WIDTH // 2:
             before = "..." + _last(before, WIDTH // 2)
@@ -134,6 +145,7 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
+    # In a property they end the value, or the list of properties.
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -175,6 +187,7 @@ def sarif_text(command: str, problems: Iterable[Problem]) -> str:
     """
     rules = []
     for rule in ALL:
+        # A rule of Kafka's generator alone has a severity only there.
         level = rule.severity or rule.kafka or "error"
         only = "" if rule.severity else " Only for specs of Kafka's own generator."
         help_ = f"kipgen rules {rule.id} shows a good and a bad example."
@@ -182,6 +195,7 @@ def sarif_text(command: str, problems: Iterable[Problem]) -> str:
     results = []
     for one in problems:
         text = f"{one.path}: {one.text}" if one.path else one.text
+        # Without the line: code hosts recognize a problem by it after other lines were added above.
         fingerprint = ("problem/v1", f"{one.rule}:{one.path}:{one.text}")
         results.append(SarifResult(one.rule, one.severity, text, one.path, one.location, fingerprint))
     return json.dumps(sarif_log(command, rules, results), indent=2)

@@ -48,6 +48,7 @@ def sarif_log(tool: str, rules: Sequence[SarifRule], results: Iterable[SarifResu
         "runs": [
             {
                 "tool": {"driver": driver},
+                # Columns count characters, as Python does; UTF-16 would count some of them twice.
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(result, positions[result.rule]) for result in results],
             }
@@ -85,6 +86,7 @@ def _result(result: SarifResult, position: int) -> dict[str, object]:
 
 def _location(location: Location) -> dict[str, object]:
     path = PurePath(location.file)
+    # Relative paths stay relative: a code host resolves them in the repository that was checked.
     uri = Path(path).as_uri() if path.is_absolute() else quote(path.as_posix())
     return {
         "artifactLocation": {"uri": uri},

@@ -48,6 +48,7 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
         chosen: the format of the report; in a document nothing but the verdict is said beside it.
         whole: True to show all differences; otherwise the names of files and the first lines.
     """
+    # A stray makes a check fail even if all generated code is right: Python could import it.
     if changes.is_up_to_date and not changes.strays:
         say(f"{name}: up to date")
         return

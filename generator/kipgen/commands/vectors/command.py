@@ -90,6 +90,7 @@ def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
 def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, title: str) -> None:
     """Write all files, the index last, so that a folder with one is whole."""
     out.mkdir(parents=True, exist_ok=True)
+    # First, so that a run that breaks off leaves no folder that looks whole.
     (out / INDEX).unlink(missing_ok=True)
     for old in out.glob("*.jsonl"):
         old.unlink()

@@ -1,4 +1,10 @@
-"""Columns and windows of the embedded engine: expressions of SQL, by the names of PySpark."""
+"""Columns and windows of the embedded engine: expressions of SQL, by the names of PySpark.
+
+A column is text of SQL and nothing else: each operator puts parentheses around its result, so columns can be combined
+without a look at their text. Every value and every name goes through `literal`, `text` or `quote`; no other text of a
+user may stand in a query. `frames` puts columns into queries, `functions` has the functions, and all names are
+PySpark's, since jobs are written once for both engines.
+"""
 
 from __future__ import annotations
 

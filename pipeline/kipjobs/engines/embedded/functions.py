@@ -1,4 +1,10 @@
-"""The functions for columns of the embedded engine; `kipjobs.engines.functions` says what each does."""
+"""The functions for columns of the embedded engine; `kipjobs.engines.functions` says what each does.
+
+A function belongs here if a job uses it, and not before. It must give what Spark gives, for nulls, order and types,
+too: the tests run each job on both engines and compare the rows. Where DuckDB has a function of another meaning under
+the same name, the difference is made up for here, so that no job has a case for an engine. `kipspark.spark.engine` is
+the other side.
+"""
 
 from __future__ import annotations
 

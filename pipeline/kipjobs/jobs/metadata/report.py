@@ -1,4 +1,10 @@
-"""The report of `kipspark metadata`, and the metadata log as other jobs read it, too."""
+"""The report of `kipspark metadata`, and the metadata log as other jobs read it, too.
+
+The report computes tables by `tables` and chooses what is shown; no rule about the log is here. The state of a cluster
+is the snapshot that the log begins with and the records after it, never the newest snapshot: so times and changes are
+known for the whole log. A log that does not begin at 0 and has no snapshot gives a part of the state, and a note says
+so. Several replicas of the log are made one first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`kipspark traffic`: its report and its options."""
+"""`kipspark traffic`: its report and its options.
+
+The report chooses tables of `tables`, which decodes frames and pairs them; versions and fixes come from
+`kipwire.traffic`, as `kipwire tap` has them, so that both give the same verdict on an upgrade. What a release does not
+serve is a table of what is wrong, and a metric.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Follow logs that grow, are cut, and come and go: how far a stream may read next, and what it reads for that."""
+"""Follow logs that grow, are cut, and come and go: how far a stream may read next, and what it reads for that.
+
+A stream's progress is the next offset of each folder, and Spark may ask for the same two offsets again after a crash,
+in another process: what is read between them must then be the same. So what the follower remembers has no effect on
+rows; ends and places only save a search. A log that ends before what was read was cut or made anew, which is a loss,
+reported and then read from its start. Folders are listed in `settle`, because a broker changes them meanwhile.
+"""
 
 from __future__ import annotations
 

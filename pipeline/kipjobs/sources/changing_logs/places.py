@@ -1,4 +1,10 @@
-"""Where a batch with an offset starts in a segment, and where a log ends, found again quickly as a stream goes on."""
+"""Where a batch with an offset starts in a segment, and where a log ends, found again quickly as a stream goes on.
+
+A position is only trusted with the head of the batch before it: if that head is still there, the segment was not cut
+and written again. A remembered place saves a scan and never changes what is found. A damaged length must not carry a
+stream over bytes that are added later, so an end counts only after a batch that is whole; and a higher offset never
+gives a lower position, or a range would lack bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""`kipspark offsets`: its options, and the stream that it writes."""
+"""`kipspark offsets`: its options, and the stream that it writes.
+
+One command has three sources: folders without a stream, which is the job of `kipjobs`; folders as a stream; and
+brokers, either way, for which Spark needs its Kafka connector. Combinations that cannot work are refused before Spark
+starts, since that takes seconds. A stream goes on until Ctrl-C, which is taken as an event: as an exception it would
+break a call to Java.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The command `kipwire broker`: the fake broker of `kipwire.testing`, for programs in any language."""
+"""The command `kipwire broker`: the fake broker of `kipwire.testing`, for programs in any language.
+
+It makes a `FakeBroker` and keeps it until a signal; what clients see is decided there. Everything that can be wrong
+about options is reported before it listens: a codec whose library is missing would otherwise be an error of the first
+producer that compresses, and names of APIs and errors are looked up in Kafka's enums.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The brokers that a request is for: the controller, the leader of a partition, a coordinator, one by its id, all."""
+"""The brokers that a request is for: the controller, the leader of a partition, a coordinator, one by its id, all.
+
+Only a broker can name the broker for a request, so a search opens a connection and sends one request. Its answer is not
+kept, as leaders and coordinators move. Controllers have no Metadata; where that API is missing, DescribeCluster gives
+the nodes. A search never creates a topic. What is not there is `NotFound`, with what there is instead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""SASL from a name and a secret, which never is an argument of the command line: others could see it there."""
+"""SASL from a name and a secret, which never is an argument of the command line: others could see it there.
+
+Options win over variables, these over the file, and a terminal is asked last. A password of the file is used only for
+the user of the file. Tokens expire, so a source of tokens is called again whenever one is needed, and is not read once
+at the start. No error has a secret, nor the output of a command that prints one. `given` has the options, `properties`
+the file, `tls` the certificates.
+"""
 
 from __future__ import annotations
 

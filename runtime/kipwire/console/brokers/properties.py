@@ -1,4 +1,10 @@
-"""Client properties files, as Kafka's own tools take them (`--command-config`), and the logins of JAAS within."""
+"""Client properties files, as Kafka's own tools take them (`--command-config`), and the logins of JAAS within.
+
+A file that works with Kafka's tools should work here, so it is read as Java reads it: Latin-1, escapes, lines joined by
+a backslash, the last of equal keys. `_READ` lists the properties that have an effect; other ones about TLS and SASL are
+reported (`unread`), because a connection without them may be less safe than it looks. `repr` of what is read never
+shows a value, and neither does an error.
+"""
 
 from __future__ import annotations
 

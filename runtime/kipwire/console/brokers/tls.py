@@ -1,4 +1,10 @@
-"""TLS from files of certificates: named by options, or named or contained in a client properties file."""
+"""TLS from files of certificates: named by options, or named or contained in a client properties file.
+
+Only PEM is read; a keystore of Java is refused with the command that converts it. Options win over the properties file,
+as a whole: a certificate from an option is not combined with a key from the file. Each certificate is checked by itself
+first, so that an error names it. The standard library loads keys from files alone, so PEM out of a properties file is
+written to one for that moment, readable by its owner alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The work of `kipwire call`: from the words of a command line to a response, and to an exit status."""
+"""The work of `kipwire call`: from the words of a command line to a response, and to an exit status.
+
+The steps of one call: find API and package, read JSON, ask the brokers (`asking`), print what came. The JSON is encoded
+for each broker by itself, because each may serve other versions. The exit status is the worst of all answers: 1 if a
+response has an error code, 2 if there is no response that can be read. The response goes to standard output, and
+whatever is said about it to standard error.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The command `kipwire conform`."""
+"""The command `kipwire conform`.
+
+The program is asked about what it claims, and nothing else is held against it. Vectors are made or read one by one
+while it answers, so that the number of them is no matter of memory. The exit status is 1 for an unexpected failure, and
+also for an expected one that did not come: a list of failures must shrink when a program gets better. `program` runs
+it, `questions` judges, `results` counts.
+"""
 
 from __future__ import annotations
 

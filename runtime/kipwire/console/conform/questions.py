@@ -1,4 +1,10 @@
-"""From vectors to what a program is asked, and from its answers to verdicts."""
+"""From vectors to what a program is asked, and from its answers to verdicts.
+
+A verdict depends on the vector, the operation and the answer alone. What several readers do differently without being
+wrong is allowed for here: tagged fields at their defaults that are written or left out, and arrays without an order if
+the program claims none. A crash, a time-out or an answer of no known form is a failure of the level `required`,
+whatever the vector's own level is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Verdicts, counted by message and version, beside a list of failures that are expected."""
+"""Verdicts, counted by message and version, beside a list of failures that are expected.
+
+Everything is counted by form, message and version, which is the matrix of the page; whole verdicts are kept of the
+first failures alone. A pattern that no failure matched is an expected failure that did not come, and makes a run fail
+as an unexpected one does. The smallest failure of each version is what is shown first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The files of logs that a command line names, and what their names say."""
+"""The files of logs that a command line names, and what their names say.
+
+Names are facts: the folder of a file gives topic and partition, its own name the base offset or the end of a snapshot,
+and a topic's name decides if its records are decoded. Of the content of a file without a usual suffix, only the first
+bytes are looked at, so that another kind of file is refused and not dumped as damage. `within` leaves out segments by
+their names alone.
+"""
 
 from __future__ import annotations
 

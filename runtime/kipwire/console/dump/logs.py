@@ -1,4 +1,10 @@
-"""Dump log files: their batches, and if asked for their records; or one line for each file."""
+"""Dump log files: their batches, and if asked for their records; or one line for each file.
+
+It gets items (batches, damage, a tail) from any source: `reading` gives them from files, `topics` from brokers. `Lines`
+makes the text, `text_lines` for people and `json_lines` for programs. Damage is a line in the output where the format
+has one, and an error on standard error in any case, after the output before it is flushed, so that the two are in
+order. Records are made into lines some at a time: a batch may have a million.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The lines of a log for people: one for each file, batch and record, as `name=value`."""
+"""The lines of a log for people: one for each file, batch and record, as `name=value`.
+
+The lines are for people and for grep: one for each thing, as `name=value`, without what is not set. `json_lines` is for
+programs. There are three ways to show records: plain ones, records of internal topics decoded (`contents`), and values
+by functions of the user (`values`); what one of these cannot decode is shown as it is, with the error.
+"""
 
 from __future__ import annotations
 

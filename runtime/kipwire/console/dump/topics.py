@@ -1,4 +1,11 @@
-"""Dump topics of a cluster: partition after partition up to their present ends, then what is added to them."""
+"""Dump topics of a cluster: partition after partition up to their present ends, then what is added to them.
+
+Reading goes by offsets, and every answer must lead on: to the end of its whole batches, or to the next offset that
+exists if the one that was asked for was removed. An offset that does not move some answers in a row ends reading with
+an error. A batch that is larger than what was asked for comes cut off at very old brokers, so that partition is asked
+for more. The markers of transactions are read whatever the bounds, if only committed records are wanted. Positions in a
+response are of no use, so damage is named by offset.
+"""
 
 from __future__ import annotations
 

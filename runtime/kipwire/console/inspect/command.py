@@ -1,4 +1,9 @@
-"""The command `kipwire inspect`."""
+"""The command `kipwire inspect`.
+
+The command finds the class to read with, and `tree` reads. A request is identified by its first bytes, a response only
+by API and version, which the user gives or a capture has. JSON and HTML can be made at once; the exit status is 1 if
+the bytes are wrong, whichever form shows it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""An inspection as one self-contained page: a hex dump beside the table of fields, each lighting up the other."""
+"""An inspection as one self-contained page: a hex dump beside the table of fields, each lighting up the other.
+
+The page is one file that loads nothing and can be sent to others: styles and script are inside, and a policy in its
+head forbids the rest. Texts of a message may come from an attacker, so each goes through `_text`. Explanations stand
+once in a list and rows name them by number, because many rows share one. A browser needs kilobytes for each element,
+hence the limits; JSON has all of it.
+"""
 
 from __future__ import annotations
 

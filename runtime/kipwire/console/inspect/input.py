@@ -1,4 +1,9 @@
-"""The bytes to inspect: from hex text, a file or standard input; also in the output of xxd, hexdump, od and base64."""
+"""The bytes to inspect: from hex text, a file or standard input; also in the output of xxd, hexdump, od and base64.
+
+Whatever tools print is accepted, but not guessed: each form is tried as a whole, and one line or one offset that does
+not fit excludes it. Offsets are compared with the bytes before them, so a dump in which a line is missing is not read
+as another message.
+"""
 
 from __future__ import annotations
 

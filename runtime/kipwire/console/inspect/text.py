@@ -1,4 +1,9 @@
-"""An inspection as aligned lines of text, in pieces with styles for a terminal; how values and bytes read."""
+"""An inspection as aligned lines of text, in pieces with styles for a terminal; how values and bytes read.
+
+Bytes may come from an attacker, so no text reaches a terminal as it is: values are printed by `repr` or as printable
+characters. Long values are cut, with how long they are; HTML and JSON have the rest. Columns are as wide as their
+widest entry, so all rows are made before the first is printed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Groups, as their coordinators know them: which there are, who is in them, what they have committed."""
+"""Groups, as their coordinators know them: which there are, who is in them, what they have committed.
+
+Each broker lists the groups that it coordinates, so all are asked, and then each coordinator about its own groups, some
+at a time. A cluster changes meanwhile: a group that is gone by then is no fault, and whatever cannot be read becomes a
+`Problem` beside the rest, never an exception, because the lag of all other groups is still wanted. What is known
+without members or offsets is None, not empty: the tables show the difference.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Computes lag, faults and stalled groups from looks, without I/O."""
+"""Computes lag, faults and stalled groups from looks, without I/O.
+
+Everything is computed from looks, which `looking` makes, so it can be tested with numbers. Unknown is None all the way:
+a lag is only known if both ends are, and no total counts what is not known. Whether a group stands still takes two
+looks; where a look has problems, what it lacks stays as it stood before, so that one failed request does not make a
+group look alive or stalled.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Shows a look as tables (totals, faults, groups, partitions) or as JSON objects, one a line."""
+"""Shows a look as tables (totals, faults, groups, partitions) or as JSON objects, one a line.
+
+A report is one look, or two, of which the earlier serves only to find stalled groups. Both forms are made from the same
+rows of `lag`, so they cannot differ. `?` and null stand for what is not known, and never 0. Tables show a limited
+number of rows unless groups or topics were named; JSON has all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Runs `kipwire offsets --brokers`: one report, of one look or two; or an exporter until Ctrl-C."""
+"""Runs `kipwire offsets --brokers`: one report, of one look or two; or an exporter until Ctrl-C.
+
+A look may meet an election or a broker that restarts, so one with problems that may pass is repeated a few times before
+it is shown; what is left then is shown beside the report, with exit status 1. The exporter has no such patience: its
+next round is the repetition. It also lets Python collect garbage less often, as the comment on the threshold explains.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Segments written from batches, in folders of partitions, as a broker has them."""
+"""Segments written from batches, in folders of partitions, as a broker has them.
+
+Batches are written in the order of the lines and offsets must ascend, as in a log: lines of two copies of a partition
+are an error and not mixed. Segments are cut as the log's own were if the lines have their names, else by size, and
+always before an offset that the index of a segment could not hold. A batch whose checksum is the one in its line has
+the bytes of the log; the counts say how many have, and why others have not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The tables at the end: a summary of the traffic, and whom an upgrade would break, for people or as JSON objects."""
+"""The tables at the end: a summary of the traffic, and whom an upgrade would break, for people or as JSON objects.
+
+The summary counts as exchanges come and keeps none; here its counts become tables or JSON objects of the same content.
+`list_unserved` compares the requests that were seen with the versions that a release serves (`traffic.upgrades`), and
+names the upgrade of the library that fixes it, if that is known.
+"""
 
 from __future__ import annotations
 

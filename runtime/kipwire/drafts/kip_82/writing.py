@@ -1,4 +1,9 @@
-"""From records with numbered headers, or from older messages, to the messages of KIP-82's version 43."""
+"""From records with numbered headers, or from older messages, to the messages of KIP-82's version 43.
+
+The generated class of the proposal writes each message, and this module adds what its spec cannot express: ascending
+offsets, which are relative within a compressed message as in magic 1, and one timestamp for it. Codecs end before zstd,
+as in magic 1. `lookup` reads headers, and `kipwire.records.converting` has the conversion down.
+"""
 
 from __future__ import annotations
 

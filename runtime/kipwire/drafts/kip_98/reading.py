@@ -1,4 +1,10 @@
-"""Reading of a set: its bytes to messages, plain or compressed, checked against the header."""
+"""Reading of a set: its bytes to messages, plain or compressed, checked against the header.
+
+A set is checked as a whole: its checksum, the size that it decompresses to, the number of messages before any is made,
+each message by its generated class, and then the header against the messages. Positions in errors count within the set;
+messages that were compressed have none there, so their position among the decompressed bytes is part of the reason.
+`single` reads one message at a time and shares all checks of one message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Messages of a set one at a time: passed over by their sizes, and decoded where they are wanted."""
+"""Messages of a set one at a time: passed over by their sizes, and decoded where they are wanted.
+
+To find one message of a large set, only sizes and offset deltas of those before it are read. What is read is checked as
+by `reading.read_set`; what is passed over is not, and neither is the checksum of the set, which covers all of it. So a
+message may be found in a set that `read_set` refuses.
+"""
 
 from __future__ import annotations
 

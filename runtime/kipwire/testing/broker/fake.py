@@ -1,4 +1,9 @@
-"""A fake broker, or a cluster of them, as tests hold it."""
+"""A fake broker, or a cluster of them, as tests hold it.
+
+It is a list of methods for tests and nothing else: each hands its work to `lifecycle`, which runs it in the thread that
+owns the state; a method touches the state nowhere else. What a wrong argument refuses is a `ValueError` here, whatever
+code of Kafka it has below. The head of `kipwire.testing.broker` has the rooms and the way of a request.
+"""
 
 from __future__ import annotations
 

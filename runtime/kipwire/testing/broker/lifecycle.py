@@ -1,4 +1,10 @@
-"""A fake broker between its start and its end: the thread of its event loop alone touches the state meanwhile."""
+"""A fake broker between its start and its end: the thread of its event loop alone touches the state meanwhile.
+
+The state has no locks: while the broker runs, the thread of its event loop alone touches it, and `call` brings actions
+of a test there. The same calls come from three places, distinguished by `is_here`: another thread, which waits for the
+result; the thread of the loop, which cannot wait and leaves the rest as a task; and no loop at all, before the start
+and after the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A node of a fake cluster: all that its requests act on."""
+"""A node of a fake cluster: all that its requests act on.
+
+A `Node` is what one request sees: the state that all nodes share, by reference, and its own id and fetch sessions. It
+has what takes several parts of the state, and refuses what another node has to answer; each part by itself is in
+`state`, without I/O and without a clock. Time comes from `Clock` alone, which a test can move, and then all that is due
+must happen before others look (`advance`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A fake cluster that listens, and its answers: each connection has one request handled at a time, as in Kafka."""
+"""A fake cluster that listens, and its answers: each connection has one request handled at a time, as in Kafka.
+
+The order in `answer` is the one of Kafka: a version that is not served is refused before anything else, then the
+functions of the test, then the handler of the API. A connection has one request at a time, so a response can never
+overtake another. A mistake of the fake broker is kept and raised when it stops: clients only try again, and the test
+would pass.
+"""
 
 from __future__ import annotations
 

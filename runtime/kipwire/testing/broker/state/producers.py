@@ -1,4 +1,10 @@
-"""Producers: which batches a partition takes, as Kafka's ProducerStateManager, and transactions, as its coordinator."""
+"""Producers: which batches a partition takes, as Kafka's ProducerStateManager, and transactions, as its coordinator.
+
+Two parts that Kafka keeps in two places: the sequence numbers of a producer in a partition, which decide if a batch is
+new, and the transactions of a transactional id at its coordinator. They meet in epochs: a marker with a higher epoch
+fences a producer in each partition. The numbers of the last five batches are kept, as in Kafka, since a producer may
+have as many in flight and send any of them again.
+"""
 
 from __future__ import annotations
 

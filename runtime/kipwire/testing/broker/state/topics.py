@@ -1,4 +1,9 @@
-"""The topics of a fake broker, by name and by id, and their settings."""
+"""The topics of a fake broker, by name and by id, and their settings.
+
+Names, limits and settings are Kafka's, since clients test their errors against them: what is refused, with which code,
+and which settings there are with which defaults. Changes are checked as a whole before one is made. A topic that is
+deleted and made again has another id, by which clients see the difference; so ids are looked up apart from names.
+"""
 
 from __future__ import annotations
 
