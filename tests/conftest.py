@@ -1,4 +1,4 @@
-"""What tests of several modules share."""
+"""Hooks and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByUnit | None:
-    """What gives the tests to worker processes."""
+    """Return the scheduler that gives whole units of tests to worker processes."""
     return ByUnit(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 CASES = pytest.StashKey[int]()
-"""How many cases `of_each` has run in worker processes."""
+"""Number of cases that `of_each` has run in worker processes."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -51,7 +51,7 @@ def test_every_golden_message_comes_back_byte_for_byte() -> None:
         array = pa.array([bytes.fromhex(line["hex"]) for line in lines], pa.binary())
         assert columns.encode(cls, columns.decode(cls, array)).equals(array)
         count += len(array)
-    assert count == 2993 + 457  # those of Kafka 4.4.0, and of the versions that it no longer has
+    assert count == 2993 + 457  # golden lines of Kafka 4.4.0, and of versions that it has removed
 
 
 def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:

@@ -1,4 +1,4 @@
-"""Columns of data that somebody has forged: an error of columns or right values, and never memory of somebody else."""
+"""Columns of forged data: a ColumnError or right values, and never memory outside of the given buffers."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def test_rows_without_columns_are_as_many_as_offsets_can_declare(number: int) ->
 @pytest.mark.parametrize("cls", [HeartbeatRequest, HeartbeatResponse, MetadataResponse, OffsetCommitValue], ids=str)
 @pytest.mark.parametrize("number", NEAR_THE_END)
 def test_lengths_of_a_stream_are_checked(cls: type[Message], number: int) -> None:
-    count = 4099  # which no other number of the stream is
+    count = 4099  # no other number of the stream has this value
     data = [cls().encode()] * count
     for array, convert in ((columns.decode(cls, data), columns.encode), (pa.array(data), columns.decode)):
         stream = ipc(array)
         old = count.to_bytes(8, "little")
-        assert stream.count(old) >= 2  # that of the batch, and that of each column
+        assert stream.count(old) >= 2  # once for the batch, and once for each column
         forged = first_column(stream.replace(old, number.to_bytes(8, "little")))
         assert len(forged) == number
         with pytest.raises(columns.ColumnError):
@@ -215,7 +215,7 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("way", ["kernel", "python"])
 @pytest.mark.parametrize("mode", ["strict", "null"])
 def test_offsets_count_where_nothing_is_read_by_them(way: str, mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of null rows, and those after a broken message."""
+    """Offsets of null rows are checked, and so are offsets after a broken message."""
     if way == "python":
         monkeypatch.setattr(native, "in_use", False)
     content, nothing, two_valid = pa.py_buffer(b"\xff" * 5), pa.py_buffer(b"\x00"), pa.py_buffer(b"\x05")

@@ -135,4 +135,4 @@ def test_memory_of_a_column_is_a_read_only_buffer() -> None:
     with pytest.raises(TypeError, match="read-write bytes-like object"):
         io.BytesIO(b"1").readinto(memory)
     del memory, parts
-    assert view[0] == 7  # it lives as long as somebody looks at it
+    assert view[0] == 7  # the memory lives as long as a view of it

@@ -1,4 +1,4 @@
-"""Columns that are written: what is refused, and that the bytes are those of rows."""
+"""Columns to messages: wrong columns are refused, and the bytes are the same as for messages written one by one."""
 
 from __future__ import annotations
 

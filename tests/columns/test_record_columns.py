@@ -33,7 +33,7 @@ CODECS: Any = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 def ways() -> list[Any]:
-    """What makes columns of batches of magic 2 here."""
+    """Return the makers of record columns in this installation, each without and with columns of header keys."""
     if not native.in_use:
         return [PythonRecords, partial(PythonRecords, True)]
     from kipwire.columns.kernel_engine import KernelRecords
@@ -218,7 +218,7 @@ def test_numbers_of_more_than_64_bits_are_named(
         columns.ColumnError, match="batch at byte 0: a record has an offset or a timestamp of more than"
     ):
         decode([batch])
-    if base_timestamp:  # which does not matter where the broker's time is that of all records
+    if base_timestamp:  # no matter in a batch whose records all have the broker's time
         appended = batch_of(section, 1, base_timestamp=base_timestamp, max_timestamp=9, timestamp_type=True)
         assert decode([appended]).column("timestamp").to_pylist() == [9]
 

@@ -112,7 +112,7 @@ CHANGES: dict[str, Callable[[WireField], WireField]] = {
 
 
 def can_have(kind: str, struct: WireStruct, number: int) -> bool:
-    """Whether a field can have a mistake of this kind that changes what is on the wire."""
+    """True if a field can have a mistake of this kind that changes the bytes."""
     item = struct.items[number]
     match kind:
         case "width":

@@ -24,7 +24,7 @@ def field(type_: str, encoding: object, versions: str = "0+") -> str:
 
 
 def is_generation_error(text: str, folder: Path) -> bool:
-    """Whether the spec is refused when code is generated, and nothing would be written."""
+    """True if code generation refuses the spec and would write nothing."""
     (folder / "specs").mkdir(exist_ok=True)
     (folder / "specs" / "Probe.json").write_text(text)
     changes = find_changes(folder / "specs", folder / "package", "package", lambda done, total: None)

@@ -40,7 +40,7 @@ FORMER = {
     "AlterIsrRequest",
     "ListClientMetricsResourcesRequest",
 }
-"""Messages whose API has another name now: frames are read as those of that name."""
+"""Messages whose API has another name now: their frames are read as messages of the new name."""
 PORT = 9092
 SPECS = ("kafka_messages", "kafka_records")
 

@@ -2,11 +2,11 @@
 
     python -m tests.fuzz.fuzz_threads FOLDER --target threads [--seconds 60] [--seed 0]
 
-FUZZ_THREADS in the environment is the number of threads (4). Messages that a thread shares with nobody have exactly the
-bytes and values that they have alone. Of a message that others change meanwhile the kernel writes a message, as long as
-all values are of the right types all the time. See fuzzing.py.
+FUZZ_THREADS in the environment is the number of threads (4). A message that no other thread uses must have exactly the
+bytes and values that it has in a single thread. A message that other threads change must still be written as some
+message, as long as all its values always have the right types. See fuzzing.py.
 
-docs/native.md says how to run it without a GIL and under ThreadSanitizer.
+docs/native.md explains how to run it without a GIL and under ThreadSanitizer.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ encode_by_python = native_checks.PYTHON["encode"]
 
 @dataclass
 class Shared:
-    """What all threads use."""
+    """Objects that all threads use."""
 
     kernel: ModuleType
     golden: list[tuple[type[Message], bytes, bytes]]
-    """Classes, bytes, and what is written of the message that these are."""
+    """Class, bytes of a message, and the bytes that Python writes for this message again."""
     message: Message
     record_format: Message
     records: list[Record]
@@ -55,7 +55,7 @@ class Shared:
 
 
 def use_its_own(shared: Shared, chance: random.Random) -> None:
-    """Read and write a message that no other thread knows."""
+    """Read and write a message that no other thread uses."""
     cls, data, expected = chance.choice(shared.golden)
     message = shared.kernel.decode(cls, data)
     assert shared.kernel.encode(message) == expected
@@ -203,11 +203,11 @@ ACTIONS: tuple[tuple[Callable[[Shared, random.Random], None], int], ...] = (
     (project, 5),
     (use_new_projection, 1),
 )
-"""What a thread does, and how often each."""
+"""Actions of a thread, each with its weight."""
 
 
 def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Rounds of a number of threads, of ROUND actions each."""
+    """Run rounds of THREADS threads, with ROUND actions each."""
     shared = _shared(kernel, chance)
     actions = [action for action, weight in ACTIONS for _ in range(weight)]
 

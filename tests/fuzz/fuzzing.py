@@ -1,9 +1,9 @@
-"""What every fuzzer has: its command line, the kernel that was built with sanitizers, and messages to begin with.
+"""Common parts of the fuzzers: the command line, the kernel built with sanitizers, and messages to begin with.
 
     python -m tests.fuzz.FUZZER FOLDER --target NAME [--seconds 60] [--seed 0]
 
 The folder has the built kernel, and the packages `forms_of_every_kind` and `layouts_of_every_kind` that were generated
-from tests/data. The last line says how many inputs there were. A difference between the kernel and Python ends the run
+from tests/data. The last line has the number of inputs. A difference between the kernel and Python ends the run
 with exit status 1; a report of AddressSanitizer or UBSan ends the process before that line.
 """
 

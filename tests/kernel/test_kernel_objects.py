@@ -1,6 +1,6 @@
-"""What the kernel makes is whole before anybody can see it, and it writes to nothing but the slots of its classes.
+"""The kernel's objects are whole before other code can see them, and it writes to nothing but the slots of its classes.
 
-What failed here once ended the interpreter, so most of it runs in one of its own.
+Failures here once ended the interpreter, so most tests run in an interpreter of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KERNEL: Any = native.kernel
 
 
 def run(program: str) -> str:
-    """What a program prints, which must end well."""
+    """Run a program, which must succeed; return its output."""
     done = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, text=True)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr}"
     return done.stdout.strip()

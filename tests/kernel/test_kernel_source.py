@@ -41,7 +41,7 @@ class Function(NamedTuple):
         return "\n".join(line for _, line in self.body)
 
     def at(self, line: int, what: str) -> str:
-        """What is wrong in a line of it, for people."""
+        """Return the text of a fault in one of its lines."""
         return f"{self.file}:{line}: {self.name}: {what}"
 
 
@@ -114,7 +114,7 @@ PAIRS = {
     "PyMem_Malloc": r"\bPyMem_Free\({}\)",
     "pause_collector": r"\bresume_collector\({}\)",
 }
-"""What gives up the result of a call, which is in the variable `{}`."""
+"""Patterns of code that gives up the result of a call, by the called function; `{}` is the variable with the result."""
 
 
 def what_is_acquired_is_given_up_on_every_path(sources: Sources) -> Iterator[str]:
@@ -171,7 +171,7 @@ def functions_that_return_c_values_say_how_they_fail(sources: Sources) -> Iterat
 
 
 def functions_without_errors_run_no_python_code(sources: Sources) -> Iterator[str]:
-    """What `noexcept` functions raise is printed and lost, and what Python code does there others could see."""
+    """Errors in `noexcept` functions are printed and lost, and Python code there could see unfinished objects."""
     for function in functions(sources):
         if "noexcept" not in function.header:
             continue
@@ -217,11 +217,11 @@ def locked(function: Function) -> Iterator[tuple[int, str]]:
 
 
 SET_AT_IMPORT = {"fall_back_on"}
-"""What sets globals before other threads can know the kernel; later tests alone call it."""
+"""Functions that set globals before other threads can reach the kernel; later only tests call them."""
 
 
 def globals_are_set_under_the_lock_and_their_pointer_last(sources: Sources) -> Iterator[str]:
-    """Rule 6: who sees the pointer sees everything that belongs to it."""
+    """Rule 6: a thread that sees the pointer sees everything that belongs to it."""
     for function in functions(sources):
         names = {
             name for one in re.findall(r"^ *global (.*)$", function.text, re.MULTILINE) for name in one.split(", ")

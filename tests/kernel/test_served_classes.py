@@ -51,7 +51,7 @@ NOT_OF_THE_CODEC = {
     "_has_equal_defaults": "of comparisons",
     "_plan": "made of FIELDS",
 }
-"""What generated classes have and the kernel may ignore in a class that is derived from one, each with the reason."""
+"""Attributes of generated classes that the kernel may ignore in a derived class, each with the reason."""
 
 NOT_OF_THE_BYTES = {
     "compact": "`prefix` and `element_prefix` say it",
@@ -60,18 +60,18 @@ NOT_OF_THE_BYTES = {
     "in_order": "the order of the spec, where bytes have another one",
     "width_to_end": "for the walker, which names the place of a checksum that is missing",
 }
-"""What plans say that the kernel does not read, each with the reason."""
+"""Attributes of plans that the kernel does not read, each with the reason."""
 
 
 def messages_of(package: ModuleType) -> dict[tuple[str, str, int], type[Message]]:
-    """The classes of a package, by its name, theirs and the version."""
+    """Return the classes of a package, by the names of package and message, and the version."""
     names = ((name, version) for name in package.names() for version in package.versions(name))
     return {(package.__name__, *one): package.message(*one) for one in names}
 
 
 @pytest.fixture(scope="module")
 def classes(forms_package: ModuleType, layouts_package: ModuleType) -> dict[tuple[str, str, int], type[Message]]:
-    """Every generated class: Kafka's, those of drafts, of every form of the language, and of levels that are kept."""
+    """Every generated class: of Kafka, of drafts, of every form of the language, and of the kept levels."""
     found = {one: import_module(one[0]).message(*one[1:]) for one in EVERY_CLASS}
     for package in (forms_package, layouts_package):
         found |= messages_of(package)

@@ -1,4 +1,4 @@
-"""Workers get whole units of tests: those of a group, of a message or of a module, with what takes longest first."""
+"""Workers get whole units of tests: of a group, of a message or of a module, the longest first."""
 
 from __future__ import annotations
 

@@ -89,14 +89,14 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def rows_of_paths(page: str) -> dict[str, str]:
-    """What there is to find and the way there, from the table of a page."""
+    """Return the table of a page: each thing to find, with the way to it."""
     _, _, rest = page.partition("| what | where |\n|---|---|\n")
     rows = (line.strip("| ").partition(" | ") for line in rest.partition("\n\n")[0].splitlines())
     return {what: where for what, _, where in rows}
 
 
 def wrong_steps(where: str, root: Path) -> list[str]:
-    """The steps of a way that lead nowhere: a path is a file or a folder, all else is said in the file before it."""
+    """Return the steps of a way that lead nowhere: a step is a path, or a text in the file of the step before."""
     wrong = []
     at = root
     for step in _CODE.findall(where):

@@ -26,7 +26,7 @@ def sources(package: Path) -> dict[str, ast.Module]:
 
 
 def kernel() -> ast.Module:
-    """What the compiled kernel imports of the runtime, as a module."""
+    """Return the compiled kernel's imports from the runtime, as a module."""
     texts = [file.read_text(encoding="utf-8") for file in (ROOT / "runtime/kernel").glob("*.p[xy][xi]")]
     return ast.parse("\n".join(line for text in texts for line in _KERNEL_IMPORT.findall(text)))
 

@@ -23,7 +23,7 @@ def command(folder: Path, name: str, text: str) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine on which nobody is root, and nothing is there but the usual commands."""
+    """The environment of a user who is not root, on a machine with nothing but the usual commands."""
     stubs = tmp_path / "stubs"
     command(stubs, "id", "echo ${FAKE_USER:-1000}")
     command(stubs, "uname", '[ "$1" = -s ] && echo Linux || echo x86_64')

@@ -1,4 +1,4 @@
-"""What filters see, change, answer and refuse, and what becomes of their errors."""
+"""Filters see, change, answer and refuse messages; an error of a filter closes its connection with one line of log."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_change_that_would_lose_a_value_closes_the_connection_with_one_line(ca
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the proxy has logged."""
+    """Return the lines that the proxy has logged."""
     found = [record.getMessage() for record in caplog.records if record.name == "kipwire.proxy"]
     assert not any("\n" in one for one in found)
     return found

@@ -409,7 +409,7 @@ def test_a_protocol_of_ones_own_is_called(own_package: str, call: Call) -> None:
 
 
 def completed(words: str, **variables: str) -> list[str]:
-    """What a shell offers for the last word."""
+    """Return the completions that a shell offers for the last word."""
     environment = {**os.environ, "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), **variables}
     done = subprocess.run(
         [sys.executable, "-m", "kipwire"],

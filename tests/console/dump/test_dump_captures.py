@@ -1,4 +1,4 @@
-"""What kipwire dump shows of captures: one line for each frame, with who, what, how long and what went wrong."""
+"""kipwire dump of captures: one line for each frame, with its client, API, latency and error."""
 
 from __future__ import annotations
 

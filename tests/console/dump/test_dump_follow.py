@@ -25,7 +25,7 @@ from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA
 
 LONGEST = 120
-"""Seconds after which a process is ended that does not say what is waited for; the test fails then."""
+"""Seconds to wait for a process's output; then the process is killed, and the test fails."""
 FIRST, SECOND, THIRD = batch(0, b"a"), batch(1, b"b", b"c"), batch(3, b"d")
 NEXT = "00000000000000000003.log"
 
@@ -99,7 +99,7 @@ def test_what_is_added_after_damage_is_shown(tmp_path: Path) -> None:
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
-    """What a process says after Ctrl-C, which must be what ends it."""
+    """Interrupt a process as Ctrl-C does, which must end it; return its standard error."""
     assert process.stderr is not None
     assert process.poll() is None
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What kipwire dump shows of logs: every batch and every record once, within the bounds that are asked for."""
+"""kipwire dump of logs: every batch and every record once, within the given bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kipwire dump --brokers shows the records of topics as it shows those of files, and goes on where leaders move."""
+"""kipwire dump --brokers shows the records of topics as it shows records of files, and follows leaders that move."""
 
 from __future__ import annotations
 

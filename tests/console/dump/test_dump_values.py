@@ -63,7 +63,7 @@ def circular(data):
     return found
 
 class Deserializer:
-    """Takes what those of Confluent's client take."""
+    """Takes the arguments of a deserializer of Confluent's client."""
     def __call__(self, data, ctx=None):
         return f"{ctx.topic}-{ctx.field}"
     def method(self, data):

@@ -1,4 +1,4 @@
-"""How inspections look, and the command that shows them."""
+"""Inspections as text, JSON and pages, and the command that shows them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_json_has_every_byte_once() -> None:
 
 
 class _Page(HTMLParser):
-    """What a page consists of."""
+    """A parsed page: its tags, its hex dump and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

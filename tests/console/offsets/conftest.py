@@ -1,4 +1,4 @@
-"""What the tests of kipwire offsets share."""
+"""Fixtures for the tests of kipwire offsets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Offsets = Callable[..., Done]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's environment says how to reach brokers, and nothing waits before it asks again."""
+    """Remove the user's settings for brokers from the environment, and the pause before requests are repeated."""
     for name in os.environ:
         if name.startswith("KIPWIRE_") and name != "KIPWIRE_NATIVE":
             monkeypatch.delenv(name)

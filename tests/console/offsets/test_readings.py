@@ -1,4 +1,4 @@
-"""What is read of the answers of brokers: members, assignments, times of records."""
+"""Readings of the answers of brokers: members, assignments, times of records."""
 
 from __future__ import annotations
 

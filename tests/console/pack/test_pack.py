@@ -1,4 +1,4 @@
-"""What kipwire dump says in JSON, kipwire pack turns back into the log: byte for byte, or with the same meaning."""
+"""kipwire pack turns the JSON of kipwire dump back into the log: byte for byte, or with the same meaning."""
 
 from __future__ import annotations
 

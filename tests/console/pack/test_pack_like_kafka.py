@@ -13,7 +13,7 @@ from tests.support.live.kafka_tools import tool
 pytestmark = pytest.mark.maven
 
 _OF_BYTES = re.compile(r"(position|size|crc): \d+ ?")
-"""What compressing again changes."""
+"""Parts of a line that compressing again changes."""
 
 
 def rows(files: list[Path]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""What kipwire tap shows: one line for each request with its response, and only those that are wanted."""
+"""kipwire tap shows one line for each request with its response, and only the selected requests."""
 
 from __future__ import annotations
 

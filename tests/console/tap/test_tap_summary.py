@@ -1,4 +1,4 @@
-"""What kipwire tap counts: clients, APIs, latencies, errors; and whom an upgrade would break."""
+"""Counts of kipwire tap: clients, APIs, latencies and errors; and the clients that an upgrade would break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipe, a socket or a device that somebody names is refused in one line, and never waited for."""
+"""A pipe, a socket or a device given as a file is refused in one line, and never waited for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 SECONDS = 60
-"""How long a command may take before it counts as hanging; it takes less than one."""
+"""Seconds after which a command counts as hanging; it takes less than one."""
 
 SPEC = str(ROOT / "schemas/kafka_messages/clients/MetadataRequest.json")
 

@@ -18,7 +18,7 @@ from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import spec
 
 _SECONDS = 30
-"""How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
+"""Seconds to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
 
 
 class _Watch:

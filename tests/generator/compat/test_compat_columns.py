@@ -33,7 +33,7 @@ RENAMED_BY_KAFKA = {
     "VoteRequest.topics.partitions.replica_id": "3.9 calls it candidate_id",
     "VoteRequest.topics.partitions.replica_directory_id": "3.9 calls it candidate_directory_id",
 }
-"""Columns that are not after all those of earlier releases, since Kafka gave released fields other names."""
+"""Columns that do not follow all columns of earlier releases, since Kafka renamed released fields."""
 
 # Our own package, release by release
 

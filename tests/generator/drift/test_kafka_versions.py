@@ -36,7 +36,7 @@ EARLIER_NAMES = {
     "ListOffsetRequest": "ListOffsetsRequest",
     "ListOffsetResponse": "ListOffsetsResponse",
 }
-"""What has no class of its own: the bytes are those of its later name."""
+"""Messages without a class of their own: the class of the later name has the same bytes."""
 NEVER_SERVED = {
     (f"{api}{part}", 0)
     for api in ("ShareAcknowledge", "ShareFetch", "ShareGroupDescribe", "ShareGroupHeartbeat")
@@ -52,9 +52,9 @@ OTHER_FORMS = {
     ("ReadShareGroupStateSummaryResponse", 0): {"3.9", "4.0"},
     ("RequestHeader", 0): {"2.2", "2.3"},
 }
-"""In which lines the bytes were others than those of ours: early access, and a spec that no frame was written by."""
+"""Lines of releases whose bytes differed from ours: early access, and a spec that wrote no frame."""
 LATER_TAGS = {("ApiVersionsResponse", 3), ("FetchResponse", 12), ("UpdateMetadataRequest", 8)}
-"""What got a tagged field after its release."""
+"""Messages that got a tagged field after their release."""
 
 
 def line_of(release: str) -> str:

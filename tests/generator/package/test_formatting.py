@@ -1,4 +1,4 @@
-"""What kipgen generates is as black would format it, although black sees only its long lines."""
+"""Generated code is formatted as by black, although kipgen gives black only the long lines."""
 
 from __future__ import annotations
 

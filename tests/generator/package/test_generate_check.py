@@ -1,4 +1,4 @@
-"""What `kipgen generate --check` proves, and what a run may touch."""
+"""Guarantees of `kipgen generate --check`, and the files that a run may touch."""
 
 from __future__ import annotations
 

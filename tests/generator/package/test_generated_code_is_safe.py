@@ -157,7 +157,7 @@ def skeleton(module: str) -> str:
 
 @cache
 def plain_skeletons(name: str) -> list[str]:
-    """Those of the modules of a spec that is not attacked."""
+    """Return the skeletons of the modules of a spec that is not attacked."""
     return list(map(skeleton, generated({"ProbeRequest": MESSAGE, "Probe": LAYOUT}[name]) or []))
 
 

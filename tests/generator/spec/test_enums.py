@@ -135,7 +135,7 @@ def test_sets_of_bits_have_the_names_of_the_bits_that_are_set(lamps: ModuleType)
     cls: Any = lamps.message("LampRequest", 2)
     fields = {field.name: field for field in cls.FIELDS}
     seen = fields["seen"]
-    assert (seen.enum, seen.enum_of_bits) == (None, module.Light)  # its numbers are not those of the enum
+    assert (seen.enum, seen.enum_of_bits) == (None, module.Light)  # values are sets of bits, not numbers of the enum
     assert {name for name, field in fields.items() if field.enum_of_bits} == {"seen"}
     red, broken = module.Light.RED, module.Light.BROKEN
     for number, expected in ((0b1000, (red,)), (0b1111, (red,)), (3, ()), (0, ()), (-1, (red,)), (-128, ())):

@@ -1,4 +1,4 @@
-"""How much of compacted topics is dead, on Spark, from logs that are made for it."""
+"""The share of dead records in compacted topics, on Spark, from logs made for it."""
 
 from __future__ import annotations
 

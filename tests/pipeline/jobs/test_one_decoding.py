@@ -99,7 +99,7 @@ QUERIES: dict[str, Query] = {
     ),
     "the order": lambda table, m: table.orderBy(m["offset"].desc()).limit(3),
 }
-"""What people do with the fields of messages."""
+"""Common queries on the fields of messages."""
 
 
 @pytest.mark.night

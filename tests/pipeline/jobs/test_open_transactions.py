@@ -40,7 +40,7 @@ def plain(offset: int, count: int = 1) -> bytes:
 
 
 def known(transactional_id: str, producer: int, status: int, partitions: dict[str, list[int]] | None) -> Record:
-    """What a coordinator has written of a transactional id."""
+    """Return a record as a coordinator writes it about a transactional id."""
     named = None if partitions is None else [PartitionsSchema(topic=t, partition_ids=p) for t, p in partitions.items()]
     value = TransactionLogValue(
         producer_id=producer,

@@ -1,4 +1,4 @@
-"""What reports say first, and what they do not hide: on pages, in charts and on a terminal of 80 columns."""
+"""Reports begin with totals and problems, and hide nothing: on pages, in charts and on a terminal of 80 columns."""
 
 from __future__ import annotations
 

@@ -161,14 +161,14 @@ _OF_TABLES = (
     "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
     "\tat org.apache.hadoop.fs.RawLocalFileSystem$LocalFSFileOutputStream.write(RawLocalFileSystem.java:545)\n"
 )
-"""Where Spark is when it writes a table to a folder of this machine."""
+"""Java's stack while Spark writes a table to a folder of this machine."""
 _OF_SHUFFLE = (
     "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
     "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
     "\tat org.apache.spark.storage.TimeTrackingOutputStream.write(TimeTrackingOutputStream.java:59)\n"
     "\tat org.apache.hadoop.fs.FSDataOutputStream.write(FSDataOutputStream.java:1)\n"
 )
-"""Where it is when it writes rows to a temporary file of its own."""
+"""Java's stack while Spark writes rows to a temporary file of its own."""
 
 
 class JavaError(Py4JJavaError):  # type: ignore[misc]

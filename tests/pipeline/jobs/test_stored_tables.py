@@ -1,4 +1,4 @@
-"""Columns of messages that were stored with the specs of one release of Kafka, and are read with those of another."""
+"""Columns of messages stored with the specs of one release of Kafka, and read with the specs of another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMES = sorted(GROWN)
 
 
 KEYS = ("OffsetCommitKey", "TransactionLogKey")
-"""What a package with these values must have, too."""
+"""Messages that a package with these values needs, too."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -55,7 +55,7 @@ STREAMED, LAGGING, EMPTY = "streamed", "lagging", "empty"
 
 
 class Done(NamedTuple):
-    """What the clients have done before the tests look."""
+    """Traffic of the clients before the tests begin."""
 
     sent: list[Sent]
     aborted: list[Sent]
@@ -94,7 +94,7 @@ def work() -> Done:
 
 
 def java_consumer(group: str, protocol: str) -> None:
-    """Read `orders` with Kafka's own consumer, by the old group protocol or by that of KIP-848, and commit."""
+    """Read `orders` with Kafka's own consumer, by the old group protocol or by KIP-848's, and commit."""
     tool(
         *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", ADDRESS, "--topic", "orders"),
         *("--group", group, "--from-beginning", "--timeout-ms", "4000"),
@@ -103,7 +103,7 @@ def java_consumer(group: str, protocol: str) -> None:
 
 
 def configs_of_all_brokers() -> list[tuple[str, str]]:
-    """What is set for every broker of the cluster, which kafka-python cannot ask for."""
+    """Return the configs set for all brokers of the cluster, which kafka-python cannot request."""
     named = ("--entity-type", "brokers", "--entity-default")
     text = tool("kafka.admin.ConfigCommand", "--bootstrap-server", ADDRESS, "--describe", *named)
     return re.findall(r"^  (\S+?)=(\S*) sensitive=", text, re.MULTILINE)

@@ -43,7 +43,7 @@ pytestmark = [
 SENT, STREAMED, GONE = "live-sent", "live-streamed", "live-gone"
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 OWN = "kipspark-live"
-"""What the names of groups start with that reading makes."""
+"""Prefix of the names of groups that reading makes."""
 
 
 @pytest.fixture(scope="session")
@@ -72,12 +72,12 @@ def server(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(params=["a session here", "Spark Connect"])
 def remote(request: pytest.FixtureRequest) -> str | None:
-    """Where Spark reads: None for a session of the command's own, or the address of a server."""
+    """Address of the Spark Connect server that reads, or None for a session of the command's own."""
     return None if request.param == "a session here" else request.getfixturevalue("server")
 
 
 def at(remote: str | None) -> tuple[str, ...]:
-    """The options of kipspark that say so."""
+    """Return kipspark's options for this address."""
     return ("--remote", remote) if remote else ()
 
 

@@ -23,7 +23,7 @@ pytestmark = [
 
 
 class Reported(NamedTuple):
-    """What one run of the command reports."""
+    """Report of one run of the command."""
 
     lags: dict[tuple[str, str, int], int | None]
     times: dict[tuple[str, str, int], float | None]

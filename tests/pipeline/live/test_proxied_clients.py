@@ -40,11 +40,11 @@ LEFT_OVER = {
         ("MetadataRequest", 13): b"\1\0\0",  # a null array takes four bytes, where one is enough
     }
 }
-"""What clients send after the message, by its name and version; librdkafka alone does so."""
+"""Bytes that clients send after the message, by its name and version; librdkafka alone does so."""
 
 
 class Frames(NamedTuple):
-    """How many requests and responses of one API and version passed."""
+    """Numbers of requests and responses of one API and version that passed."""
 
     requests: int
     responses: int
@@ -83,14 +83,14 @@ def frames_by_version(passed: Passed) -> dict[tuple[int, int], Frames]:
 
 
 def decoded(event: Request | Response) -> FrameAndRest[Any, Message]:
-    """What came, without what the proxy has written into the message since."""
+    """Decode the frame that came, without later changes by the proxy."""
     if isinstance(event, Request):
         return REGISTRY.read_request(event.raw)
     return REGISTRY.read_response(event.raw, event.to.api_key, event.to.api_version)
 
 
 def encoded(frame: FrameAndRest[Any, Message]) -> bytes:
-    """A frame that was decoded, as bytes."""
+    """Encode a decoded frame."""
     encode: Any = REGISTRY.encode_request if frame.body.TYPE == "request" else REGISTRY.encode_response
     again: bytes = encode(frame.body, header=frame.header) + frame.rest
     return again

@@ -1,6 +1,6 @@
 """Transactions, compaction, share groups and files of a real broker: as Kafka's own tools say. For `make test-broker`.
 
-It leaves a transaction behind that nobody ends, so it runs after the other tests of the broker.
+It leaves a transaction open for good, so it runs after the other tests of the broker.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ REMOTE = "__remote_log_metadata"
 
 
 def tool(*command: str) -> str:
-    """What one of Kafka's own tools prints."""
+    """Run one of Kafka's own tools; return its output."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=60).stdout
 
@@ -63,7 +63,7 @@ def transactions_tool(*command: str) -> list[dict[str, str]]:
 
 
 def dumped(*files: Path, option: str = "--skip-record-metadata") -> str:
-    """What Kafka's own dump-log prints of files."""
+    """Return the output of Kafka's own dump-log for files."""
     return tool("org.apache.kafka.tools.DumpLogSegments", "--files", ",".join(map(str, files)), option)
 
 

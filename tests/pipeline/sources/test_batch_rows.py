@@ -249,7 +249,7 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
     lost = "" if has_size else f"; bytes {len(first)} to {len(first + data) - 1} are not read"
     bad = (None, len(first), str(expected.value) + lost)
     assert known[:2] == [(0, 0, None), bad]
-    # Batches go on where those of records do.
+    # Reading of batches goes on at the same positions as reading of records.
     assert {position for _, position, _ in known} == positions
     assert len(known) == 3
 

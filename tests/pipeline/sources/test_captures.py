@@ -1,4 +1,4 @@
-"""Captures that nobody vouches for: every line of an index and every frame is checked, within bounds of memory."""
+"""Captures from untrusted sources: every line of an index and every frame is checked, within bounds of memory."""
 
 from __future__ import annotations
 

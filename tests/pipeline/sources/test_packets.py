@@ -149,7 +149,7 @@ def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
 def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path, seed: int) -> None:
     segments = list(made.segments(shipped(), Random(seed), Disorder(lost=0.03)))
     found = found_in(tmp_path, made.dump(segments))
-    # The client id of a response is that of its request, which may have been lost.
+    # A response has the client id of its request, which may have been lost.
     whole, expected = (Counter((*one[:4], one[5]) for one in some) for some in (frames_of(found), shipped_frames()))
     assert whole <= expected  # nothing is taken for a frame that is none
     assert whole.total() > 0.9 * COUNT

@@ -99,7 +99,7 @@ def test_the_first_message_of_postgres_is_no_request(user: str, settings: dict[s
 def test_random_bytes_are_no_requests() -> None:
     random = Random(7)
     assert not any(opens_with_request(random.randbytes(64)) for _ in range(100_000))
-    # Also if the first bytes are those of a size, and the key is that of an API.
+    # Even if they start with a plausible size and the key of an API.
     assert sum(bool(begins_request(sized(pack(">h", 3) + random.randbytes(60)))) for _ in range(100_000)) < 100
 
 

@@ -67,11 +67,11 @@ def batch_starts(segment: Segment) -> list[int]:
     return [split.start for split in cut_segment(segment, 1)]
 
 
-# What Spark asks of every source.
+# Spark's requirements for every source.
 
 
 def in_another_process(sent: Any) -> Any:
-    """What comes there, by the way in which Spark sends it."""
+    """Return an object as another process gets it: pickled and loaded as by Spark."""
     return cloudpickle.loads(cloudpickle.dumps(sent))  # type: ignore[no-untyped-call]
 
 
