@@ -482,7 +482,7 @@ def one_by_one(data: bytes, check_crcs: bool) -> list[Any]:
 
 
 def outcome(read: Callable[[bytes, bool], list[Any]], data: bytes, check_crcs: bool = True) -> Any:
-    """The messages of a set that follows a byte, or the error."""
+    """Return the messages of a set that follows a byte, or its error."""
     try:
         return read(b"x" + data, check_crcs)
     except DecodeError as error:
@@ -500,7 +500,7 @@ TO_DAMAGE = {
 @pytest.mark.parametrize("check_crcs", [True, False])
 @pytest.mark.parametrize("name", TO_DAMAGE)
 def test_damaged_messages_have_the_same_errors_one_at_a_time(name: str, check_crcs: bool) -> None:
-    """Where there is one error. The header is compared with each message as it is read."""
+    """Each single error is the same. With two, the order may differ: the header is compared as each message is read."""
     data = TO_DAMAGE[name]
     for bit in range(8 * 17, 8 * len(data)):
         damaged = bytearray(data)
@@ -510,7 +510,7 @@ def test_damaged_messages_have_the_same_errors_one_at_a_time(name: str, check_cr
         if not isinstance(found, tuple) or not isinstance(expected, tuple):
             assert found == expected, bit
         elif found[0] not in ("offset_delta", "max_timestamp"):
-            # Of two errors, at once first one of a size: here that of the first message.
+            # Of two errors, reading at once reports a wrong size first, and reading one by one the earlier message's.
             assert found == expected or found[0][:11] < expected[0][:11], bit
 
 

@@ -1,4 +1,4 @@
-"""Kafka's own record formats: fields and bytes are those of Java, and bits that it does not look at are kept."""
+"""Kafka's own record formats: fields and bytes are the same as Java's, and bits that Java ignores are kept."""
 
 from __future__ import annotations
 

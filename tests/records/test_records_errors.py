@@ -1,4 +1,4 @@
-"""What is wrong with bytes or values has a defined answer: an error with its location, or a clean end."""
+"""Wrong bytes and values have a defined outcome: an error with its location, or a clean end."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def java_records(records: list[dict[str, Any]]) -> list[Record]:
 
 
 def batches_of_lines() -> Iterator[tuple[dict[str, Any], int]]:
-    """What Java reports of each batch and each entry, and its magic, over all lines in order."""
+    """Yield Java's report on each batch and each entry, and its magic, over all lines in order."""
     for line in GOLDEN:
         if line["magic"] == 2:
             for fields, _ in golden_batches(line):

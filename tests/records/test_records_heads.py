@@ -1,4 +1,4 @@
-"""The positions in batches that are read without decoding one are those of the specs."""
+"""Positions of fields that are read without decoding the batch agree with the specs."""
 
 from __future__ import annotations
 

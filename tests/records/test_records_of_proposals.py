@@ -1,4 +1,4 @@
-"""What was proposed with magic 2 is read into the same records: KIP-82's messages, and sets of the draft of KIP-98."""
+"""Formats proposed with magic 2 are read into the same records: KIP-82's messages, and sets of KIP-98's draft."""
 
 from __future__ import annotations
 

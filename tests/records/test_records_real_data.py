@@ -156,7 +156,7 @@ def test_produce_requests_carry_what_was_produced() -> None:
 
 
 def fetched(client: str, *, committed: bool) -> dict[tuple[object, int], list[Record]]:
-    """What a client was sent, by topic and partition; of data records each once, with only those it would show."""
+    """Return the data records sent to a client, by topic and partition: each once, and only the ones that it shows."""
     found: dict[tuple[object, int], dict[int, Record]] = defaultdict(dict)
     for name, message, committed_only in captured_messages():
         if message.NAME == "FetchResponse" and name == client:

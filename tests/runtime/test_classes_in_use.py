@@ -1,4 +1,4 @@
-"""What a program can rely on when it uses generated classes."""
+"""Guarantees to programs that use generated classes."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ SLOW_TO_IMPORT = {"contextlib", "dataclasses", "importlib.metadata", "inspect", 
 
 
 def modules_after(program: str) -> set[str]:
-    """The modules that a new process has after a program, without those of an environment."""
+    """Return the modules that a new process has after a program, without any that an environment adds."""
     environment = {**path(), "KIPWIRE_NATIVE": "1" if native.in_use else "0"}
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"{program}\nimport sys\nprint(*sys.modules)"],

@@ -30,7 +30,7 @@ Difference = tuple[Path, str]
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal, NaN with itself, too."""
+    """True if two values are equal; NaN equals itself here."""
     if isinstance(one, float) and isinstance(other, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, list) and isinstance(other, list):
@@ -39,7 +39,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def same(*messages: Message) -> bool:
-    """Whether messages are equal, also if numbers in them are not equal to themselves."""
+    """True if messages are equal, even with NaN in them."""
     return all(one == messages[0] or repr(one) == repr(messages[0]) for one in messages)
 
 

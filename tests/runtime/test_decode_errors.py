@@ -1,4 +1,4 @@
-"""What a DecodeError says, and that no input, however hostile, costs much time or memory before it is refused."""
+"""The text of a DecodeError, and bounds on the time and memory that hostile input costs before it is refused."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_cost_of_refusing_much_grows_no_faster_than_the_input(name: str, version
 
 
 def memory_of_trying(cls: type[Message], data: bytes) -> int:
-    """How much memory, as `tracemalloc` sees it, decoding takes that may fail; an error is within the data."""
+    """Return the memory, as `tracemalloc` sees it, of decoding that may fail; an error must be within the data."""
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:

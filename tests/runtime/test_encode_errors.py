@@ -1,4 +1,4 @@
-"""What cannot be written is refused with the path of the value, and with nothing but an EncodeError."""
+"""Values that cannot be written are refused with their path, and with nothing but an EncodeError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classes say of their fields: the text of the spec, read from their source; facts about types are stated once."""
+"""Metadata of fields: the text of the spec, read from the source of the class; facts about types are stated once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
 
 
 def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> int:
-    """Compare the texts of a class and of those in it; gives how many these were."""
+    """Compare the texts of a class and of the structs in it; return their number."""
     names = attributes(spec, version)
     expected = {
         name: re.sub(r"\w+", lambda word: names.get(word[0], word[0]), " ".join(text.split()))

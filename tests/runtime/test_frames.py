@@ -20,7 +20,7 @@ from kipwire.message.frames import Frame, RequestHeader, ResponseHeader
 REQUEST = kafka_messages.encode_request(MetadataRequest(), 7, "me")
 RESPONSE = kafka_messages.encode_response(MetadataResponse(controller_id=1), 7)
 REFUSED = bytes.fromhex("00000007 0023 00000001 0012 0000 0005")
-"""What brokers answer to ApiVersions in a version that they do not know (KIP-511)."""
+"""Answer of brokers to ApiVersions in an unknown version (KIP-511)."""
 SURPLUS = kafka_messages.encode_request(kafka_messages.request(51, 0)(), 3, "rdkafka") + b"\0"
 """AlterUserScramCredentials v0 as librdkafka writes it: the tag section of the body is there twice."""
 

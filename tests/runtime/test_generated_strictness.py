@@ -1,4 +1,4 @@
-"""What readers of other clients let pass is refused; names of all kinds work: classes of the specs in data/forms."""
+"""Bytes that other clients' readers accept are refused, and names of all kinds work: classes of data/forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes a message of one side refuses all others, by name, before any byte is made of them."""
+"""Functions for messages of one side refuse all others by name, before they write any byte."""
 
 from __future__ import annotations
 

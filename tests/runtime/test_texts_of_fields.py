@@ -51,7 +51,7 @@ TEXTS_OF_SPEC = {"first": "Which one.", "second": "", "inner": "What is in it."}
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[Path]:
-    """A generated package that nobody has imported."""
+    """A generated package that has not been imported."""
     specs = tmp_path / "specs"
     specs.mkdir()
     (specs / "Probe.json").write_text(json.dumps(SPEC))

@@ -1,4 +1,4 @@
-"""What type checkers and editors know of the fields of generated classes. mypy and pyright look at this file, too."""
+"""Types of the fields of generated classes in type checkers and editors. mypy and pyright check this file, too."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_type_checkers_know_the_fields_of_each_kind() -> None:
     assert_type([one.replica_nodes for one in topic.partitions], list[list[int]])
     assert_type(PartitionData().diverging_epoch, EpochEndOffset)
     assert_type(PartitionData().records, bytes | None)
-    assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from that of another version
+    assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from the class of another version
     assert_type(RecordBatch().has_delete_horizon, bool)
 
 
@@ -56,7 +56,7 @@ def test_each_wrong_use_is_marked_for_both_type_checkers() -> None:
 
 
 Errors = set[tuple[str, int]]
-"""Where a type checker found errors: file and line."""
+"""Places of the errors that a type checker found: file and line."""
 
 
 def by_mypy(folder: Path) -> Errors:
@@ -112,7 +112,7 @@ def test_type_checkers_accept_classes_with_fields_of_any_name_and_form(
 
 
 class LanguageServer:
-    """What editors talk to, with one file open."""
+    """A language server, as editors use it, with one file open."""
 
     def __init__(self, process: subprocess.Popen[bytes], file: Path) -> None:
         self._process = process

@@ -1,4 +1,4 @@
-"""What holds between the compiled kernel's batches and those of plain Python; tests and the fuzzer run these checks."""
+"""Checks of the compiled kernel's batches against plain Python's; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, 
 
 
 def _outcome(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What the function returns, or which error it raises; any that is not of kipwire by its type alone."""
+    """Return the function's result, or its error: type and text of an error of kipwire, the type alone of any other."""
     try:
         return function(*arguments, **options)
     except KipwireError as error:

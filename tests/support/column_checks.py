@@ -1,4 +1,4 @@
-"""What holds between columns and rows, for both ways that columns are made; tests and the fuzzer run these."""
+"""Checks of columns against rows, for both ways to make columns; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_choices(way: Way, cls: type[Message], data: list[bytes | None]) -> Non
 
 
 def only(value: Any, path: list[str]) -> Any:
-    """What plain values have at a path alone."""
+    """Return plain values reduced to one path."""
     if value is None or not path:
         return value
     if isinstance(value, list):
@@ -132,7 +132,7 @@ def bits(value: Any) -> Any:
 
 
 def holds_nothing_else(array: pa.Array) -> bool:
-    """Whether no array within has more elements than its offsets cover, such as those of a broken message."""
+    """True if no array within has elements beyond its offsets, such as elements of a broken message."""
     if pa.types.is_struct(array.type):
         return all(
             len(child) == len(array) and holds_nothing_else(child)

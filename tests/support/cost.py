@@ -1,4 +1,4 @@
-"""What something costs, in figures that are the same on every machine: steps of Python code, and memory."""
+"""The cost of an action in figures that are the same on every machine: steps of Python code, and memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class TooManySteps(BaseException):
 
 
 def cost_of(action: Callable[[], object]) -> Cost:
-    """What an action costs, once all that it needs has been imported and prepared. It must not raise."""
+    """Measure an action, once all that it needs has been imported and prepared. It must not raise."""
     action()
-    memory = min(_peak(action) for _ in range(3))  # what other threads take meanwhile is counted, too
+    memory = min(_peak(action) for _ in range(3))  # the least, since memory of other threads is counted, too
     return Cost(steps_of(action), memory)
 
 
 def steps_of(action: Callable[[], object], most: int = sys.maxsize) -> int:
-    """How many steps an action takes as things are, such as for the first use of a class. It must not raise.
+    """Count the steps of an action without a run before, such as the first use of a class. It must not raise.
 
     Raises:
         TooManySteps: it takes more than `most`.

@@ -55,11 +55,11 @@ def samples(page: str, text: str) -> list[Sample]:
 
 
 def run(sample: Sample, before: list[Sample], folder: Path) -> str:
-    """Run a sample in a folder; what went wrong, or "".
+    """Run a sample in a folder; return its failure, or "".
 
     Args:
         sample: one that can be run.
-        before: those of its page before it, whose names a Python sample may use.
+        before: the samples of its page before it, whose names a Python sample may use.
         folder: where it runs; all samples of a page share one.
     """
     if sample.language == "python":

@@ -35,7 +35,7 @@ def messages() -> dict[tuple[str, int], list[dict[str, Any]]]:
 
 
 def every_message_and_version() -> list[tuple[str, int]]:
-    """What the package has classes for."""
+    """Return the name and version of every class of the package."""
     return [(name, version) for name in kafka_messages.names() for version in kafka_messages.versions(name)]
 
 

@@ -1,4 +1,4 @@
-"""How Kafka's own classes refuse requests, kept in tests/golden: `getErrorResponse` of kafka-clients 4.3.1.
+"""Refusals by Kafka's own classes, kept in tests/golden: `getErrorResponse` of kafka-clients 4.3.1.
 
 `python -m tests.support.java_refusals` writes them, with jars that Maven fetches.
 """
@@ -25,7 +25,7 @@ RELEASE = "4.3.1"
 FILE = GOLDEN / "error-responses.jsonl.gz"
 PROGRAM = SUPPORT / "java" / "ErrorResponses.java"
 CODE, TEXT = 29, "because"
-"""What each request is refused with."""
+"""Error code and text of every refusal."""
 REGISTRY = kafka_messages.REGISTRY
 
 
@@ -67,7 +67,7 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def printed(folder: Path) -> list[dict[str, Any]]:
-    """What the program prints, with jars that are put into a folder; without what this release does not have."""
+    """Run the program with jars fetched into a folder; return its lines, without messages that this release lacks."""
     jars = fetch_class_path(folder, RELEASE, ["kafka-clients"])
     java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
     command = [java, "-cp", ":".join(map(str, jars)), str(PROGRAM), str(CODE), TEXT]

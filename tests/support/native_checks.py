@@ -1,4 +1,4 @@
-"""What holds between the compiled kernel and the Python methods it replaces; tests and the fuzzer run these checks."""
+"""Checks of the compiled kernel against the Python methods that it replaces; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def give_up(*_: object, **__: object) -> Any:
 
 @contextmanager
 def alone(kernel: ModuleType) -> Iterator[None]:
-    """Within it the kernel raises `GaveUpError` where it would call the Python methods."""
+    """Make the kernel raise `GaveUpError` where it would call the Python methods."""
     kernel.fall_back_on(give_up, give_up, give_up, give_up)
     kernel.replacement("convert", give_up)
     try:
@@ -46,7 +46,7 @@ def alone(kernel: ModuleType) -> Iterator[None]:
 
 
 def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message | None:
-    """What is a message for one is the same message for the other. Returns that, or None for what is none.
+    """Check that both decode the bytes to the same message, or both refuse them. Return the message, or None.
 
     The kernel must be `alone`.
     """
@@ -61,7 +61,7 @@ def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message
 
 
 def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
-    """The bytes and the size are the same, and the message stays as it is. The kernel must be `alone`.
+    """Check that both have the same bytes and size, and leave the message as it is. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -82,7 +82,7 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
 
 
 def check_convert(kernel: ModuleType, message: Message, target: type[Message], *, usual: bool) -> None:
-    """What both convert is the same message, and the given one stays as it is. The kernel must be `alone`.
+    """Check that both convert to the same message, and the given one stays as it is. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -95,7 +95,7 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
     assert content(message) == before
     expected = result(
         PYTHON_CONVERT, message, target, errors=(AttributeError, TypeError)
-    )  # of what spoilt messages have
+    )  # from values of spoilt messages
     if found is None:
         assert not usual or expected is None, f"the kernel gave up on {before} to version {target.VERSION}"
     elif expected is not None:
@@ -103,7 +103,7 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
 
 
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
-    """What are records for one are the same for the other, unless numbers have more than 64 bits. Returns them."""
+    """Check that both read the same records, unless numbers exceed 64 bits. Return the kernel's records."""
     found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
     with without_kernel():
         expected = result(sections.read_by_classes, data, base_offset, base_timestamp)
@@ -123,11 +123,11 @@ def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_t
 def check_write_records(
     kernel: ModuleType, records: list[Record], base_offset: int, base_timestamp: int
 ) -> bytes | None:
-    """What the kernel writes is what Python writes, and what it says of their order is so. Returns what it wrote."""
+    """Check that the kernel writes the same as Python, and finds no order where there is none. Return its bytes."""
     before = [slots(one) for one in records]
     found: bytes | None = kernel.write_records(records, base_offset, base_timestamp)
     with without_kernel():
-        # Callers have looked at the types of what they hand over.
+        # Callers have checked the types of their arguments.
         expected = result(sections.write_by_classes, records, base_offset, base_timestamp, errors=ODD_ERRORS)
         plain = sections.write_plainly(records, base_offset, base_timestamp)
         ordered = result(ordered_records, records, 2, errors=ODD_ERRORS)
@@ -247,7 +247,7 @@ class _List(list[Any]):
 
 
 class Index:
-    """What is no integer and can be used as one."""
+    """Not an integer, but usable as one."""
 
     def __index__(self) -> int:
         return 5
@@ -270,7 +270,7 @@ ODD_ERRORS = (AttributeError, TypeError, ValueError)
 
 
 def result(function: Callable[..., Any], *arguments: object, errors: tuple[type[Exception], ...] = ()) -> Any:
-    """What the function returns; None if the kernel does not serve it, or raises one of kipwire's errors.
+    """Return the function's result; None if the kernel does not serve it, or one of kipwire's errors is raised.
 
     Any other is a defect, unless it is one of `errors`.
     """

@@ -20,9 +20,9 @@ CAPTURE = ROOT / "examples" / "capture"
 IP4, IP6 = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
 ETHERNET, VLAN, COOKED, COOKED_2, LOOPBACK, RAW = "ethernet", "vlan", "cooked", "cooked 2", "loopback", "raw"
 LINKS = {ETHERNET: 1, VLAN: 1, COOKED: 113, COOKED_2: 276, LOOPBACK: 0, RAW: 101}
-"""Kinds of links with the numbers that files have for them."""
+"""Numbers of the kinds of links in capture files."""
 PORTS = {"tee1": 9092, "tee2": 9093, "ctrl": 9094}
-"""What the listeners of the capture are here."""
+"""Ports that stand for the listeners of the capture."""
 FIRST_CLIENT_PORT = 40000
 SIZE_BYTES = 4
 
@@ -44,20 +44,20 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Disorder:
-    """What happens to segments on their way into a file."""
+    """Disorder of segments on their way into a file."""
 
     shuffled: bool = False
     repeated: float = 0.0
-    """How many of them come again, later."""
+    """Share of segments that come again, later."""
     overlapping: float = 0.0
-    """How many begin before their place, with bytes that came before."""
+    """Share of segments that begin too early, with bytes that came before."""
     lost: float = 0.0
     largest: int = 1460
     """Bytes of a segment."""
     joined: bool = False
-    """Whether frames that follow each other share segments."""
+    """True if successive frames share segments."""
     opened: bool = True
-    """Whether it is seen how connections are opened."""
+    """True if the file has the opening of connections."""
     closed: bool = True
 
 
@@ -136,7 +136,7 @@ def dump_ng(
     """A pcapng file; packets go by its interfaces at random, whose times are in nano- and in microseconds in turn."""
     random = random or Random(0)
     parts = [_block(order, 0x0A0D0D0A, pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    parts.append(_block(order, 5, b"12345678"))  # some statistics, which nobody needs here
+    parts.append(_block(order, 5, b"12345678"))  # statistics, which readers skip
     for number, link in enumerate(links):
         option = pack(order + "HHBxxxHH", 9, 1, 6 if number % 2 else 9, 0, 0)
         parts.append(_block(order, 1, pack(order + "HHI", LINKS[link], 0, 0) + option))

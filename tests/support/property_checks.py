@@ -1,4 +1,4 @@
-"""What holds for every message of every generated class; test modules run these checks on their classes."""
+"""Properties of every message of every generated class; test modules check them for their classes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) ->
 
 
 def check_round_trip(message: Message) -> None:
-    """What is encoded is decoded again, from a buffer of its own and out of a longer one."""
+    """Check that an encoded message can be decoded, from a buffer of its own and out of a longer one."""
     cls = type(message)
     data = message.encode()
     assert message.encoded_size() == len(data)

@@ -1,4 +1,4 @@
-"""What holds between records as columns and as objects, for both ways to columns; tests and the fuzzer run these."""
+"""Checks of records as columns against records as objects, for both ways to columns; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ INT64 = range(-(2**63), 2**63)
 
 
 def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
-    """Every batch has the records, or the error, that it has by itself, no matter what its neighbours are.
+    """Check that every batch has the same records, or the same error, as by itself, whatever its neighbours are.
 
     Args:
         way: `KernelRecords`, `PythonRecords`, or a function that makes such an object.
         batches: any, also broken ones.
 
     Returns:
-        How many of the batches are broken.
+        The number of broken batches.
     """
     filled = way()
     keys: list[list[bytes]] = []

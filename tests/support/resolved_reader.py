@@ -68,7 +68,7 @@ class Reader:
         return value
 
     def number(self, form: str, bits: int, end: int) -> int:
-        """A number that says how long something is."""
+        """Read a number that is a length."""
         if form in ("int8", "int16", "int32"):
             return int.from_bytes(self.take(int(form[3:]) // 8, end), "big", signed=True)
         value = self.varint(bits, end)
@@ -113,7 +113,7 @@ class Reader:
             need(self.pos == start + size, "the size of a tagged field is wrong")
 
     def item(self, item: Json, seen: Json, values: Json, end: int, path: str) -> Any:
-        """What later items need of an item; what is a field gets into the values."""
+        """Read an item; put the values of fields into `values`, and return the value that later items need."""
         told = item["value"]
         value: Any
         key = item["name"][0].lower() + item["name"][1:]

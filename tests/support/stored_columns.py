@@ -30,7 +30,7 @@ FILE = DATA / "stored_columns.json"
 RELEASES = {"3.9": "3.9.1", "4.0": "4.0.1", "4.1": "4.1.1", "4.3": "4.3.1", "4.4": "4.4.0"}
 """The last release of each line whose columns are known."""
 SINCE_4_0 = {"kafka-share-coordinator"}
-"""What was not an artifact of its own before."""
+"""Artifacts that did not exist before."""
 EARLY_ACCESS = {
     "ReadShareGroupStateSummaryResponse": "4.1",
     "ShareGroupMetadataValue": "4.1",
@@ -38,7 +38,7 @@ EARLY_ACCESS = {
     "ShareSnapshotValue": "4.1",
     "ShareUpdateValue": "4.1",
 }
-"""From when on a version means what it means now; before that it could change."""
+"""Line since which the versions of a message are final; earlier releases could still change them."""
 
 _SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
 
@@ -57,7 +57,7 @@ class Recorded(NamedTuple):
     """One message in the file."""
 
     versions: Mapping[str, int]
-    """The highest version by the line of releases from which on it is that."""
+    """Highest version, by the line of releases that introduced it."""
     columns: tuple[Column, ...]
 
     def highest(self, line: str) -> int | None:
@@ -67,7 +67,7 @@ class Recorded(NamedTuple):
 
 
 def is_in(since: str, line: str) -> bool:
-    """Whether a line of releases has what is there since another one."""
+    """True if a line of releases is `since` or a later one."""
     lines = list(RELEASES)
     return lines.index(since) <= lines.index(line)
 
@@ -111,7 +111,7 @@ def specs_in(jars: Path) -> dict[str, MessageSpec]:
 
 
 def document(releases: Mapping[str, Mapping[str, MessageSpec]]) -> str:
-    """The text of the file, from our specs and those of each line of releases."""
+    """Return the text of the file, from our specs and the specs of each line of releases."""
     lines = [f"{json.dumps(name)}: {json.dumps(_entry(spec, releases))}" for name, spec in sorted(our_specs().items())]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -93,17 +93,17 @@ def user_dump(contents: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-# What `kipwire inspect` says, as tshark is due to show it.
+# Output of `kipwire inspect`, in the form that tshark must show.
 
 _KINDS = re.compile(r"-(u?int\d+|bool|string|bytes|double|guid|none)$")
-"""What the name of a field ends in that had another type in another version."""
+"""End of the name of a field that had another type in another version."""
 ESCAPED = "escaped"
 Due = Counter[tuple[str, int, int, str]]
-"""How often there is a field of a name, a byte offset, a size and a value."""
+"""Number of fields by name, byte offset, size and value."""
 
 
 def due(pieces: Sequence[Piece], offset: int = 0) -> Due:
-    """The fields of an inspection; the length of a value that is there is seen by where the value is."""
+    """Return the fields of an inspection; the length of a present value shows in the place of the value."""
     return Counter(_due(pieces, offset))
 
 
@@ -243,7 +243,7 @@ def _at(pieces: Iterable[Piece], offset: int) -> Iterator[Piece]:
 def differences(
     packet: Packet, pieces: Sequence[Piece], structs: set[str], offset: int = 0, unpacked: Sequence[Piece] = ()
 ) -> list[str]:
-    """What tshark does not show as `kipwire inspect` does; the places of what is unpacked are not compared."""
+    """Return the differences between tshark and `kipwire inspect`; places of unpacked parts are not compared."""
     wanted, there = due(pieces, offset), found(packet)
     # Wireshark escapes in several ways what cannot be printed: of such texts the place is compared.
     escaped = {one[:3] for one in wanted if one[3] == ESCAPED}

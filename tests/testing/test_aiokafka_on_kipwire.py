@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 BUILDERS = Request.__subclasses__()
 OWN_CLASSES = {builder: builder._CLASSES for builder in BUILDERS}
 DRAWN = 8
-"""How many values of each class are compared."""
+"""Number of compared values of each class."""
 ANSWER_OF_ANOTHER_VERSION = {admin.DescribeGroupsRequest_v3}
 """aiokafka reads the answer to it as one of version 2, which lacks a field."""
 

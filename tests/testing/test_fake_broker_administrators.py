@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 TOPIC = "orders"
 CONFLUENT: Any = confluent_kafka.admin
-"""Which has no types for what it exports."""
+"""`Any`, since the module has no types for its exports."""
 
 
 @pytest.fixture

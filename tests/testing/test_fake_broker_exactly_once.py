@@ -36,7 +36,7 @@ BREAKS: tuple[dict[str, Any], ...] = (
     *({"after": count} for count in (1, 5, 20)),
     *({"received": count} for count in (6, 60)),
 )
-"""Where connections break: before, within and after a request, and within an answer."""
+"""Places where connections break: before, within and after a request, and within an answer."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 

@@ -20,7 +20,7 @@ from tests.support.places import ROOT, SUPPORT
 SOURCES = SUPPORT / "foreign"
 BUILD = ROOT / "build" / "foreign"
 BUILD_SECONDS = 600
-"""How long a build may take, downloads included."""
+"""Time limit of a build, downloads included."""
 RUN_SECONDS = 120
 CODECS = {"none", "gzip", "snappy", "lz4", "zstd"}
 

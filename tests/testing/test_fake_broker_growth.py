@@ -29,7 +29,7 @@ SECONDS = float(os.environ.get("TRAFFIC_SECONDS", "90"))
 CLIENTS = 8
 REQUESTS_OF_A_CONNECTION = 200
 ALLOWED = 1.15
-"""How much larger the process may be at the end than at the half."""
+"""Factor by which the process may grow between the half and the end."""
 
 
 def resident() -> int:

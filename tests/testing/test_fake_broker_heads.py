@@ -16,7 +16,7 @@ UNLIKE = "Unlike Kafka:"
 
 
 def differences(module: ModuleType) -> list[str]:
-    """What a head says of differences, one line each."""
+    """Return the differences that a head lists, one line each."""
     text = (module.__doc__ or "").partition(UNLIKE)[2]
     return [" ".join(one.split()) for one in re.split(r"^\* ", text, flags=re.MULTILINE)[1:]]
 

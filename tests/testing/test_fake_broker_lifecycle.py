@@ -143,7 +143,7 @@ def test_it_runs_in_the_event_loop_of_the_test() -> None:
             assert len(list(connection.events())) == 1
             assert [record.value for record in broker.records("orders")] == [b"v"]
             assert await asyncio.to_thread(broker.topics) == {"orders": 1}
-            assert threading.active_count() - before <= 1  # that of to_thread
+            assert threading.active_count() - before <= 1  # the thread of to_thread
             with pytest.raises(RuntimeError, match="would block the event loop"):
                 broker.wait_until(lambda: True)
             await asyncio.to_thread(broker.wait_until, lambda: True)

@@ -117,7 +117,7 @@ def test_a_producer_that_begins_again_aborts_and_fences_the_one_before_it() -> N
     producer.add(0)
     producer.send(b"open")
     again = Producer(made)
-    assert again.names == {**producer.names, "producer_epoch": 2}  # 1 is that of the marker, as in Kafka
+    assert again.names == {**producer.names, "producer_epoch": 2}  # the marker took 1, as in Kafka
     assert [record.value for record in made.topics.named(TOPIC).partition(0).records(is_committed=True)][3:] == []
     assert producer.add(0) == [ErrorCode.PRODUCER_FENCED]
     ended = request(ApiKey.END_TXN, 1, {**producer.names, "committed": True})

@@ -64,7 +64,7 @@ class SaslBroker(Broker):
         except sasl_server.Refusal as refusal:
             refused: Message = cls(error_code=58, error_message=str(refusal))
             return refused
-        if not answer.startswith(b"r="):  # that of SCRAM's first step
+        if not answer.startswith(b"r="):  # SCRAM's first step ends nothing
             self.is_in_exchange = False
             self.authenticated += 1
         lifetime = {"session_lifetime_ms": self.lifetime_ms} if version else {}
@@ -243,5 +243,5 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
 
 
 def link_is_held(connection: Any) -> bool:
-    """Whether requests wait for the end of an authentication."""
+    """True if requests wait for the end of an authentication."""
     return bool(connection._link._is_held)

@@ -275,7 +275,7 @@ def test_random_cancellations_leave_nothing_and_mix_up_nothing(count: int, seed:
 
 
 def responses() -> int:
-    """How many responses are in the memory."""
+    """Return the number of responses in memory."""
     gc.collect()
     return sum(type(one) is Response for one in gc.get_objects())
 

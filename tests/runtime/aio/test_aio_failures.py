@@ -37,7 +37,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def line(error: Failure, address: Address) -> str:
-    """What a failure says after its address, in one line."""
+    """Return the text of a failure after its address; it must be one line."""
     assert error.address == address
     start, _, text = str(error).partition(": ")
     assert start == f"{address[0]}:{address[1]}"

@@ -140,7 +140,7 @@ def test_damaged_messages_of_a_server_are_authentication_errors(
 
 
 def _same_signature(true: bytes, changed: bytes) -> bool:
-    """Whether the Base64 of two messages differs in bits that no byte is made of."""
+    """True if the Base64 of two messages differs only in bits that belong to no byte."""
     return changed[:2] == b"v=" and decoded(changed[2:].split(b",")[0]) == decoded(true[2:])
 
 

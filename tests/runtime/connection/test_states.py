@@ -40,7 +40,7 @@ def expected_of(row: Row, many: bool) -> str:
 
 
 def outcome(connection: Any, call: Callable[[], object], state_of: Callable[[Any], str]) -> str:
-    """What a call leads to; one that is refused must not change the state."""
+    """Return the outcome of a call; a refused call must not change the state."""
     before = state_of(connection)
     try:
         call()

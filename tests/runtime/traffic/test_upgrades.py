@@ -1,4 +1,4 @@
-"""What releases of Kafka serve, and which libraries KIP-896 names."""
+"""API versions that releases of Kafka serve, and libraries that KIP-896 names."""
 
 from __future__ import annotations
 

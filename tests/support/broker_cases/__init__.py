@@ -62,12 +62,12 @@ PARTS = (
 
 
 def answers_of(host: str, port: int, name: str) -> dict[str, Any]:
-    """What is compared of a broker's answer to each case, by the name of the case.
+    """Return the compared parts of a broker's answer to each case, by the name of the case.
 
     Args:
         host: where it listens.
         port: where it listens.
-        name: what the names of topics, groups and transactional ids begin with; the broker has none like it.
+        name: prefix of the names of topics, groups and transactional ids; the broker must have none with it.
     """
     talk = Talk(host, port, name)
     try:

@@ -148,7 +148,7 @@ def describe(talk: Talk, case: str, *groups: str, version: int = 1) -> None:
 
 
 def _list(talk: Talk, case: str, group: str, **values: Any) -> None:
-    """Whether a group is listed; others may be, too."""
+    """List groups, and keep the rows of this one: a broker may have others."""
     found = talk.ask(case, ApiKey.LIST_GROUPS, 5, **values)
     talk.answers[case] = sorted(
         [one.protocol_type, one.group_state, one.group_type] for one in found.groups if one.group_id == group

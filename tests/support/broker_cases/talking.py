@@ -113,7 +113,7 @@ class Talk:
 
 
 def compared(struct: Any, names: Set[str]) -> dict[str, Any]:
-    """What is compared of a message: error codes by name, chosen values, records.
+    """Return the compared parts of a message: error codes by name, chosen values, records.
 
     Elements of arrays are sorted, since Kafka answers some in no order.
     """

@@ -1,4 +1,4 @@
-"""What real clients do to a real broker, and what must therefore be in its logs."""
+"""Traffic of real clients with a real broker, and the records that must therefore be in its logs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def admin_client(address: str) -> Iterator[Any]:  # most of its methods are attr
 
 @contextmanager
 def captured(port: int, file: Path) -> Iterator[bool]:
-    """Let tcpdump write what goes to and from a port, in files of a MB each; whether it may do so here."""
+    """Let tcpdump write the packets to and from a port, in files of a MB each; yield True if it may do so here."""
     if shutil.which("tcpdump") is None:
         yield False
         return

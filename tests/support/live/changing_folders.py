@@ -77,7 +77,7 @@ class Log:
         self.segments[bases[0]] = batches
 
     def delete(self, before: int) -> int:
-        """Delete closed segments that have no offset from `before` on; how many they were."""
+        """Delete closed segments that have no offset from `before` on; return their number."""
         bases = sorted(self.segments)
         gone = [base for base, end in pairwise(bases) if end <= before]
         for base in gone:
@@ -96,11 +96,11 @@ class ChangingFolders:
         self.random = random
         self.logs: list[Log] = []
         self.done: Counter[str] = Counter()
-        """How often which change was made."""
+        """Number of changes of each kind."""
         self.away: dict[str, int] = {}
         """For each folder that is gone, after how many changes it comes back."""
         self.leaving: Log | None = None
-        """What is not written to any more; once all of it is committed, its folder goes."""
+        """The log that is not written to any more; once all of it is committed, its folder goes."""
         for _ in range(2):
             self.add()
 

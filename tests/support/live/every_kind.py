@@ -1,4 +1,4 @@
-"""What leaves a broker with every kind of group, codec and end of a transaction, with compaction, and open ends."""
+"""Traffic that leaves every kind of group, codec and end of a transaction in a broker, compaction, and open ends."""
 
 from __future__ import annotations
 

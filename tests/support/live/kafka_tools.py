@@ -1,4 +1,4 @@
-"""What Kafka's own tools print about the broker of the tests."""
+"""Output of Kafka's own tools about the broker of the tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.places import ROOT
 
 
 def tool(*command: str) -> str:
-    """What one of Kafka's own tools prints."""
+    """Run one of Kafka's own tools; return its output."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=120).stdout
 

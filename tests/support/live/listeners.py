@@ -27,7 +27,7 @@ OTHER_CA, OTHER_CLIENT = CERTIFICATES / "other-ca.pem", CERTIFICATES / "other-cl
 USERNAME, PASSWORD = "alice", "secret-of-alice"
 """In every mechanism."""
 SESSION_MS = 3000
-"""How long the sessions of RENEWED last at most (`connections.max.reauth.ms`)."""
+"""Longest life of the sessions of RENEWED (`connections.max.reauth.ms`)."""
 
 
 class Listener(NamedTuple):
@@ -40,17 +40,17 @@ class Listener(NamedTuple):
 
     @property
     def has_tls(self) -> bool:
-        """Whether it speaks TLS."""
+        """True if it uses TLS."""
         return self.protocol.endswith("SSL")
 
     @property
     def has_sasl(self) -> bool:
-        """Whether it wants SASL."""
+        """True if it requires SASL."""
         return self.protocol.startswith("SASL")
 
     @property
     def ssl_context(self) -> ssl.SSLContext | None:
-        """How to connect; None without TLS."""
+        """Context of its clients; None without TLS."""
         return context(CA, CLIENT if self.wants_certificate else None) if self.has_tls else None
 
 

@@ -1,4 +1,4 @@
-"""What leaves a broker with open transactions, with one that nobody will end, and with much that is dead."""
+"""Traffic that leaves open transactions in a broker, one of them for good, and many dead records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.support.live.broker_traffic import A_MIB, admin_client
 
 HELD, DEAD, SHARED, INDEXED = "held", "dead", "shared", "indexed"
 GHOST = 4_000_000
-"""The id of a producer that no coordinator has ever given away."""
+"""Id of a producer that no coordinator has ever assigned."""
 _PRODUCE = 0
 _PRODUCE_VERSION = 9
 _VERIFICATION = "transaction.partition.verification.enable"
 
 
 def make_topics(address: str) -> None:
-    """Make the topics; what is dead stays for an hour, unless the cleaner is let loose."""
+    """Make the topics; dead records stay for an hour, unless a test lets the cleaner remove them."""
     often = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
     with admin_client(address) as admin:
         admin.create_topics(

@@ -1,6 +1,6 @@
-"""What real clients do through a proxy: each produces, reads as a member of a group, and administers what it can.
+"""Real clients through a proxy: each produces, reads as a member of a group, and administers as much as it can.
 
-What a broker refuses, such as ACLs without an authorizer, is asked for too: its refusal is a frame like any other.
+They also make requests that the broker refuses, such as for ACLs without an authorizer: a refusal is a frame, too.
 """
 
 from __future__ import annotations
@@ -319,12 +319,12 @@ def _configs(topic: str) -> Iterable[tuple[str, ...]]:
 
 
 def _with_address(name: str, to: tuple[str, ...], arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The address where a tool wants it: before a command of its own, but not in all of them."""
+    """Add the address to the arguments of a tool: most tools take it first, one takes it last."""
     return (*arguments, *to) if name == "ClusterTool" else (*to, *arguments)
 
 
 def tool(name: str, *arguments: str, lines: Iterable[str] = ()) -> str:
-    """What one of Kafka's tools prints. Some fail where the broker refuses what they ask for; their frames count."""
+    """Run one of Kafka's tools; return its output. A tool fails if the broker refuses its request; its frames count."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     cls = name if name.startswith("kafka.") else f"org.apache.kafka.tools.{name}"
     text = "".join(f"{line}\n" for line in lines)

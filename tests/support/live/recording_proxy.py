@@ -20,7 +20,7 @@ SECONDS_TO_END = 30
 
 
 class Passed:
-    """What a proxy passed on, and what it logged."""
+    """Frames that a proxy passed on, and lines that it logged."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []

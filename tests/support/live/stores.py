@@ -30,12 +30,12 @@ class Bucket:
 
     @property
     def options(self) -> dict[str, str]:
-        """What a source needs to read from it."""
+        """Options of a source that reads from it."""
         return {f"storage.{name}": value for name, value in self.storage.items()}
 
     @property
     def storage(self) -> dict[str, str]:
-        """The same, as fsspec calls it."""
+        """The same with fsspec's names."""
         return {"endpoint_url": self.endpoint, "key": KEY, "secret": SECRET}
 
     def put(self, name: str, data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What aiokafka can do, each as a program that checks its own result; and aiokafka's codec, which may be forbidden."""
+"""Features of aiokafka, each as a program that checks its own result; and aiokafka's codec, which may be forbidden."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aiokafka.protocol.abstract import AbstractType
 
 T = TypeVar("T")
 SECONDS = 60
-"""How long a feature may take before it counts as hanging."""
+"""Seconds after which a feature counts as hanging."""
 RETENTION = 10**13
 """Milliseconds that the records of topics are kept: their timestamps are long ago."""
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
@@ -57,7 +57,7 @@ def run(feature: Callable[[str, str], Awaitable[None]], address: str, topic: str
 
     Args:
         feature: one of `FEATURES`.
-        address: that of a broker.
+        address: of a broker.
         topic: a name that the broker does not have yet.
     """
 

@@ -63,7 +63,7 @@ def _rows(frame: DataFrame) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:
-    """A type without what says nothing of values: names of the items of lists, and what may be null."""
+    """Return a type without the parts that do not affect values: names of the items of lists, and nullability."""
     if pa.types.is_list(type_):
         return pa.list_(_plain(type_.value_type))
     if pa.types.is_struct(type_):
@@ -76,7 +76,7 @@ def _ordered(value: Any) -> Any:
 
 
 def outcomes(job: str, spark: SparkSession, path: Roots) -> tuple[Found | str, Found | str]:
-    """What a job finds on each engine, or the text of its error."""
+    """Return the findings of a job on each engine, or the text of its error."""
     return _outcome(lambda: _here(job, path)), _outcome(lambda: _on_spark(job, spark, path))
 
 
@@ -100,7 +100,7 @@ def _on_spark(job: str, spark: SparkSession, path: Roots) -> Found:
 
 
 def of_both(job: str, spark: SparkSession, path: Roots) -> tuple[Found, Found]:
-    """What a job finds on each engine."""
+    """Return the findings of a job on each engine."""
     return _here(job, path), _on_spark(job, spark, path)
 
 
@@ -128,7 +128,7 @@ class Both:
 
 
 def different(here: Found, on_spark: Found) -> dict[str, Any]:
-    """What differs, by the name of the table: types, and rows that only one engine has."""
+    """Return the differences, by the name of the table: types, and rows that only one engine has."""
     assert here.keys() == on_spark.keys()
     differing: dict[str, Any] = {}
     for name in here:

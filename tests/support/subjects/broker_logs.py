@@ -28,7 +28,7 @@ def write_log(folder: Path, *batches: bytes, base: int = 0) -> None:
 
 
 def marker(offset: int, producer: int, coordinator_epoch: int, epoch: int = 0, *, is_empty: bool = False) -> bytes:
-    """What ends a transaction; compaction may leave no more of it than its head."""
+    """Return a batch that ends a transaction; compaction may leave no more of it than its head."""
     value = pack(">h", 0) + EndTxnMarker(coordinator_epoch=coordinator_epoch).encode()
     record = Record(offset=offset, timestamp=NOW + offset, key=end_marker_key("COMMIT"), value=value)
     return write_batch(

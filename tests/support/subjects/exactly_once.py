@@ -38,7 +38,7 @@ _LONGEST_PAUSE = 0.1
 """Seconds between two events."""
 
 Copy = Callable[[str, str, int, int, Random, Event], None]
-"""Copies records of a partition until all are: addresses, name of the run, partition, how many, chance, and the end."""
+"""Copies all records of a partition: takes address, name of the run, partition, their number, chance, and the end."""
 
 
 def _name(run: str, partition: int) -> str:
@@ -54,7 +54,7 @@ def copy_by_confluent(address: str, run: str, partition: int, count: int, chance
 
 
 def _copied_by_confluent(address: str, run: str, partition: int, count: int, chance: Random) -> bool:
-    """Whether all is copied; False if this copier ends before, as one that is killed."""
+    """Copy records; return True once all are copied, and False if this copier ends before, as one that is killed."""
     common = {"bootstrap.servers": address, "log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
     common |= {"topic.metadata.refresh.fast.interval.ms": 50, "retry.backoff.ms": 20, "socket.timeout.ms": _TIMEOUT_MS}
     consumer = Consumer(

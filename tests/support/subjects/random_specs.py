@@ -21,7 +21,7 @@ def _field(name: str, types: tuple[str, ...], **properties: st.SearchStrategy[An
 
 
 def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
-    """A field whose properties may or may not go together with those of other fields."""
+    """A field with properties that may or may not fit the other fields."""
     bit = OTHERS.map(lambda other: f"{other}0")
     absence = {"presentIf": bit, "requiredIf": bit, "nullableVersions": VERSIONS}
     ranges = st.sampled_from([["0", "1"], ["0-2", "3"], ["7", "0-6"]])

@@ -1,4 +1,4 @@
-"""What the responses to each recipe of docs/call.md must have."""
+"""Checks of the responses to each recipe of docs/call.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = {one.name for one in apis(REGISTRY)}
 
 
 class Things(NamedTuple):
-    """What the responses are about."""
+    """Subjects of the responses: a topic, and a group."""
 
     topic: str
     group: str

@@ -1,4 +1,4 @@
-"""What is said about specs that tests write."""
+"""Problems of specs that tests write."""
 
 from __future__ import annotations
 

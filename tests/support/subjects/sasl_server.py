@@ -32,7 +32,7 @@ Damage = Callable[[bytes], bytes]
 
 
 class Refusal(Exception):
-    """What the server answers with error code 58."""
+    """Refusal that the server answers with error code 58."""
 
 
 def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", salt: bytes = b"salt") -> Server:
