@@ -40,7 +40,7 @@ SPEC = {
 
 @pytest.fixture(scope="session")
 def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """From an encoding to the class of the version that has it."""
+    """A function from an encoding to the class of the version that has it."""
     folder = tmp_path_factory.mktemp("kip625")
     (folder / "numbers").mkdir()
     (folder / "numbers/Number.json").write_text(json.dumps(SPEC))

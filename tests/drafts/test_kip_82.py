@@ -1,4 +1,4 @@
-"""KIP-82 in its version 43: messages with numbered headers, byte by byte, and who may use which number."""
+"""KIP-82 in its version 43: messages with numbered headers, byte by byte, and the ranges of the numbers."""
 
 from __future__ import annotations
 

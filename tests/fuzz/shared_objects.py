@@ -173,7 +173,7 @@ def _give_up(*_: Any, **__: Any) -> Any:
 
 
 def _change(value: Any, chance: random.Random) -> None:
-    """Change lists at any depth and what is in them, with new objects for old ones."""
+    """Change lists at any depth and their elements, with new objects for old ones."""
     if not isinstance(value, list) or not value:
         return
     if chance.random() < 0.7:

@@ -284,7 +284,7 @@ _BORROWING = (
 
 
 def no_function_of_python_gives_borrowed_references(sources: Sources) -> Iterator[str]:
-    """Rule 8: another thread may drop what is borrowed. `_PyType_Lookup` is in `lookup`, where a GIL is."""
+    """Rule 8: another thread may drop a borrowed object. Only `lookup` calls `_PyType_Lookup`, and only with a GIL."""
     for file, text in sources.items():
         for number, line in enumerate(text.split("\n"), 1):
             if found := re.search(rf"\b(?:{_BORROWING})\b", line):
@@ -326,7 +326,7 @@ def dicts_of_classes_are_copied_before_code_goes_over_them(sources: Sources) -> 
 
 
 def every_file_is_part_of_the_kernel_and_on_its_map(sources: Sources) -> Iterator[str]:
-    """The head of _kernel.pyx says what is in which file."""
+    """The head of _kernel.pyx lists the content of each file."""
     head = sources["_kernel.pyx"].partition("\ncimport ")[0]
     for file in sources:
         stem = file.partition(".")[0]

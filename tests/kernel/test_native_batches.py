@@ -112,7 +112,7 @@ def test_a_batch_with_a_forged_source_is_an_error_and_nothing_worse(source: obje
 
 
 def test_reading_without_checksums_computes_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In plain Python; the kernel leaves them out in the same place."""
+    """Plain Python computes none; the kernel leaves them out in the same place."""
 
     def fail(_value: int, _data: bytes) -> int:
         raise AssertionError("a checksum is computed")

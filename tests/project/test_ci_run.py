@@ -1,4 +1,4 @@
-"""`.ci/run` takes every step and stops at the first that fails; what it leaves out is run by `make night`."""
+"""`.ci/run` takes every step and stops at the first that fails; `make night` runs the rest."""
 
 from __future__ import annotations
 

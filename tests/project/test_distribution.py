@@ -40,7 +40,7 @@ def test_groups_are_those_of_whole_modules() -> None:
 
 
 class Worker:
-    """Stands for a worker process."""
+    """Fake worker process."""
 
     shutting_down = False
 

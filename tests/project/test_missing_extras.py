@@ -19,7 +19,7 @@ from tests.support.places import ROOT
 
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
 OTHER_NAMES = {"google_re2": "re2"}
-"""Of modules that are not called as their libraries are."""
+"""Modules with other names than their libraries."""
 OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules} | {"py4j"})  # pyspark brings it
 
 

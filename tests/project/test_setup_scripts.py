@@ -1,4 +1,4 @@
-"""Scripts that fetch or install what is missing: what they take and say, with substitutes for commands."""
+"""Scripts that fetch or install missing programs: their choices and output, with substitutes for commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(script: str, *arguments: str, env: dict[str, str]) -> subprocess.Complet
 
 
 def fake_java(tmp_path: Path, machine: dict[str, str]) -> tuple[Path, Path]:
-    """A script that finds no other Java than what is downloaded, and a download that is not Temurin."""
+    """Write a script that finds no Java but the downloaded one, and a download that is not Temurin; return both."""
     text = (SCRIPTS / "java.sh").read_text().replace("/usr/lib/jvm/*", str(tmp_path / "none"))
     copy = tmp_path / "scripts"
     copy.mkdir()

@@ -152,7 +152,7 @@ def test_a_change_in_another_version_that_loses_nothing_needs_no_list_of_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def convert(message: Any, version: Any) -> Any:
-        """As the real one, which the kernel has; with `lost=` it is plain Python."""
+        """Convert without `lost=`, as the kernel can; with it, plain Python would convert."""
         return kipwire.convert(message, version)
 
     @on(HeartbeatRequest)

@@ -194,7 +194,7 @@ def test_known_attributes_are_those_of_the_specs(layout: type[Message]) -> None:
 
 
 def test_a_compacted_log_of_a_broker_is_reported_on() -> None:
-    """Of a topic with transactions and headers; compacted by the rules of Kafka's log cleaner."""
+    """The log has transactions and headers, and is compacted by the rules of Kafka's log cleaner."""
     data = (DATA / "segments" / "orders-2" / "00000000000000000000.log").read_bytes()
     log = compacted(data)
     totals: dict[int, Counter[str]] = {1: Counter(), 0: Counter()}

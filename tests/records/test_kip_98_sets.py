@@ -1,4 +1,4 @@
-"""Sets of the KIP-98 draft, read, written and found: bytes by hand, headers that must be true, and what is refused."""
+"""Sets of the KIP-98 draft, read, written and found: bytes by hand, headers that must be true, and refusals."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_offsets_and_sequence_numbers_follow_from_the_header() -> None:
 
 
 def test_a_compacted_set_keeps_its_offsets_and_sequence_numbers() -> None:
-    """From bytes: both the first and the last of four messages were removed."""
+    """In the bytes both the first and the last of four messages are removed."""
     data = changed(HEADER + SECOND, 8, "00000030")
     data = changed(data, 19, "00000004")
     found = read_set(data)
@@ -443,7 +443,7 @@ def test_a_wrong_checksum_that_is_ignored_is_given_as_it_is() -> None:
 
 
 def test_a_message_is_checked_by_its_own_checksum_where_that_of_the_set_is_lost() -> None:
-    """As an auditor does who has kept only a part of the set."""
+    """An auditor may have kept only a part of the set."""
     damaged = with_bytes(with_bytes(SET, 12, b"lost"), 58, b"V")  # the first message has another value
     with pytest.raises(DecodeError, match=r"messages\[0\]\.crc"):
         find_message(damaged, 5)

@@ -287,7 +287,7 @@ def test_entries_inside_of_a_compressed_one_are_bounded(magic: Any) -> None:
     ids=["headers", "records", "raw keys", "longer raw keys"],
 )
 def test_records_take_no_more_memory_than_is_promised(engine: str, section: bytes, times: int) -> None:
-    """As Python objects, so many times the bytes that a batch decompresses to; as columns likewise."""
+    """Objects and columns take at most `times` the bytes that a batch decompresses to."""
     count = section.count(SMALLEST_RECORD) or 1
     batch = batch_of(compress("gzip", section), count, 1)
     read_all(GOOD)

@@ -146,7 +146,7 @@ def test_formats_may_be_mixed_in_one_buffer() -> None:
 
 
 def given_to_java(fields: dict[str, Any]) -> dict[str, Any]:
-    """The arguments for a batch; what can be computed from the records is left to be computed."""
+    """Return the arguments for a batch, without values that can be computed from the records."""
     arguments = {
         "compression": fields["compression"],
         "base_offset": fields["baseOffset"],

@@ -158,7 +158,7 @@ def facts(batch: RecordBatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", range(len(SMALL)), ids=lambda number: f"{number} {SMALL[number]['label'][:30]}")
 def test_flipped_bytes_give_an_error_or_the_same_records(number: int) -> None:
-    """With checksums; what none covers (offset, size, leader epoch of the header) may differ."""
+    """Checksums are checked; fields that none covers (offset, size, leader epoch of the header) may differ."""
     data = bytes.fromhex(SMALL[number]["hex"])
     good = [facts(batch) for batch in read_batches(data)]
     chance = random.Random(number)

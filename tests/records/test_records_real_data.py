@@ -21,7 +21,7 @@ CAPTURE = ROOT / "examples" / "capture"
 PRODUCED = 5 * 200 + 6 * 5 + 400
 """Records in topic `orders`: 200 with each compression, 6 transactions of 5, and 400 of the Java performance tool."""
 ABORTED = 2 * 5
-"""Of the 6 transactions every third was aborted."""
+"""Records of aborted transactions: every third of the 6."""
 
 COUNTS = {
     "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint": (2, 4),

@@ -145,7 +145,7 @@ def test_messages_can_be_pickled_and_copied(protocol: int) -> None:
 
 
 def test_uuids_of_messages_that_were_read_are_as_good_as_others() -> None:
-    """They are made without a call of their class."""
+    """Reading makes them without a call of their class."""
     (topic,) = MetadataResponse.decode(response().encode()).topics
     assert (topic.topic_id, topic.topic_id.is_safe) == (uuid.UUID(int=7), uuid.SafeUUID.unknown)
     assert pickle.loads(pickle.dumps(topic)) == copy.deepcopy(topic) == topic

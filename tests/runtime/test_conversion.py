@@ -1,4 +1,4 @@
-"""From one version to another and back: what is lost is what `convert` reports, and nothing else."""
+"""From one version to another and back: `convert` reports every loss, and nothing else."""
 
 from __future__ import annotations
 

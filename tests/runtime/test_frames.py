@@ -1,4 +1,4 @@
-"""Frames are read with what their receiver did not ask for, and what is wrong with one says whose frame it is."""
+"""Frames are read with unexpected content, and the error of a wrong frame names its message."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SURPLUS = kafka_messages.encode_request(kafka_messages.request(51, 0)(), 3, "rdk
 
 
 def refused(frame: bytes, *asked: Any) -> Any:
-    """The error of a frame that is read as a request, or as the response to what is asked."""
+    """Return the error of a frame that is read as a request, or as the response to an asked API and version."""
     with pytest.raises(DecodeError) as caught:
         kafka_messages.decode_response(frame, *asked) if asked else kafka_messages.decode_request(frame)
     return caught.value
 
 
-# What the receiver did not ask for.
+# Content that the receiver did not expect.
 
 
 def test_bytes_left_over_are_an_error_of_their_own_and_can_be_asked_for() -> None:

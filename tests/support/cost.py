@@ -13,13 +13,13 @@ from kipwire import DecodeError, Message, native
 
 class Cost(NamedTuple):
     steps: int
-    """Lines of Python code that ran, and calls of functions in C; what the kernel does takes none."""
+    """Lines of Python code that ran, and calls of functions in C; the kernel's work takes no steps."""
     memory: int
     """Bytes at the peak."""
 
 
 class TooManySteps(BaseException):
-    """The end of an action that takes more steps than it may; nothing that expects errors keeps it from ending."""
+    """End of an action that takes more steps than it may; as a BaseException it passes code that catches errors."""
 
 
 def cost_of(action: Callable[[], object]) -> Cost:

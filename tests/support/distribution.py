@@ -42,7 +42,7 @@ def order(node_id: str) -> int:
 
 
 class ByUnit(LoadScopeScheduling):  # type: ignore[misc]  # has no types that mypy sees
-    """Gives whole units to workers, in the order of the tests."""
+    """Scheduler that gives whole units to workers, in the order of the tests."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)

@@ -93,7 +93,7 @@ def _python(sample: Sample, before: list[Sample], folder: Path) -> str:
 
 
 def _session(sample: Sample, folder: Path) -> str:
-    """Run the commands of a session and compare what they say with what is shown."""
+    """Run the commands of a session, and compare their output with the page."""
     steps = re.split(r"^\$ ", sample.code, flags=re.MULTILINE)[1:]
     commands = [step.partition("\n")[0] for step in steps]
     # The mark ends the output of a command and keeps its exit status.

@@ -57,13 +57,13 @@ class Fresh(NamedTuple):
 
     package: ModuleType
     cls: Any
-    """In version 1, which has all fields."""
+    """Class in version 1, which has all fields."""
     values: dict[str, Any]
     """Plain values with one element on the way to the innermost field."""
     data: bytes
     """A message of these values."""
     path: str
-    """Of the innermost field."""
+    """Path of the innermost field."""
 
 
 class Packages:

@@ -26,13 +26,13 @@ _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><vers
 def fetch_jars(
     folder: Path, version: str, artifacts: Iterable[str], group: str = "org.apache.kafka"
 ) -> dict[str, Path]:
-    """The jars of a release by artifact, without what they need.
+    """Fetch jars of a release, without their dependencies; return them by artifact.
 
     Args:
-        folder: where they are put.
+        folder: the folder for the jars.
         version: such as `4.4.0`.
         artifacts: such as `kafka-clients`.
-        group: who publishes them.
+        group: their Maven group.
     """
     names = list(artifacts)
     place = folder / version

@@ -28,7 +28,7 @@ from tests.support.spec_package import write_package
 
 MOST_CUTS = 12
 NO_VALUE = 1j
-"""Of no field."""
+"""Value that no field can have."""
 
 
 def folder(level: int) -> Path:

@@ -140,7 +140,7 @@ def check_write_records(
 
 
 def spoil_records(records: list[Record], chance: random.Random) -> None:
-    """Change or delete something of a record or of a header; what comes out may be valid."""
+    """Change or delete a part of a record or of a header; the result may still be valid."""
     at = chance.randrange(len(records))
     name = chance.choice(Record.__slots__)
     kind = chance.randrange(10)
@@ -196,7 +196,7 @@ def content(value: object) -> object:
 
 
 def spoil(message: Message, chance: random.Random) -> None:
-    """Change or delete something at any depth; what comes out may be valid."""
+    """Change or delete a value at any depth; the result may still be valid."""
     item = chance.choice(list(structs_in(message)))
     names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
@@ -235,15 +235,15 @@ _ENORMOUS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff" * 10, b"\x80"
 
 
 class _Int(int):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class Text(str):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class _List(list[Any]):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class Index:

@@ -1,4 +1,4 @@
-"""Files as tcpdump writes them, made of the frames of a capture: for tests of what reads them."""
+"""Files as tcpdump writes them, made of the frames of a capture, for tests of their readers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tcp:
     """A TCP segment between a client and a broker."""
 
     time: int
-    """In nanoseconds."""
+    """Time in nanoseconds."""
     client_port: int
     broker_port: int
     from_client: bool

@@ -46,11 +46,11 @@ class _Index:
 
 
 class _Text(str):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class _List(list[Any]):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 PROFILE = settings(
@@ -58,7 +58,7 @@ PROFILE = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    phases=(Phase.generate, Phase.shrink),  # what explains a failure takes minutes with messages of many fields
+    phases=(Phase.generate, Phase.shrink),  # explaining a failure takes minutes with messages of many fields
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
@@ -79,14 +79,14 @@ ANYTHING: SearchStrategy[Any] = st.sampled_from([value for values in _ODD for va
 """Values of many types; most fields cannot carry them."""
 
 ANY_TAG = st.sampled_from([0, 1, 7, 127, 128, 2**31 - 1, 2**31, -1, 1.0, 300.0, "a", None, True, b"a", (1,)])
-"""Tags, and what is none."""
+"""Tags, and values that are no tags."""
 
 
 _STRATEGIES: dict[tuple[type[Any], bool], SearchStrategy[Any]] = {}
 
 
 def messages_of(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
-    """As `kipwire.testing.messages`, made once a process: making a strategy and checking it costs more than a draw."""
+    """Return `kipwire.testing.messages`, made once a process: making and checking a strategy costs more than a draw."""
     found = _STRATEGIES.get((cls, long))
     if found is None:
         found = _STRATEGIES[cls, long] = messages(cls, long=long)
@@ -192,7 +192,7 @@ def check_any_bytes(cls: type[Message], data: bytes) -> None:
 
 
 def check_many_bytes(cls: type[Message], faulty: list[bytes]) -> None:
-    """As `check_any_bytes`, for each; one example represents many, as making examples takes most of the time."""
+    """Run `check_any_bytes` for each; one example has many bytes, as making examples takes most of the time."""
     for data in faulty:
         check_any_bytes(cls, data)
 

@@ -30,7 +30,7 @@ class Shown(NamedTuple):
     name: str
     """Its name in filters, without the protocol's."""
     start: int
-    """From the start of the protocol's bytes."""
+    """Position from the start of the protocol's bytes."""
     size: int
     show: str
     label: str

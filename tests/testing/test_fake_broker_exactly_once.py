@@ -17,7 +17,7 @@ from kipwire.testing import FakeBroker
 from tests.support.subjects.exactly_once import COPIES, SOURCE, TARGET, copied, fence, read
 
 RECORDS = 7
-"""In each partition; three transactions."""
+"""Number of records in each partition, which take three transactions."""
 SECONDS = 60.0
 _AT_A_TIME = 5
 RETRIABLE = (
@@ -114,7 +114,7 @@ def run_all(seeds: range) -> None:
 
 
 def run_in_a_child(seeds: range) -> None:
-    """As `run_all`, in a process of its own, since librdkafka 2.16.0 ends the process about once in 300 runs.
+    """Do as `run_all` in a process of its own, since librdkafka 2.16.0 ends the process about once in 300 runs.
 
     That is its assertion `rk->rk_eos.txn_req_cnt > 0` on an answer to AddPartitionsToTxn. The runs are made again then.
     """

@@ -1,4 +1,4 @@
-"""The heads of the fake broker's APIs say what is served and what differs, and docs/testing.md says the same."""
+"""The heads of the fake broker's APIs list served versions and differences, and docs/testing.md agrees with them."""
 
 from __future__ import annotations
 

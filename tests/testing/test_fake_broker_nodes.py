@@ -1,4 +1,4 @@
-"""A fake cluster of several nodes: who answers for what, what moves, and what becomes of nodes that stop."""
+"""A fake cluster of several nodes: the node that answers a request, moving leaders, and nodes that stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.subjects.fake_cluster import address, asked
 from tests.testing.test_fake_broker_lifecycle import Connection
 
 NEW = {"transaction_timeout_ms": 60_000, "producer_id": -1, "producer_epoch": -1}
-"""Of a producer that begins."""
+"""Values of a request by a producer that begins."""
 
 
 @pytest.fixture

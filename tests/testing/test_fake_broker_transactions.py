@@ -1,4 +1,4 @@
-"""Transactions of the fake broker: what is committed, aborted, fenced and refused."""
+"""Transactions of the fake broker: commits, aborts, fencing and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kipwire.testing` imports what is asked for, and its fixture works in the tests of others."""
+"""`kipwire.testing` imports only the requested modules, and its fixture works in the tests of other projects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kipwire dump --follow: what is added to a segment, and the next one, as they are written; and how a dump ends."""
+"""kipwire dump --follow shows additions to a segment, and the next segment, as they are written, until it is ended."""
 
 from __future__ import annotations
 
@@ -183,12 +183,12 @@ def test_a_cut_within_a_batch_shows_that_batch_again_when_it_is_whole(tmp_path: 
 
 
 class _EnoughError(Exception):
-    """Ends what would go on until Ctrl-C."""
+    """The end of a dump that would go on until Ctrl-C."""
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_change_of_its_files_ends_it(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two looks anything may happen to the files, also within a look; what is there at the end is shown."""
+    """Anything may happen to the files between two looks, and within a look; the last records are shown in the end."""
     choice = random.Random(seed)
     folder = tmp_path / "a-0"
     log(folder, FIRST)

@@ -1,4 +1,4 @@
-"""Functions of users decode keys and values for display; what they do wrong is in the line of the record."""
+"""Functions of users decode keys and values for display; their errors are in the line of the record."""
 
 from __future__ import annotations
 

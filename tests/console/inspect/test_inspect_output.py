@@ -124,7 +124,7 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
 
 
 def test_page_of_a_long_message_has_an_end() -> None:
-    """Of many elements, of one long element, and of an error after the end."""
+    """The page has an end for many elements, for one long element, and for an error after the end."""
     cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
     with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
     many = cls(topics=[TopicRequest(name="a")] * 6_000).encode()

@@ -93,12 +93,12 @@ COMMANDS = {
     "settings": ["check", "specs", "in settings"],
     "settings of a project": ["check", "specs", "in project"],
 }
-"""Each place of a command line, and of what it leads to, where a file is read."""
+"""Commands that read a pipe in place of a file, given on the command line or named in another file."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with pipes of all names."""
+    """A folder with a pipe under each of these names."""
     for name in ("specs", "with_pipe"):
         (tmp_path / name).mkdir()
         for file, text in new_specs("Foo", "request", 1000).items():

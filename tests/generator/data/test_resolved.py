@@ -47,7 +47,7 @@ def resolved(package: str) -> dict[str, Any]:
 
 
 def keys_of(value: object) -> Iterator[str]:
-    """The names of all properties, except of what is in a default, which is a message's."""
+    """Yield the names of all properties, but not within a default, whose names are the message's."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key

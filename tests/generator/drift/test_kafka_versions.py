@@ -175,7 +175,7 @@ def on_the_wire(spec: MessageSpec, version: int) -> WireItems:
 
 
 def untagged(items: WireItems) -> WireItems:
-    """The same without what is said of tagged fields."""
+    """Return the items without tagged fields, at any depth."""
     plain = tuple(replace(item, inner=item.inner and untagged(item.inner)) for item in items.plain)
     return replace(items, plain=plain, tagged=())
 

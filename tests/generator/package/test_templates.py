@@ -13,7 +13,7 @@ from kipgen.resources import template_folder
 DEEPEST = 3
 
 Calls = dict[str, list[str]]
-"""By macro, as `file:name`: the macros that it calls."""
+"""Macros that each macro calls, by its `file:name`."""
 
 
 def calls_of(texts: Mapping[str, str]) -> Calls:

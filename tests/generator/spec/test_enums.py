@@ -95,7 +95,7 @@ def generate(specs: Path, package: Path) -> PackageChanges:
 
 @pytest.fixture
 def lamps(specs: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A package with a name of its own, so that what is kept of another one's enums is not used."""
+    """A package with a name of its own, so that no kept enums of another package are used."""
     written(specs, ErrorCode__enum=ERROR, LampKey__enum=KEYS)
     location = package.with_name(f"lamps_{re.sub('[^a-z0-9]', '_', str(package.parent.name).lower())}")
     generate(specs, location)

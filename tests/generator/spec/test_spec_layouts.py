@@ -1,4 +1,4 @@
-"""Layouts in the spec language: what is said about a wrong one, and where; and that all that is accepted works."""
+"""Layouts in the spec language: the text and place of each problem of a wrong one; every accepted layout works."""
 
 from __future__ import annotations
 

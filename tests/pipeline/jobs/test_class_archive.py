@@ -18,7 +18,7 @@ WHOLE = (0xF00BABA8).to_bytes(4, "little") + b"the rest"
 
 
 class Installed:
-    """Stands for an installed Java and Spark, and the archives that are kept for them."""
+    """Fake installation of Java and Spark, with the archives that are kept for them."""
 
     def __init__(self, folder: Path) -> None:
         self.java, self.spark, self.kept = folder / "java", folder / "spark", folder / "cache/kipwire/spark-classes"

@@ -93,7 +93,7 @@ SOURCES: tuple[tuple[str, Path, dict[str, str]], ...] = (
     ("kafka_frames", PACKETS, {}),
     *(("kafka_partition_files", FILES, {"kind": kind}) for kind in KINDS),
 )
-"""All formats: the name, what is read, and options."""
+"""All formats: name, path and options."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Live topics, as far as no broker is needed: what is refused and why, the connector's jars, the jobs on such rows."""
+"""Live topics, as far as no broker is needed: refusals with reasons, the connector's jars, and jobs on such rows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1
 EXPECTED = "it was broken off by the client"
-"""A client that ends does not wait for what is on its way: its system resets then."""
+"""Log line of a client that ends: it waits for no data on its way, so its system resets the connection."""
 LEFT_OVER = {
     "confluent-kafka": {
         ("AlterUserScramCredentialsRequest", 0): b"\0",  # it ends the structs of an array twice

@@ -91,7 +91,7 @@ def spark() -> SparkSession:
 
 @pytest.fixture(scope="module")
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """Both engines, which must give the same reports; what tests compare with Kafka is from the one in the process."""
+    """Both engines, which must give the same reports; tests compare the one in the process with Kafka."""
     engines = Both(spark, tmp_path_factory.mktemp("both"))
     yield engines
     engines.close()

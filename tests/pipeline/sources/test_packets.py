@@ -1,4 +1,4 @@
-"""Captured packets: every frame comes back, no matter what happened to its segments; what is missing is reported."""
+"""Captured packets: every frame comes back, no matter what happened to its segments; lost bytes are reported."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_text_of_other_protocols_is_no_request(begin: str, rest: bytes) -> None:
 
 @given(NAMES, st.dictionaries(NAMES, NAMES))
 def test_the_first_message_of_postgres_is_no_request(user: str, settings: dict[str, str]) -> None:
-    """It has a size, and then a version that is the API key of Metadata and version 0."""
+    """It has a size and then the version 3.0, which would be the API key of Metadata and version 0."""
     words = ["user", user, "application_name", "x" * 200, *(word for setting in settings.items() for word in setting)]
     body = pack(">hh", 3, 0) + "".join(f"{word}\0" for word in words).encode() + b"\0"
     assert opens_with_request((len(body) + 4).to_bytes(4) + body) is False

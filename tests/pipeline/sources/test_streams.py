@@ -594,7 +594,7 @@ def test_an_end_in_the_middle_of_a_batch_is_that_of_the_batch_before(tmp_path: P
 
 
 def test_a_broken_batch_at_the_end_whose_offset_cannot_be_right_is_reported_when_others_follow(tmp_path: Path) -> None:
-    """From its offset a stream would read nothing, or take what is added next for what it has read."""
+    """A stream that goes on from its offset would read nothing, or take the next additions for old records."""
     path = segment(tmp_path, "t-0", range(5))
     broken = bytearray(data([2]))
     broken[30] ^= 1

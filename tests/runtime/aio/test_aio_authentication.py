@@ -1,4 +1,4 @@
-"""A connection proves who its client is, and again before its session ends, with no request lost and no secret told."""
+"""A connection authenticates its client, and again before its session ends; no request is lost, and no secret shown."""
 
 from __future__ import annotations
 

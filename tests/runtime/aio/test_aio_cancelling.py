@@ -226,7 +226,7 @@ def test_all_who_wait_learn_that_the_connection_is_closed() -> None:
     ("count", "seed"), [(300, 1), *(pytest.param(10_000, seed, marks=pytest.mark.night) for seed in (1, 2))]
 )
 def test_random_cancellations_leave_nothing_and_mix_up_nothing(count: int, seed: int) -> None:
-    """Of many requests some are cancelled, at any time: before their turn, in flight, with the response at hand."""
+    """Some of many requests are cancelled at any time: before their turn, in flight, with the response at hand."""
     random = Random(seed)
     broker = Broker()
     before = responses()

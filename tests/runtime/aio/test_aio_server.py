@@ -1,4 +1,4 @@
-"""A server answers each client in its order, keeps little of what any of them sends, and always comes to its end."""
+"""A server answers each client in its order, keeps little of any client's data in memory, and can always be ended."""
 
 from __future__ import annotations
 

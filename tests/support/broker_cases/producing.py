@@ -13,7 +13,7 @@ from tests.support.broker_cases.topics import UNKNOWN_ID, new
 
 TIME = 1_700_000_000_000
 _FUTURE = 9_000_000_000_000
-"""In the year 2255."""
+"""Timestamp in the year 2255."""
 _ATTRIBUTES, _LAST_OFFSET_DELTA, _MAX_TIMESTAMP, _COUNT, _RECORDS = 21, 23, 35, 57, 61
 """Positions in a batch of magic 2."""
 

@@ -37,7 +37,7 @@ _COMPARED = {
 
 
 class Talk:
-    """Requests to one broker; keeps what is compared of each answer, by the name of the case."""
+    """Requests to one broker; it keeps the compared parts of each answer, by the name of the case."""
 
     def __init__(self, host: str, port: int, name: str) -> None:
         """Talk to a broker.

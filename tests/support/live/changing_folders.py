@@ -98,7 +98,7 @@ class ChangingFolders:
         self.done: Counter[str] = Counter()
         """Number of changes of each kind."""
         self.away: dict[str, int] = {}
-        """For each folder that is gone, after how many changes it comes back."""
+        """Number of changes until a removed folder comes back, by folder."""
         self.leaving: Log | None = None
         """The log that is not written to any more; once all of it is committed, its folder goes."""
         for _ in range(2):

@@ -19,13 +19,13 @@ from tests.support.places import ROOT
 
 CERTIFICATES = ROOT / "build" / "broker" / "certificates"
 CA = CERTIFICATES / "ca.pem"
-"""Of the authority that has signed the broker's certificate, for localhost, 127.0.0.1 and ::1."""
+"""Certificate of the authority that has signed the broker's certificate, for localhost, 127.0.0.1 and ::1."""
 CLIENT = CERTIFICATES / "client.pem"
 """A client's certificate, with its key in the same file."""
 OTHER_CA, OTHER_CLIENT = CERTIFICATES / "other-ca.pem", CERTIFICATES / "other-client.pem"
-"""The same of an authority that the broker does not trust."""
+"""The same for an authority that the broker does not trust."""
 USERNAME, PASSWORD = "alice", "secret-of-alice"
-"""In every mechanism."""
+"""User in every mechanism."""
 SESSION_MS = 3000
 """Longest life of the sessions of RENEWED (`connections.max.reauth.ms`)."""
 
@@ -68,7 +68,7 @@ RENEWED = Listener(_at(15), "SASL_PLAINTEXT")
 
 
 def context(ca: Path = CA, client: Path | None = None) -> ssl.SSLContext:
-    """A client's settings of TLS: whom it trusts, and its own certificate."""
+    """Return a client's TLS context: the authority that it trusts, and its own certificate."""
     made = ssl.create_default_context(cafile=str(ca))
     if client is not None:
         made.load_cert_chain(client)

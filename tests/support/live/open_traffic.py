@@ -149,7 +149,7 @@ def fill_indexes(address: str) -> None:
 
 
 def let_the_cleaner_loose(address: str) -> None:
-    """Let the log cleaner take what is dead, at once."""
+    """Let the log cleaner remove dead records at once."""
     with admin_client(address) as admin:
         admin.alter_configs(
             [

@@ -46,7 +46,7 @@ class Driver:
         raise ConnectionError("the broker has closed the connection")
 
     def authenticate(self, mechanism: Mechanism, versions: dict[int, range] | None = None) -> int:
-        """Be who a mechanism says; how many milliseconds that lasts."""
+        """Authenticate by a mechanism; return the lifetime of the session in milliseconds."""
         steps = authenticate(mechanism, self.versions if versions is None else versions)
         request: Any = next(steps)
         while True:

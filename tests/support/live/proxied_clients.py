@@ -306,7 +306,7 @@ def java_tools(address: str) -> set[bytes]:
 
 
 def _configs(topic: str) -> Iterable[tuple[str, ...]]:
-    """Changes and descriptions of what can be configured."""
+    """Yield commands that change and describe configs."""
     command = "kafka.admin.ConfigCommand"
     on_topic, on_user = ("--entity-type", "topics", "--entity-name", topic), ("--entity-type", "users")
     yield (command, "--alter", *on_topic, "--add-config", "retention.ms=7200000")

@@ -15,7 +15,7 @@ from tests.support.live.broker_traffic import admin_client
 
 TIMED, APPENDED, COMPACTED = "unread-timed", "unread-appended", "unread-compacted"
 RECORDS = 300
-"""In the compacted topic, before the last one; and in a partition whose records are all deleted."""
+"""Records in the compacted topic before the last one, and in a partition whose records are all deleted."""
 START = 1_700_000_000_000
 """The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
 COMMITTED = {
@@ -56,7 +56,7 @@ def at(number: int) -> int:
 
 
 _KEPT = {"retention.ms": "-1"}
-"""Else a broker deletes what is older than a week, 30 seconds after its start."""
+"""Config of the topics: without it a broker deletes records older than a week, 30 seconds after its start."""
 _OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
 
 

@@ -222,7 +222,7 @@ async def sticky_assignor(address: str, topic: str) -> None:
 
 
 async def transactions(address: str, topic: str) -> None:
-    """Transactions that commit and abort, with a group's offsets; one reader sees only what is committed."""
+    """Commit and abort transactions with a group's offsets; a reader of committed records sees no aborted ones."""
     partition, group = TopicPartition(topic, 0), f"group of {topic}"
     async with _producer(address, transactional_id=f"id of {topic}") as producer:
         for value, offset, is_kept in ((b"kept", 1, True), (b"aborted", 7, False), (b"kept too", 2, True)):
@@ -300,6 +300,6 @@ FEATURES: dict[str, Callable[[str, str], Awaitable[None]]] = {
         administration,
     )
 }
-"""By name. All of them also run with the fake broker, and need no codec of aiokafka's."""
+"""Features by name. All of them also run with the fake broker, and need no codec of aiokafka's."""
 OF_KAFKA_ALONE: dict[str, Callable[[str, str], Awaitable[None]]] = {"deleted_records": deleted_records}
 """Features of which the fake broker lacks the API."""

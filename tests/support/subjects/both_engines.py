@@ -39,7 +39,7 @@ JOBS: dict[str, Callable[[Session, Roots], Report]] = {
 """The report of each job that both command lines have."""
 
 Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
-"""By name, the columns with their types, and the rows in an order of their own."""
+"""Columns with their types, and sorted rows, by the name of the table."""
 
 
 def found(report: Report) -> Found:
@@ -105,7 +105,7 @@ def of_both(job: str, spark: SparkSession, path: Roots) -> tuple[Found, Found]:
 
 
 class Both:
-    """Reports of a folder that changes, on both engines: what is compared is a copy."""
+    """Reports on a changing folder by both engines; they read a copy, so that the reports can be compared."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark

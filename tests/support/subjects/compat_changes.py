@@ -1,4 +1,4 @@
-"""Changes of specs, and what is said about them."""
+"""Changes of specs, and the findings about them."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ from kipwire.aio import connect
 SOURCE, TARGET = "{}-in", "{}-out"
 """Topics of a run."""
 _SILENT = logging.Logger("exactly once", logging.CRITICAL + 1)
-"""For librdkafka, which prints that it was fenced whatever its `log_level` is."""
+"""Logger for librdkafka, which reports that it was fenced whatever its `log_level` is."""
 _BATCH = 3
 """Records of a transaction."""
 _TIMEOUT_MS = 5000
-"""Of requests, and of transactions."""
+"""Time limit of requests, and of transactions."""
 
 _LONGEST_PAUSE = 0.1
 """Seconds between two events."""
@@ -153,7 +153,7 @@ async def _committed(address: str, group: str, place: TopicPartition) -> int:
 
 
 async def _copied_by_aiokafka(address: str, run: str, partition: int, count: int, chance: Random) -> bool:
-    """As `_copied_by_confluent`."""
+    """Copy as `_copied_by_confluent` does."""
     common: dict[str, Any] = {"bootstrap_servers": address, "retry_backoff_ms": 20, "request_timeout_ms": _TIMEOUT_MS}
     place = TopicPartition(SOURCE.format(run), partition)
     group = _name(run, partition)

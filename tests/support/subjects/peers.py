@@ -17,7 +17,7 @@ from tests.support.places import DATA
 
 REGISTRY = kafka_messages.REGISTRY
 SECONDS = 60
-"""For what should take no time at all."""
+"""Time limit of actions that should take almost no time."""
 TLS = DATA / "tls"
 
 

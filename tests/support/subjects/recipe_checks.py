@@ -22,11 +22,11 @@ class Things(NamedTuple):
     topic: str
     group: str
     members: int
-    """Of the group."""
+    """Number of members of the group."""
 
 
 Check = Callable[[Sequence[Any], Things], object]
-"""Takes the responses to the commands of a recipe; true if they are right."""
+"""Function that takes the responses to the commands of a recipe, and returns true if they are right."""
 
 
 def api_of(command: Sequence[str]) -> str | None:
@@ -100,4 +100,4 @@ CHECKS: dict[str, Check] = {
     ),
     "Delete a topic": lambda said, it: [one["name"] for one in said[0]["responses"]] == [it.topic],
 }
-"""By the titles of recipes, in the order of the page."""
+"""Checks by the titles of recipes, in the order of the page."""

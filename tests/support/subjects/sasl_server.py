@@ -112,7 +112,7 @@ def run(
     versions: Mapping[int, range] = VERSIONS,
     damage: Damage = lambda message: message,
 ) -> int:
-    """Authenticate by a server of one mechanism, whose messages may be damaged; what `authenticate` returns."""
+    """Authenticate by a server of one mechanism, whose messages may be damaged; return the result of `authenticate`."""
     offered = offered or (mechanism.name,)
     steps = authenticate(mechanism, versions)
     next(server)

@@ -12,7 +12,7 @@ import kafka_messages
 from kipwire.connection import versions_answer
 
 Say = Callable[[bytes], bytes | None]
-"""From a request frame to the bytes that are sent, with their size; None closes the connection."""
+"""Function from a request frame to the bytes of the answer, with their size; None closes the connection."""
 
 
 @contextmanager
