@@ -153,7 +153,7 @@ def test_chosen_columns_are_those_of_the_whole(way: Way, cls: type[Message]) -> 
     property_checks.for_all(agrees, some.map(list))
 
 
-# What is given and what comes out.
+# Input and output.
 
 
 def test_rows_have_the_columns_of_the_schema(way: Way) -> None:

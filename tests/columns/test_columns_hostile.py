@@ -18,7 +18,7 @@ HeartbeatResponse: Any = kafka_messages.message("HeartbeatResponse", 4)
 MetadataResponse: Any = kafka_messages.message("MetadataResponse", 12)
 EMPTY: Any = kafka_messages.message("ListGroupsRequest", 0)
 
-# Where products with a width of 1, 2, 4, 8 or 16 wrap, or become small again.
+# Numbers whose products with a width of 1, 2, 4, 8 or 16 wrap, or become small again.
 NEAR_THE_END = [2**power + more for power in (59, 60, 61, 62) for more in (-1, 0, 1)] + [2**63 - 8, 2**63 - 1]
 
 

@@ -70,7 +70,7 @@ def test_records_cannot_be_added_while_others_are_taken() -> None:
     record = bytes([12, 0, 0, 0, 1, 1, 0])  # a length of 6; key and value are null, and there are no headers
     table = _kernel.RecordTable()
     assert table.add(0, record * 50, 50, 0, 0, None)
-    spare = [([number], (number,) * 2, (number,) * 3) for number in range(5000)]  # what is made next is none of these
+    spare = [([number], (number,) * 2, (number,) * 3) for number in range(5000)]  # no later allocation reuses these
     refused = []
 
     def add(phase: str, info: Any) -> None:

@@ -247,7 +247,7 @@ def test_an_api_versions_answer_in_version_0_is_read_as_such(files: dict[str, Pa
     assert (shown["version"], shown["api_versions_response.error_code"], answer.experts) == ("0", "35", [])
 
 
-# What is wrong.
+# Faults.
 
 
 def test_damaged_frames_are_told_and_never_a_defect(files: dict[str, Path], tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_damaged_frames_are_told_and_never_a_defect(files: dict[str, Path], tmp_
     frames: list[tuple[bool, bytes]] = []
     for number, row in enumerate(choice.sample(shipped_frames(), 400)):
         data = bytearray(row["frame"])
-        for _ in range(choice.randrange(1, 4)):  # what a frame begins with stays, so that its body is read
+        for _ in range(choice.randrange(1, 4)):  # the first bytes of a frame stay, so that its body is read
             data[choice.randrange(min(8, len(data) - 1), len(data))] = choice.choice((0, 1, 127, 128, 255))
         frames.append((number % 2 == 0 or row["direction"] == "request", bytes(data)))
     frames += (

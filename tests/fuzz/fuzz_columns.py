@@ -123,7 +123,7 @@ def spoilt(array: Any, chance: random.Random) -> Any:
     made = [None if one is None else pa.py_buffer(bytes(one)) for one in buffers]
     try:
         return pa.Array.from_buffers(array.type, len(array), made, offset=array.offset, children=children)
-    except pa.ArrowInvalid:  # Arrow itself sees what is wrong
+    except pa.ArrowInvalid:  # Arrow itself detects the fault
         return array
 
 
@@ -140,7 +140,7 @@ def main() -> int:
     inputs, differences, end = 0, 0, 0.0
     try:
         for _ in TARGETS[options.target](random.Random(options.seed)):
-            end = end or time.monotonic() + options.seconds  # once what it begins with is there
+            end = end or time.monotonic() + options.seconds  # after the slow start, at the first input
             inputs += 1
             if time.monotonic() >= end:
                 break

@@ -40,7 +40,7 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             native_checks.check_encode(kernel, message, usual=True)
             _check_converted(kernel, message, chance)
             if chance.random() < 0.1 and len(data) < 5000:
-                pool[at] = cls, message.encode()  # go on from what was accepted
+                pool[at] = cls, message.encode()  # go on from an accepted message
             _check_spoilt(kernel, message, chance)
             yield
 
@@ -73,7 +73,7 @@ def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             native_checks.check_encode(kernel, message, usual=True)
             try:
                 data = native_checks.PYTHON["encode"](message)
-            except EncodeError:  # a size is beyond what its form can say
+            except EncodeError:  # a size exceeds the range of its form
                 message, data = defaults[cls], defaults[cls].encode()
             assert native_checks.check_decode(kernel, cls, data) is not None
             for _ in range(3):

@@ -35,7 +35,7 @@ def _subclass(base: type, method: str, message: Message, value: Any, seed: int) 
 
     def do(self: Any, *arguments: Any) -> Any:
         nonlocal is_busy
-        if not is_busy:  # what it changes may be itself
+        if not is_busy:  # the change may use this very object
             is_busy = True
             with suppress(Exception):
                 _act(message, random.Random(seed))
@@ -176,7 +176,7 @@ def _check_collected(kernel: ModuleType, cls: Any, data: bytes, chance: random.R
             found = kernel.decode(cls, data)
         except native_checks.GaveUpError:
             found = None
-    if not changes:  # but that a look at a tagged struct makes its default
+    if not changes:  # the look itself changes nothing but defaults of tagged structs
         assert found is not None and same_message(found, native_checks.PYTHON["decode"](cls, data))
 
 

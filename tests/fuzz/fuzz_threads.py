@@ -70,19 +70,19 @@ def replace(shared: Shared, chance: random.Random) -> None:
     cls, data, _ = chance.choice(shared.golden)
     if chance.random() < 0.3:
         cls = type(cls.__name__, (cls,), {"__slots__": ()})
-    shared.message = decode_by_python(cls, data)  # so that the kernel meets the class when it is written
+    shared.message = decode_by_python(cls, data)  # by Python, so that the kernel first uses the class in writing
 
 
 def write(shared: Shared, chance: random.Random) -> None:
-    """Write what others change, read it, and convert it."""
+    """Write a message that other threads change, read it, and convert it."""
     message = shared.message
     written = shared.kernel.encode(message)
     again = decode_by_python(type(message), written)
     assert shared.kernel.encode(again) == encode_by_python(again) == written
     assert shared.kernel.encoded_size(message) >= 0
-    with suppress(native_checks.GaveUpError):  # what the other version cannot carry, or a class of one's own
+    with suppress(native_checks.GaveUpError):  # a loss in the other version, or a derived class
         older = shared.kernel.convert(message, chance.randint(message.MIN_VERSION, message.MAX_VERSION))
-        if older is not message:  # then no other thread knows it
+        if older is not message:  # then no other thread has it
             assert encode_by_python(decode_by_python(type(older), encode_by_python(older))) == encode_by_python(older)
 
 
@@ -154,7 +154,7 @@ def change_records(shared: Shared, chance: random.Random) -> None:
 
 def use_table(shared: Shared, _: random.Random) -> None:
     """Fill and empty the table of records."""
-    with suppress(RuntimeError):  # it is for one call at a time
+    with suppress(RuntimeError):  # a table refuses a second call at a time
         shared.table.add(0, shared.section, 10, 0, 0, None)
         assert shared.table.count % 10 == 0 and shared.table.size % (10 * (5 + 3 + 5)) == 0
         counts = {count for count, _, _ in shared.table.take()}

@@ -56,7 +56,7 @@ def main(description: str | None, targets: dict[str, Target]) -> int:
     inputs, differences, end = 0, 0, 0.0
     try:
         for _ in targets[options.target](load(options.folder), random.Random(options.seed)):
-            end = end or time.monotonic() + options.seconds  # once what it begins with is there
+            end = end or time.monotonic() + options.seconds  # after the slow start, at the first input
             inputs += 1
             if time.monotonic() >= end:
                 break

@@ -173,7 +173,7 @@ def test_table_of_records_stays_right_whatever_its_arguments_do(kind: str) -> No
     append_time: Any = _Taking(table) if kind == "number" else TakingInt(5)
     section = KERNEL.write_records([Record(offset=n, value=b"value") for n in range(3)], 0, 0)
     assert table.add(0, section, 3, 0, 0, None)
-    assert not table.add(1, section[:-1], 3, 0, 0, append_time)  # what is added of it is forgotten
+    assert not table.add(1, section[:-1], 3, 0, 0, append_time)  # its records are dropped again
     left = 3 * (kind == "bool")
     assert (table.count, table.size) == (left, 5 * left)
     assert [count for count, _, _ in table.take()] == [left] * 6

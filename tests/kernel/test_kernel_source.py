@@ -107,7 +107,7 @@ def sizes_of_memory_are_computed_by_is_size(sources: Sources) -> Iterator[str]:
 
 
 PAIRS = {
-    "snapshot": r"\brelease_snapshot\({}\b|\belements\[i\]\.element = {}\b",  # which write_set releases
+    "snapshot": r"\brelease_snapshot\({}\b|\belements\[i\]\.element = {}\b",  # write_set releases it
     "load_slot": r"\brelease\({}\)",
     "lookup": r"\brelease\({}\)",
     "alloc_items": r"\bPyMem_Free\({}\)|\b(?:discard_elements|list_of|read_integers)\((?:\w+, )?{}\b|\.next = {}\b",

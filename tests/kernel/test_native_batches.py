@@ -87,7 +87,7 @@ def test_references_are_neither_lost_nor_kept() -> None:
 
     use()
     counted = (data, None, "CreateTime", "none", next(read_batches(data))._decode)
-    gc.collect()  # what other tests have left refers to None, too
+    gc.collect()  # garbage of other tests refers to None, too
     before = [sys.getrefcount(one) for one in counted]
     for _ in range(100):
         use()

@@ -137,7 +137,7 @@ def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_t
         for name in vars(cls).keys() - {one for field in cls.FIELDS for one in (field.name, field.slot)}
     }
     assert not names - KERNEL.CODEC_NAMES - NOT_OF_THE_CODEC.keys(), "is it of the codec? Then add it to CODEC_NAMES"
-    assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # which their bases have
+    assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # their bases have it
 
 
 def test_the_kernel_knows_every_role_of_an_item() -> None:
@@ -152,7 +152,7 @@ def test_the_kernel_knows_every_prefix_that_specs_and_types_have() -> None:
     fields = [one for one in objects(schema) if {"size", "count", "checksum"} <= one.keys()]
     (properties,) = (one for one in fields if all(type(one[name]) is dict for name in ("size", "count", "checksum")))
     words = {*properties["size"]["enum"], *properties["count"]["enum"], *(row.prefix for row in TYPES.values())}
-    assert set(KERNEL.PREFIXES) == words | {"uvarint_plus_one"}  # which flexible versions have instead (KIP-482)
+    assert set(KERNEL.PREFIXES) == words | {"uvarint_plus_one"}  # flexible versions have it instead (KIP-482)
     assert set(properties["checksum"]["properties"]["algorithm"]["enum"]) == {"crc32", "crc32c"}
     assert callable(checksums.crc32c), "the kernel has both, in checksums.pxd"
 

@@ -121,7 +121,7 @@ def test_record_batches_are_inspected_without_the_extra_for_records(tmp_path: Pa
     "arguments", [("localhost:9", "Metadata", "--dry-run"), ("--template", "Produce"), ("--help",)]
 )
 def test_brokers_are_called_with_what_the_extra_console_brings(arguments: tuple[str, ...]) -> None:
-    assert MODULES["console"] == ("click",)  # so neither jinja2, black nor pyspark, which are blocked here
+    assert MODULES["console"] == ("click",)  # neither jinja2, black nor pyspark, which are blocked here
     done = run(command("kipwire", "call", *arguments), present=MODULES["console"])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout

@@ -249,7 +249,7 @@ def compacted(data: bytes) -> bytes:
     )
 
 
-# What becomes one batch
+# Entries that become one batch
 
 
 def message(offset: int, magic: int = 1, **values: Any) -> bytes:
@@ -285,7 +285,7 @@ def test_plain_messages_in_a_row_become_one_batch(name: str) -> None:
     assert [record for batch in found for record in batch.records] == records_of(b"".join(messages))
 
 
-# What is refused
+# Refusals
 
 
 def unordered() -> bytes:

@@ -237,7 +237,7 @@ def test_what_is_written_is_read(
     assert found.head.max_timestamp == max(one.timestamp for one in messages)
 
 
-# What the header says
+# Facts from the header
 
 
 def test_offsets_and_sequence_numbers_follow_from_the_header() -> None:

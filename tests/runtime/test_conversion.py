@@ -86,7 +86,7 @@ def unlose(message: Message, path: str) -> None:
     (field,) = [one for one in struct.ATTRIBUTES if one.name == name]
     empty = {"string": "", "bytes": b"", "records": b""}
     value = field.default_value()
-    if getattr(struct, name) is None and value is None:  # which the other version does not allow
+    if getattr(struct, name) is None and value is None:  # the other version does not allow it
         value = [] if field.array else field.struct() if field.struct else empty[field.element]
     assert not equal(getattr(struct, name), value), f"{path} is named although nothing is lost there"
     setattr(struct, name, value)
@@ -160,7 +160,7 @@ def test_a_report_names_each_field_once_with_its_first_place() -> None:
 
 
 def test_a_topic_that_is_named_by_its_id_alone_is_reported_where_names_are_needed() -> None:
-    # Kafka calls both ignorable, so that nothing but the report says that the older request asks for no topic.
+    # Kafka calls both ignorable, so that only the report shows that the older request asks for no topic.
     topic = fetch_17.FetchTopic(topic_id=uuid.UUID(int=7))
     lost: list[Loss] = []
     older = kipwire.convert(fetch_17.FetchRequest(topics=[topic]), fetch_12.FetchRequest, lost=lost)

@@ -83,7 +83,7 @@ def test_errors_of_frames_survive_a_pickle() -> None:
     assert (type(error), error.api_key, error.correlation_id) == (kipwire.LeftOverError, 51, 3)
 
 
-# What is not a frame.
+# Bytes that are no frame.
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_values_of_wrong_types_are_refused_when_they_are_written(values: dict[st
         build("MetadataRequest", 12, values).encode()
 
 
-# What type checkers know: mypy and pyright look at this file, too.
+# Types in type checkers: mypy and pyright check this file, too.
 
 
 def test_type_checkers_know_headers_and_bodies() -> None:

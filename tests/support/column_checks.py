@@ -165,7 +165,7 @@ def check_values(message: Message) -> None:
         rows = pa.array([plain(message)], columns_of(cls).type)
     except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
         return
-    if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has made something else of a value
+    if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has converted a value to another one
         return
     try:
         expected: object = message.encode()

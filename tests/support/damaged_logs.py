@@ -266,7 +266,7 @@ def _check_errors(chance: Random, log: Log) -> str:
         # An index may show that a tail is more than one batch, although none of them is whole.
         assert is_damaged or has_tail or _offsets_are_odd(log)
         return json.dumps(options)
-    assert not is_damaged or options["level"] == "batches"  # which looks at no checksum
+    assert not is_damaged or options["level"] == "batches"  # it checks no checksum
     found = _stretches(log, rows)
     last = max(log.segments)
     reached = max((one.end for one in found[last]), default=0)
@@ -319,7 +319,7 @@ def _check_stream(chance: Random, log: Log) -> str:
         raise AssertionError("the stream does not end")
 
     read_to_the_end()
-    # What is after the last whole batch of the log is read when others follow.
+    # Bytes after the last whole batch of the log are read once other batches follow.
     last = max(log.segments)
     before = last.read_bytes()
     reached = next(iter(kept["next_offsets"].values()), 0)
@@ -333,7 +333,7 @@ def _check_stream(chance: Random, log: Log) -> str:
         _expect_all(log, found, is_stream=True)
         _expect_rows(log, rows, found)
     except SourceError as error:
-        # It went by a damaged offset, which no checksum covers, and does not go on as if nothing were amiss.
+        # The stream went by a damaged offset, which no checksum covers; it reports that, and does not go on.
         assert reached > next_offset and "before offset" in str(error)
     finally:
         last.write_bytes(before)

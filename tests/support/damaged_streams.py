@@ -123,7 +123,7 @@ def outcome(convert: Check, cls: type[Message], stream: bytes, *, by_kernel: boo
     native.in_use = by_kernel
     try:
         batch = pa.ipc.open_stream(stream).read_next_batch()
-        arrays = [batch.column(number) for number in range(batch.num_columns)]  # which reads their names
+        arrays = [batch.column(number) for number in range(batch.num_columns)]  # this reads their names
     except (pa.ArrowException, OSError, StopIteration, ValueError, KeyError, UnicodeDecodeError, MemoryError):
         return []
     found = []
@@ -159,7 +159,7 @@ def in_a_child(work: Callable[[], list[str]]) -> list[str] | None:
 def _work(work: Callable[[], list[str]], pipe: int) -> None:
     """Be the child: write what the work gives, and end."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where a sanitizer reports crashes of pyarrow
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides a sanitizer's reports of crashes of pyarrow
         given: tuple[list[str], str | None]
         try:
             given = work(), None

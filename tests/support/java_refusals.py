@@ -44,7 +44,7 @@ def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
         elif not field.array and field.type in ("int32", "int64"):
             values[field.name] = next(numbers)
         elif not field.array and field.type in ("int8", "int16"):
-            values[field.name] = 1  # a kind of something that every table of Kafka has
+            values[field.name] = 1  # a value that every enum of Kafka has
         elif not field.array and field.type == "uuid":
             values[field.name] = UUID(int=next(numbers))
         elif field.type == "records":

@@ -97,7 +97,7 @@ def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) ->
     """Run a check on examples of its arguments."""
     together = strategies[0] if len(strategies) == 1 else st.tuples(*strategies)
 
-    # Hypothesis reads the code of what it runs, every time it does: this is short. The seed is the property's own.
+    # Hypothesis reads the code of this function at every run, so it is short. The seed is the property's own.
     def holds(example: Any) -> None:
         property_(*example) if len(strategies) > 1 else property_(example)
 

@@ -245,7 +245,7 @@ def differences(
 ) -> list[str]:
     """Return the differences between tshark and `kipwire inspect`; places of unpacked parts are not compared."""
     wanted, there = due(pieces, offset), found(packet)
-    # Wireshark escapes in several ways what cannot be printed: of such texts the place is compared.
+    # Wireshark escapes unprintable characters in several ways: only the places of such texts are compared.
     escaped = {one[:3] for one in wanted if one[3] == ESCAPED}
     there = Counter((*one[:3], ESCAPED) if one[:3] in escaped else one for one in there.elements())
     lacking, more = wanted - there, there - wanted

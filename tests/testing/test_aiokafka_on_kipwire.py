@@ -189,7 +189,7 @@ def test_members_of_a_group_read_each_other() -> None:
         ConsumerProtocolMemberAssignment.decode(b"")
 
 
-# Where aiokafka is wrong, or lets something pass.
+# Faults of aiokafka, and faults that it lets pass.
 
 
 def test_tagged_fields_have_sizes(adapter: ModuleType) -> None:

@@ -118,7 +118,7 @@ def test_every_served_request_is_answered(api: ApiKey) -> None:
             if found is not None:
                 frame = REGISTRY.encode_response(found, 7)
                 assert REGISTRY.decode_response(frame, type(body)).body == found
-    for topic in made.topics.by_name.values():  # what it has stored can be read
+    for topic in made.topics.by_name.values():  # stored batches can be read
         for log in topic.partitions:
             log.records(is_committed=False)
             log.first_since(0)

@@ -72,7 +72,7 @@ def test_two_members_share_a_topic_until_one_leaves(broker: FakeBroker, client: 
         return {one.partition for topic in topics for one in topic.partitions}
 
     members = [Member(client, broker.bootstrap_servers, TOPIC, "g")]
-    # librdkafka 2.16 goes back to the first offset, long after, of a partition that it loses while it asks for that.
+    # If librdkafka 2.16 loses a partition while it asks for the first offset, it goes back to that offset much later.
     broker.wait_until(lambda: fetched() == {0, 1}, TIMEOUT)
     members.append(Member(client, broker.bootstrap_servers, TOPIC, "g"))
 

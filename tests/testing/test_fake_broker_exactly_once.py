@@ -107,7 +107,7 @@ def run_once(seed: int) -> None:
 
 def run_all(seeds: range) -> None:
     """Several runs at a time, since librdkafka waits twice for half a second in each."""
-    logging.disable(logging.CRITICAL)  # clients say much about what happens to them
+    logging.disable(logging.CRITICAL)  # clients log much about the disturbances
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         for future in [pool.submit(run_once, seed) for seed in seeds]:
             future.result()

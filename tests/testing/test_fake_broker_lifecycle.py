@@ -79,7 +79,7 @@ def test_nothing_is_left_after_the_end() -> None:
         assert idle.receive() is None and waiting.receive() is None
         idle.socket.close()
         waiting.socket.close()
-        gc.collect()  # what is not closed warns now
+        gc.collect()  # open sockets warn now
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((broker.host, broker.port), timeout=20)
@@ -367,7 +367,7 @@ def test_it_stops_while_a_client_does_not_read() -> None:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         for _ in range(200):
             client.send(ApiKey.FETCH, 12, **asked)
-        broker.wait_until(lambda: len(broker.requests(ApiKey.FETCH)) > 5)  # the answers fill what the sockets hold
+        broker.wait_until(lambda: len(broker.requests(ApiKey.FETCH)) > 5)  # the answers fill the buffers of the sockets
     client.socket.close()
 
 

@@ -182,7 +182,7 @@ def test_deleted_records_are_gone_and_their_offsets_stay() -> None:
         log.append(batch(*values, timestamp=log.end_offset))
     size = log.size
     log.delete_before(3)
-    log.delete_before(1)  # which is deleted already
+    log.delete_before(1)  # it is deleted already
     assert (log.start_offset, log.end_offset, log.last_stable_offset) == (3, 4, 4)
     assert [record.value for record in log.records(is_committed=False)] == [b"d"]
     assert [one.base_offset for one in log.batches] == [2]

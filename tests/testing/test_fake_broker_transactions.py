@@ -155,7 +155,7 @@ def test_a_producer_gets_its_next_epoch_at_each_end() -> None:
     producer = Producer(made)
     log = made.topics.named(TOPIC).partition(0)
     for number, is_commit in enumerate((True, False, True)):
-        assert producer.produced(producer.batch(b"%d" % number, 0), 12) == 0  # which adds the partition
+        assert producer.produced(producer.batch(b"%d" % number, 0), 12) == 0  # this adds the partition
         ended = request(ApiKey.END_TXN, 5, {**producer.names, "committed": is_commit})
         first, again = ask(made, ended), ask(made, ended)  # asked again, since the answer was lost
         assert (first.error_code, first.producer_epoch) == (again.error_code, again.producer_epoch) == (0, number + 1)

@@ -121,7 +121,7 @@ def test_a_hostile_login_is_refused_without_going_back_and_forth_in_it(config: C
             _ = settings.security
 
 
-# Which mechanism, and with which secret.
+# The mechanism and its secret.
 
 
 def sasl_of(settings: Settings) -> Mechanism | None:

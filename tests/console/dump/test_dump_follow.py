@@ -149,7 +149,7 @@ def test_a_log_whose_last_segments_are_removed_goes_on_in_the_one_before(tmp_pat
     with started(tmp_path / "a-0", "--follow") as process:
         assert process.stderr is not None
         assert lines(process, 5)[-1] == "offset=3-3 records=1"
-        last.unlink()  # as a follower does that cuts off what its leader does not have
+        last.unlink()  # as a follower cuts off records that its leader lacks
         assert process.stderr.readline() == f"{last}: was removed; going on with {file.name}\n"
         append(file, batch(3, b"other"))
         assert lines(process, 1) == ["offset=3-3 records=1"]

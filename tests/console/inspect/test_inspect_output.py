@@ -26,7 +26,7 @@ from tests.support import command_line
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected
 
-# How it looks.
+# Text, JSON and pages.
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_sets_of_operations_are_shown_with_their_names() -> None:
     ]
     assert piece.name == "ALTER, DESCRIBE"
     assert ">384 ALTER, DESCRIBE<" in page(inspect_message(cls, answer.encode()))
-    answer.cluster_authorized_operations = -(2**31)  # it was not asked for
+    answer.cluster_authorized_operations = -(2**31)  # the value for "not requested"
     (piece,) = [
         one for one in inspect_message(cls, answer.encode()).pieces if one.path == "cluster_authorized_operations"
     ]

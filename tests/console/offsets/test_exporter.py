@@ -211,7 +211,7 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
             try:
                 assert not (await look(cluster, Wanted())).problems
                 await asyncio.to_thread(broker.stop_node, 1)
-                assert not (await look(cluster, Wanted())).problems  # by the other one, which it has heard of
+                assert not (await look(cluster, Wanted())).problems  # by the other node, known from metadata
                 await asyncio.to_thread(broker.stop_node, 2)
                 with pytest.raises(Refused):
                     await look(cluster, Wanted())

@@ -45,7 +45,7 @@ def dumped(folder: Path, name: str = NAME, **wanted: Any) -> bytes:
         dump = LogDump(JsonLines(), out, Wanted(records=True, **wanted))
         dump.whole(log_file(folder / name, None))
         out.flush()
-    assert '"type":"error"' not in text.getvalue()  # records that say nothing are no damage
+    assert '"type":"error"' not in text.getvalue()  # control records without a known meaning are no damage
     return text.getvalue().encode()
 
 
@@ -169,7 +169,7 @@ def test_bits_without_meaning_come_back() -> None:
     old = [write_message_set(some, magic=magic) for magic in (0, 1)]
     for log in (with_attributes(write_batch(some), 21, 0x40), *(with_attributes(one, 17, 0xC0) for one in old)):
         expect_same(log, back_and_forth(log))
-    # An odd producer, which no builder would write, and a control batch whose records say nothing that Kafka knows.
+    # An odd producer id, which no builder would write, and a control batch with records of no known type.
     odd = bytearray(write_batch([Record(offset=5, timestamp=7, key=b"\0\0\0\x63", value=None)], is_control=True))
     odd[43:51] = b"\xff" * 7 + b"\xfe"
     log = with_attributes(bytes(odd), 22, 0x10)

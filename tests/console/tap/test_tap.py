@@ -118,7 +118,7 @@ def test_a_request_without_response_has_a_line(objects: Objects, tmp_path: Path)
     exchanged(2, talk=asked(talk, 9))
     found = objects(write(tmp_path, asked(talk, 3)))
     assert [(one["api"], one["correlation_id"], one["response_size"]) for one in found] == [
-        ("Produce", 1, None),  # at once: it wants none
+        ("Produce", 1, None),  # at once: it gets no response
         ("ApiVersions", 9, None),  # when a later one is answered
         ("ApiVersions", 2, 10),
         ("ApiVersions", 3, None),

@@ -82,7 +82,7 @@ def _each(columns: Sequence[Column]) -> Iterator[Column]:
         yield from _each(column.inner)
 
 
-# What the command says
+# Findings of the command
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ TABLES = {
 REMOVED = {"ZkMigrationState": "metadata.migration.ZkMigrationState#value"}
 """Tables that 3.9 was the last release to have, of fields that are still there."""
 OURS_ALONE = {
-    "AcknowledgeType": {(0, "GAP", "-")},  # what clients write for offsets without a record
+    "AcknowledgeType": {(0, "GAP", "-")},  # written by clients for offsets without a record
     "LeaderRecoveryState": {(-1, "NO_CHANGE", "-")},  # a constant of that class
 }
 NO_TABLE = {"ConsumerGroupMemberType"}

@@ -161,7 +161,7 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
             text = archive.read(name).decode()
             if '"flexibleVersions"' not in text:
                 text = re.sub(r'("validVersions"\s*:\s*"[^"]*")', r'\1, "flexibleVersions": "none"', text, count=1)
-            # One file in 2.8 ends twice; Kafka's reader takes what comes first.
+            # One file in 2.8 ends twice; Kafka's reader takes the first part.
             loaded = load_text(text, name)
             if loaded.document is None:
                 loaded = load_text(re.sub(r"\]\s*\}\s*\Z", "", text), name)

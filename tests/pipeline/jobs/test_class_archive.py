@@ -149,7 +149,7 @@ def test_java_writes_an_archive_and_ignores_a_broken_one(tmp_path: Path, monkeyp
         b"",
     ):
         archive.write_bytes(broken)
-        assert bool(using(java, spark) == options) is (len(broken) == len(whole))  # then Java sees what is wrong
+        assert bool(using(java, spark) == options) is (len(broken) == len(whole))  # then Java detects the fault
         said, loaded = run(*using(java, spark))
         assert said == plain
         assert "(top)" not in loaded

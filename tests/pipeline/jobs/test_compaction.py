@@ -43,7 +43,7 @@ def write_compacted(logs: Path, checkpoint: str) -> None:
     """A log folder of a broker, with what its cleaner has written of how far it has come."""
     folder = logs / "stock-0"
     write_log(folder, keyed(0, [("a", "11"), ("b", "22"), ("a", "333"), (None, "x")]))
-    # The transaction of 7 was aborted, so that its records make nothing dead.
+    # The transaction of 7 was aborted, so that its records replace no earlier ones.
     write_log(folder, keyed(4, [("b", "4444")], producer=7), marker(5, 7, 1), keyed(6, [("c", None)]), base=4)
     (folder / f"{4:020}.txnindex").write_bytes(pack(">hqqqq", 0, 7, 4, 5, 6))
     write_log(folder, keyed(7, [("a", "5"), ("d", "66")]), base=7)

@@ -77,7 +77,7 @@ def write_transactions(logs: Path) -> None:
         data(11, 3, 3, sequence=10, epoch=2),
     )
     write_log(logs / "orders-1", data(0, 2), marker(1, 2, 9, is_empty=True), plain(2))
-    # The segments before it are gone; what was open then, only the snapshot says.
+    # The segments before it are gone; only the snapshot has the transactions that were open then.
     write_log(logs / "orders-2", plain(50, 2), marker(52, 6, 4), data(53, 6, sequence=1), base=50)
     common = {"timestamp": NOW, "offset_delta": 0}
     (logs / "orders-2" / f"{50:020}.snapshot").write_bytes(
@@ -176,7 +176,7 @@ def test_producers_are_as_a_broker_loads_them(report: Report) -> None:
         (0, 1, 0, 7, 3, 3),
         (0, 2, 1, 8, -1, None),  # its marker has begun a new epoch, whose sequence numbers begin anew
         (0, 3, 2, -1, 12, 11),
-        (1, 2, 0, -1, 0, None),  # of its marker compaction has left the head alone
+        (1, 2, 0, -1, 0, None),  # compaction has left only the head of its marker
         (2, 4, 0, 3, 6, 40),
         (2, 6, 0, 4, 1, 53),
     }

@@ -266,7 +266,7 @@ def test_metadata_is_what_the_broker_describes(both: Both, done: Done, tmp_path:
     }
     assert found == expected
     topics = Counter((row["topic"], row["removed"] is None) for row in rows(table(report, "topics")))
-    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not have what was removed
+    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot has no removed topics
     assert topics == {(topic["name"], True): 1 for topic in described} | {(name, False): 1 for name in removed}
     dynamic = {
         (kind, resource, name, one["value"])
@@ -354,7 +354,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
         admin.create_topics([NewTopic(LAGGING, 1, 1), NewTopic(EMPTY, 1, 1)], wait_for_metadata=True)
     traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     traffic.consume(ADDRESS, group, [LAGGING], 30)
-    sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of what follows
+    sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of later records
     unread = traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     report = both.report(offsets_report, LOGS, 1)
     found = samples(exposition(report.metrics))
@@ -367,7 +367,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
     assert expected[group, LAGGING, "0"] == (100, 200, 100)
     assert len([place for place in expected if place[0] in ("readers", "java-new")]) > 5
     assert ends == offsets_by_kafka(ADDRESS)
-    assert ends[EMPTY, "0"] == 0  # by the name of its only segment
+    assert ends[EMPTY, "0"] == 0  # from the name of its only segment
     (first,) = [row for row in traffic.read_all(ADDRESS, [LAGGING]) if row.offset == min(one.offset for one in unread)]
     as_of = found["kipspark_offsets_as_of_timestamp_seconds", frozenset()]
     age = by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", *places[1:]))[group, LAGGING, "0"]

@@ -23,7 +23,7 @@ from tests.support.places import ROOT
 pytestmark = [
     pytest.mark.broker,
     pytest.mark.xdist_group("broker"),
-    # The clients leave sockets to be collected, and use what Python has deprecated.
+    # The clients leave sockets to be collected, and use deprecated parts of Python.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -181,7 +181,7 @@ def test_last_stable_offsets_are_where_committed_readers_stop(report: Report) ->
     ends = consumer.end_offsets(parts)
     found = {TopicPartition(row["topic"], row["partition"]): row for row in table(report, "partitions")}
     assert {part: found[part]["last_stable_offset"] for part in parts} == ends
-    # What they cannot see is what others can see more; what was aborted before is not held back.
+    # The records held back are the ones that only other readers see; records aborted before are not held back.
     everything = list(broker_traffic.read_all(ADDRESS, [HELD]))
     consumer.close()
     for part in parts:
@@ -267,7 +267,7 @@ def test_files_next_to_segments_are_as_kafka_dumps_them(
     found: dict[str, list[str]] = {}
     for row in files(spark, kind, topic):
         found.setdefault(row["file"], []).append(as_dumped(kind, row))
-    # What is still written has room for more, of which dump-log prints the first zeros as an entry.
+    # Files in use are allocated in advance, and dump-log prints the first zeros of the free room as an entry.
     complete = [file for file in sorted(LOGS.glob(f"{topic}-*/*.{suffix}")) if 0 < file.stat().st_size < A_MIB]
     expected: dict[str, list[str]] = {}
     for part in re.split(r"^Dumping ", dumped(*complete), flags=re.MULTILINE)[1:]:

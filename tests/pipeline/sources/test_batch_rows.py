@@ -97,7 +97,7 @@ def expected_row(segment: Segment, batch: RecordBatch) -> dict[str, Any]:
     }
 
 
-# What a row says.
+# Values of a row.
 
 
 def test_a_row_says_of_a_real_batch_what_reading_it_says() -> None:
@@ -152,7 +152,7 @@ def test_many_batches_are_more_than_one_array(tmp_path: Path, monkeypatch: pytes
     assert [row["base_offset"] for row in batch_rows(segment)] == list(range(0, 100, 2))
 
 
-# What is read, and what is not.
+# Bytes that are read, and bytes that are not.
 
 
 @pytest.fixture
@@ -280,7 +280,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             read()
 
 
-# Records: what is passed over.
+# Records: batches that are passed over.
 
 
 @pytest.mark.parametrize("permissive", [False, True])
@@ -323,7 +323,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
     assert [(part.start, part.end) for part in parts] == [
         (starts[1], starts[3]),
         (starts[4], starts[5]),
-        (starts[6], segment.size),  # no head, so whoever reads it says so
+        (starts[6], segment.size),  # no head: kept, so that reading reports it
     ]
     assert narrow(whole(segment), Wanted()) == [whole(segment)]
 
@@ -360,7 +360,7 @@ def test_a_time_index_says_that_all_records_are_older(tmp_path: Path) -> None:
 def test_a_time_index_that_does_not_fit_is_not_believed(tmp_path: Path, entries: list[tuple[int, int]] | bytes) -> None:
     segment = timed(tmp_path, entries)
     if entries == [(1001, 1)]:
-        assert not ends_before(segment, 1001)  # such an index is of a segment that grows; only the last one does
+        assert not ends_before(segment, 1001)  # only a growing segment, the last, has such an index
     else:
         assert not ends_before(segment, 10_000)
 

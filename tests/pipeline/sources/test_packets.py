@@ -142,7 +142,7 @@ def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
     assert numbers == expected != []
 
 
-# What is missing is reported.
+# Lost bytes are reported.
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -185,7 +185,7 @@ def test_packets_that_the_capture_cut_are_reported_with_the_headers_in_them(tmp_
     assert Counter(whole) <= Counter(shipped_frames())
     assert len(whole) > 200
     requests = [one.request for one in found if one.request and one.direction == "request"]
-    # Nearly all requests have their header within their first bytes, so who asks for what is known all the same.
+    # Nearly all requests have their header within their first bytes, so their client and API are known all the same.
     assert len(requests) > 1000
     assert {request.client_id for request in requests} == {row["client_id"] for row in shipped()}
     assert all("bytes not captured" in error for error in errors_of(found) if "whose start" not in error)

@@ -72,7 +72,7 @@ def test_a_request_without_a_client_id_and_with_the_longest_is_one() -> None:
     assert begins_request(framed(b"x" * 32767))
 
 
-# What is no request.
+# Bytes that are no request.
 
 
 @given(st.integers(20, 23), st.integers(0, 4), st.binary(min_size=12, max_size=100))

@@ -195,7 +195,7 @@ def test_before_spark_4_2_the_reader_limits_batches_itself(tmp_path: Path) -> No
     for restarts in (False, False, True, False):
         if restarts:
             stream = Stream(tmp_path, maxBytesPerTrigger=str(12 * SIZE))
-            assert stream.reader.partitions(kept, kept) == []  # what Spark does with the checkpoint's last offset
+            assert stream.reader.partitions(kept, kept) == []  # as Spark calls it with the checkpoint's last offset
         latest = stream.reader.latestOffset()
         counts.append(len(stream.read(stream.reader.partitions(kept, latest))))
         kept = latest

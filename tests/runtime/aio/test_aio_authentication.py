@@ -235,7 +235,7 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
                 await connection.request(HeartbeatRequest())
             assert "secret" not in str(caught.value)
             if what == "refused":
-                assert (await waiting).throttle_time_ms == 1  # which was in flight before
+                assert (await waiting).throttle_time_ms == 1  # it was in flight before
             await waiting
             broker.may_answer.set()
 

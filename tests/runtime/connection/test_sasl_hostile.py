@@ -135,7 +135,7 @@ def test_damaged_messages_of_a_server_are_authentication_errors(
     except AuthenticationError:
         return
     for true, changed in came:
-        # A signature may be followed by extensions, and PLAIN has nothing to say that a client reads.
+        # Extensions may follow a signature, and a client ignores PLAIN's answer.
         assert changed == true or name == "PLAIN" or changed.startswith(true + b",") or _same_signature(true, changed)
 
 

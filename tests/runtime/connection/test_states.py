@@ -162,7 +162,7 @@ def test_a_server_does_what_the_table_says(row: Row, many: bool) -> None:
     assert found == expected_of(row, many)
 
 
-# What both sides receive.
+# Receiving by both sides.
 
 
 def input_state(connection: Any) -> str:

@@ -160,9 +160,9 @@ def test_large_frames_in_any_pieces_are_what_was_sent(piece: int, first: int) ->
         [0, *range(first, len(stream), piece)], [*range(first, len(stream), piece), None], strict=True
     ):
         reused[:] = stream[start:end]
-        given: Any = reused  # which nothing may keep
+        given: Any = reused  # the connection must not keep it
         connection.receive_data(given)
-        if piece != 4095:  # which takes the events at the end alone
+        if piece != 4095:  # with 4095 the events are taken at the end alone
             found += [one.raw[8:] for one in connection.events()]
     found += [one.raw[8:] for one in connection.events()]
     assert found == frames

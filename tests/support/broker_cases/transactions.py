@@ -154,7 +154,7 @@ def transaction(talk: Talk) -> None:
     producer.has(producer.begin("init after aborting"))
     producer.send("produce in v12, which adds the partition", 0, version=12)
     producer.end("commit what v12 has begun")
-    producer.begin("init before reading")  # which waits for the markers
+    producer.begin("init before reading")  # it waits for the markers
     producer.end_offset("end offset after all")
 
 

@@ -264,7 +264,7 @@ def java_tools(address: str) -> set[bytes]:
         tool("ConsoleProducer", *to, *kept, "--compression-codec", codec, lines=lines)
     load = ("--throughput", "-1", "--record-size", "100", "--num-records", str(COUNT))
     tool("ProducerPerformance", *to, *kept, *load, "--transactional-id", topic, "--transaction-duration-ms", "100")
-    until = ("--max-messages", str(3 * COUNT), "--timeout-ms", str(SECONDS * 1000))  # it ends when it has all of them
+    until = ("--max-messages", str(3 * COUNT), "--timeout-ms", str(SECONDS * 1000))  # it ends once it has all records
     read: set[bytes] = set()
     for protocol in ("classic", "consumer"):
         by = ("--group", f"{group}-{protocol}", "--from-beginning", "--command-property", f"group.protocol={protocol}")

@@ -103,7 +103,7 @@ async def _values(consumer: Any, count: int) -> list[bytes]:
 
 async def acknowledgements(address: str, topic: str) -> None:
     """Producing with `acks` of 0, 1 and all."""
-    for acks in ("all", 1, 0):  # at the end, since what comes before a new topic has a leader is lost with 0
+    for acks in ("all", 1, 0):  # 0 at the end: with it, records sent before a new topic has a leader are lost
         async with _producer(address, acks=acks) as producer:
             sent = await producer.send_and_wait(topic, f"acks {acks}".encode(), partition=0)
             assert sent is None if acks == 0 else sent.offset >= 0

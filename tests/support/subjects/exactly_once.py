@@ -124,7 +124,7 @@ def copy_by_aiokafka(address: str, run: str, partition: int, count: int, chance:
     """Copy with aiokafka."""
 
     async def copy() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # it leaves failed futures behind
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # aiokafka leaves failed futures behind
         while not given_up.is_set():
             try:
                 async with asyncio.timeout(15):

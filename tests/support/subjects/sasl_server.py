@@ -137,7 +137,7 @@ def _authenticated(server: Server, token: bytes, lifetime: int, version: int, da
         answer = cls(auth_bytes=damage(server.send(token)), error_message=None)
     except Refusal as refusal:
         return cls(error_code=58, error_message=str(refusal))  # type: ignore[no-any-return]
-    except StopIteration:  # it has said all that it has to say
+    except StopIteration:  # the server has sent its last message
         return cls(error_code=34, error_message=None)  # type: ignore[no-any-return]
     if version:
         answer.session_lifetime_ms = lifetime
