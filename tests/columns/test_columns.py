@@ -94,7 +94,7 @@ def with_faults(data: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[byte
 
 
 def ways_of(cls: type[Message]) -> list[Way]:
-    """The ways that lead to columns of a class."""
+    """Return the ways that lead to columns of a class."""
     if native.in_use and cls.TYPE != "layout":
         return [column_checks.by_kernel(), BY_PYTHON]
     return [BY_PYTHON]

@@ -23,7 +23,7 @@ NEAR_THE_END = [2**power + more for power in (59, 60, 61, 62) for more in (-1, 0
 
 
 def ipc(*arrays: pa.Array) -> bytes:
-    """A stream with one batch."""
+    """Return a stream with one batch."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([*arrays], names=[f"column {number}" for number in range(len(arrays))])
     options = pa.ipc.IpcWriteOptions(allow_64bit=True)  # arrays of any length
@@ -34,7 +34,7 @@ def ipc(*arrays: pa.Array) -> bytes:
 
 
 def first_column(stream: bytes) -> pa.Array:
-    """The first column of the first batch; pyarrow does not look whether it is sound."""
+    """Return the first column of the first batch; pyarrow does not look whether it is sound."""
     return pa.ipc.open_stream(stream).read_next_batch().column(0)
 
 
@@ -149,7 +149,7 @@ def test_many_rows_of_messages_without_fields_are_written() -> None:
 
 
 def damaged_rows() -> Iterator[tuple[str, pa.Array]]:
-    """Rows of HeartbeatRequest with something wrong within one column."""
+    """Yield rows of HeartbeatRequest with something wrong within one column."""
     rows = columns.decode(HeartbeatRequest, [HeartbeatRequest(group_id="group").encode()] * 3)
 
     def having(name: str, array: pa.Array) -> pa.Array:
@@ -264,12 +264,12 @@ def test_null_is_what_pyarrow_counts_as_null() -> None:
 
 
 def misaligned(buffer: pa.Buffer | None) -> pa.Buffer | None:
-    """A copy of a buffer that starts at an odd address."""
+    """Return a copy of a buffer that starts at an odd address."""
     return None if buffer is None else pa.py_buffer(b"\0" + buffer.to_pybytes())[1:]
 
 
 def moved(array: pa.Array) -> pa.Array:
-    """An array whose buffers all start at odd addresses."""
+    """Return an array whose buffers all start at odd addresses."""
     children = [moved(array.field(number)) for number in range(array.type.num_fields)] if array.type.num_fields else []
     own = [misaligned(one) for one in array.buffers()[: 1 if children else None]]
     return pa.Array.from_buffers(array.type, len(array), own, offset=array.offset, children=children)

@@ -82,7 +82,7 @@ HEADERS = st.lists(st.tuples(HEADER_KEYS, BLOBS), max_size=3)
 
 
 def record_lists(earliest: int) -> st.SearchStrategy[list[Record]]:
-    """Records in the order of their offsets, none with an earlier timestamp."""
+    """Return records in the order of their offsets, none with an earlier timestamp."""
     return st.builds(
         lambda gaps, parts: [
             Record(offset=1000 + sum(gaps[: at + 1]), timestamp=timestamp, key=key, value=value, headers=headers)

@@ -50,7 +50,7 @@ def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def lengths_end_at(form: str, bits: int) -> list[int]:
-    """The numbers at which a varint of this form gets one byte longer, on both sides of each boundary."""
+    """Return the numbers at which a varint of this form gets one byte longer, on both sides of each boundary."""
     values = {0, 1, -1, -(1 << bits - 1), (1 << bits - 1) - 1}
     for shift in range(7, bits, 7):
         if form == "packed":

@@ -117,7 +117,7 @@ def test_no_message_of_kafka_has_an_encoding() -> None:
 
 
 def metadata(version: int, replicas: int, isr: int, offline: int) -> int:
-    """The bytes of a partition of small numbers, without its tag section."""
+    """Return the bytes of a partition of small numbers, without its tag section."""
     cls: Any = proposals.message("EncodedMetadata", version)
 
     def size(*partitions: Any) -> int:

@@ -37,7 +37,7 @@ def message(**values: Any) -> MessageAndOffset:
 
 
 def patched(data: bytes, at: int, hexadecimal: str) -> bytes:
-    """A message with other bytes at one place, but a right CRC."""
+    """Return a message with other bytes at one place, but a right CRC."""
     wrong = bytes.fromhex(hexadecimal)
     return with_crc(data[:at] + wrong + data[at + len(wrong) :])
 

@@ -72,7 +72,7 @@ def a_set(**values: Any) -> message_set.MessageSet:
 
 
 def message_with_crc(message: bytes) -> bytes:
-    """The same message with a CRC that is right; its Length takes one byte."""
+    """Return the same message with a CRC that is right; its Length takes one byte."""
     return message[:-4] + zlib.crc32(message[1:-4]).to_bytes(4, "big")
 
 

@@ -53,13 +53,13 @@ LONG_POLL = octets("000003e8 00000400          # max_wait 1000, min_bytes 1024")
 
 
 def data(module: Any) -> list[Any]:
-    """The topics of `DATA`, in the classes of a module."""
+    """Return the topics of `DATA`, in the classes of a module."""
     partition = module.PartitionData(partition=2, messages=b"\xaa\xbb")
     return [module.TopicData(topic="t", partition_data=[partition])]
 
 
 def topics(module: Any) -> list[Any]:
-    """The topics of `TOPICS`, in the classes of a module."""
+    """Return the topics of `TOPICS`, in the classes of a module."""
     return [module.OffsetData(topic="t", partitions=[2], offsets=[5])]
 
 

@@ -31,7 +31,7 @@ Target = Callable[[random.Random], Iterator[None]]
 
 
 def pool_by_class() -> dict[type[Message], list[bytes]]:
-    """Messages to begin with."""
+    """Return messages to begin with, by class."""
     pool: dict[type[Message], list[bytes]] = {}
     for cls, seed in fuzz_native.seeds():
         pool.setdefault(cls, []).append(seed)
@@ -107,7 +107,7 @@ def write_damaged(way: column_checks.Way, cls: type[Message], data: list[bytes |
 
 
 def spoilt(array: Any, chance: random.Random) -> Any:
-    """A copy of an array with some bytes of its own buffers, or of arrays in it, overwritten or cut off."""
+    """Return a copy of an array with some bytes of its own buffers, or of arrays in it, overwritten or cut off."""
     own = 1 if pa.types.is_struct(array.type) else 2 if array.type.num_fields else len(array.buffers())
     buffers = [None if one is None else bytearray(one) for one in array.buffers()[:own]]
     for buffer in buffers:

@@ -25,7 +25,7 @@ from tests.support.size_damage import tampered
 
 
 def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Messages of every class whose bytes are damaged, and then whose values are."""
+    """Damage the bytes of messages of every class, and then their values."""
     pool = seeds()
     with native_checks.alone(kernel):
         while True:
@@ -51,7 +51,7 @@ def _check_converted(kernel: ModuleType, message: Message, chance: random.Random
 
 
 def _check_chosen(kernel: ModuleType, cls: type[Message], data: bytes, damaged: bytes, chance: random.Random) -> None:
-    """Some fields of a message, which the bytes are and the damaged ones may be, and other values for them."""
+    """Read some fields of a message from whole and from damaged bytes, and replace them by other values."""
     paths = projection_checks.some_paths(cls, chance)
     projection_checks.check_read(kernel, cls, damaged, paths)
     values = projection_checks.check_read(kernel, cls, data, paths)
@@ -102,14 +102,14 @@ def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -
 
 
 def _any_headers(chance: random.Random) -> list[tuple[str, bytes | None]]:
-    """Some headers with keys of any bytes, which mostly are not UTF-8."""
+    """Return some headers with keys of any bytes, which mostly are not UTF-8."""
     parts = (b"a", b"\x80", b"\xc3", b"\xa9", b"\xe2\x82", b"\xed\xa0", b"\xf0\x9f\x98", b"\xf4", chance.randbytes(3))
     keys = [b"".join(chance.choices(parts, k=chance.randrange(chance.choice((5, 100))))) for _ in range(2)]
     return [(header_key(key), b"value") for key in keys]
 
 
 def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Some records, their bytes, damaged, and odd values in them."""
+    """Read records from damaged bytes, and write records with odd values."""
     while True:
         some = [
             Record(

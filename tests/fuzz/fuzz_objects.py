@@ -30,7 +30,7 @@ def _act(message: Message, chance: random.Random) -> None:
 
 
 def _subclass(base: type, method: str, message: Message, value: Any, seed: int) -> Any:
-    """A value of a subclass one of whose methods changes the message, and then does what it always does."""
+    """Return a value of a subclass one of whose methods changes the message, and then does what it always does."""
     is_busy = False
 
     def do(self: Any, *arguments: Any) -> Any:

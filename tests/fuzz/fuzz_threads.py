@@ -87,7 +87,7 @@ def write(shared: Shared, chance: random.Random) -> None:
 
 
 def write_record_format(shared: Shared, chance: random.Random) -> None:
-    """The same of record formats, whose values depend on each other: they may be wrong for a moment."""
+    """Write a record format that other threads change; its values depend on each other, and may be wrong at times."""
     message = shared.record_format
     with suppress(native_checks.GaveUpError):
         decode_by_python(type(message), shared.kernel.encode(message))

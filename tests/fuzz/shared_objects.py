@@ -26,7 +26,7 @@ encode_by_python = native_checks.PYTHON["encode"]
 
 
 def new_records(count: int = 10) -> list[Record]:
-    """Records in order, each with objects of its own."""
+    """Return records in order, each with objects of its own."""
     return [
         Record(offset=offset, timestamp=5 + offset, value=b"value %d" % offset, headers=[(f"key {offset}", b"value")])
         for offset in range(count)
@@ -192,7 +192,7 @@ def _change(value: Any, chance: random.Random) -> None:
 
 
 def _other(value: Any, chance: random.Random) -> Any:
-    """A new object of the same type."""
+    """Return a new object of the same type."""
     if isinstance(value, str):
         return "a" * chance.randrange(300)
     if isinstance(value, bytes):

@@ -50,12 +50,12 @@ _HEAD = re.compile(r"^( *)(?:cdef|def) (?!class|struct|enum|extern|union)[^=\n]*
 
 
 def without_comments(text: str) -> str:
-    """A source in which comments and docstrings, C code included, are empty lines."""
+    """Replace comments and docstrings, C code included, by empty lines."""
     return _NOT_CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
 def functions(sources: Sources) -> Iterator[Function]:
-    """All functions and methods of the sources."""
+    """Yield all functions and methods of the sources."""
     for file, text in sources.items():
         code = without_comments(text)
         for head in _HEAD.finditer(code):
@@ -76,7 +76,7 @@ def indent(line: str) -> int:
 
 
 def lines_before(function: Function, index: int) -> Iterator[str]:
-    """The lines that have run whenever one runs, the last first: of other branches only their heads are among them."""
+    """Yield the lines that have run whenever this one runs, the last first: of other branches, only their heads."""
     limit = indent(function.body[index][1])
     for _, line in reversed(function.body[:index]):
         if indent(line) <= limit:
@@ -205,7 +205,7 @@ def nothing_runs_under_the_lock_that_may_wait_for_it(sources: Sources) -> Iterat
 
 
 def locked(function: Function) -> Iterator[tuple[int, str]]:
-    """The lines of a function that run under the lock."""
+    """Yield the lines of a function that run under the lock."""
     limit = -1
     for line, text in function.body:
         if limit >= 0 and indent(text) <= limit:

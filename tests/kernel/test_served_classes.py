@@ -82,7 +82,7 @@ def classes(forms_package: ModuleType, layouts_package: ModuleType) -> dict[tupl
 
 
 def structs_of(cls: type[Struct], found: dict[type[Struct], None]) -> dict[type[Struct], None]:
-    """A class and the structs in it at any depth, added to those that are found."""
+    """Return a class and the structs in it at any depth, added to those that are found."""
     if cls not in found:
         found[cls] = None
         for field in cls.FIELDS:
@@ -158,7 +158,7 @@ def test_the_kernel_knows_every_prefix_that_specs_and_types_have() -> None:
 
 
 def objects(value: object) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON value."""
+    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -41,7 +41,7 @@ def is_module(name: str) -> bool:
 
 
 def private_names(source: str) -> Iterator[str]:
-    """The private names of our modules that a module imports, reads as attributes of modules, or patches."""
+    """Yield the private names of our modules that a module imports, reads as attributes of modules, or patches."""
     tree = ast.parse(source)
     modules: dict[str, str] = {}
     for node in ast.walk(tree):

@@ -38,7 +38,7 @@ REGISTRY = kafka_messages.REGISTRY
 
 @asynccontextmanager
 async def through(broker: Broker, *filters: Filter, **options: Any) -> AsyncIterator[Connection]:
-    """A client's connection through a proxy with filters."""
+    """Connect a client through a proxy with filters."""
     async with (
         broker.serve() as server,
         Proxy(server.address, filters, **options) as proxy,
@@ -48,7 +48,7 @@ async def through(broker: Broker, *filters: Filter, **options: Any) -> AsyncIter
 
 
 def beat(number: int) -> HeartbeatRequest:
-    """A request whose response has that number as throttle time."""
+    """Return a request whose response has that number as throttle time."""
     return HeartbeatRequest(group_id=str(number))
 
 

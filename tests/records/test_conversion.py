@@ -226,7 +226,7 @@ def test_a_compacted_log_of_a_broker_is_reported_on() -> None:
 
 
 def compacted(data: bytes) -> bytes:
-    """A log as after Kafka's cleaner, in plain form: up to the first transaction, only each key's last record is left.
+    """Compact a log as Kafka's cleaner does, in plain form: up to the first transaction, keep each key's last record.
 
     Records without a key go, batches stay. What follows is as in an active segment, which the cleaner leaves alone.
     """
@@ -289,7 +289,7 @@ def test_plain_messages_in_a_row_become_one_batch(name: str) -> None:
 
 
 def unordered() -> bytes:
-    """An entry of magic 0 whose messages do not ascend."""
+    """Return an entry of magic 0 whose messages do not ascend."""
     inner = message(3, 0) + message(3, 0)
     return v0.MessageAndOffset(offset=3, compression_type=1, value=gzip.compress(inner)).encode()
 

@@ -40,7 +40,7 @@ KEYS = st.binary(max_size=12) | st.lists(
 
 @cache
 def of_java() -> dict[bytes, str]:
-    """The text of each byte string of the golden file."""
+    """Return the text of each byte string of the golden file."""
     with gzip.open(FILE, "rt", encoding="ascii") as file:
         pairs = [line.split() for line in file]
     return {bytes.fromhex(raw): bytes.fromhex(text.replace("_", "efbfbd")).decode() for raw, text in pairs}

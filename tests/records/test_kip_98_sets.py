@@ -124,12 +124,12 @@ COMPRESSED = {
 
 
 def changed(data: bytes, at: int, patch: str) -> bytes:
-    """The same set with other bytes at a position, and a CRC that is right."""
+    """Return the same set with other bytes at a position, and a CRC that is right."""
     return with_crc(with_bytes(data, at, bytes.fromhex(patch)))
 
 
 def of_messages(*tables: str) -> bytes:
-    """A set of messages without their CRCs, with OffsetDelta 9 and MaxTimestamp 9."""
+    """Return a set of messages without their CRCs, with OffsetDelta 9 and MaxTimestamp 9."""
     section = b""
     for table in tables:
         message = bytes.fromhex(table)

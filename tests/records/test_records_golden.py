@@ -26,7 +26,7 @@ every_line = pytest.mark.parametrize("number", range(len(GOLDEN)), ids=case_name
 
 
 def golden_batches(line: dict[str, Any]) -> list[tuple[dict[str, Any], bytes]]:
-    """The fields and the bytes of each batch of magic 2 in a line."""
+    """Return the fields and the bytes of each batch of magic 2 in a line."""
     parts = line["batches"] if line["kind"] == "record_batches" else [line]
     return [(part["fields"], bytes.fromhex(part["hex"])) for part in parts]
 
@@ -44,7 +44,7 @@ def headers_of(record: dict[str, Any]) -> list[tuple[str, bytes | None]]:
 
 
 def java_records(records: list[dict[str, Any]]) -> list[Record]:
-    """The records as Java's classes report them."""
+    """Return the records as Java's classes report them."""
     return [
         Record(
             offset=record["offset"],
@@ -180,7 +180,7 @@ def test_batches_are_written_as_java_writes_them(label: str, fields: dict[str, A
 
 
 def without_length_and_crc(batch: bytes) -> bytearray:
-    """The header, less what depends on the compressed bytes."""
+    """Return the header, less what depends on the compressed bytes."""
     header = bytearray(batch[:HEADER])
     for part in LENGTH_AND_CRC:
         header[part] = bytes(4)

@@ -27,7 +27,7 @@ CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
 
 @st.composite
 def records(draw: st.DrawFn, *, headers: bool = True, timestamps: bool = True, at_least: int = 0) -> list[Record]:
-    """Records in the order of their offsets."""
+    """Return records in the order of their offsets."""
     offset = draw(st.integers(0, 2**40))
     made = []
     for step in draw(st.lists(st.integers(1, 1000), min_size=at_least, max_size=8)):

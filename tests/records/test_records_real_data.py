@@ -119,7 +119,7 @@ def test_snapshot_has_its_header_voters_and_footer() -> None:
 
 @cache
 def captured_messages() -> list[tuple[str, Message, bool]]:
-    """All messages of the capture with records: whose they are, and whether the client reads committed records only."""
+    """Return all messages of the capture with records: client, message, and True if it reads only committed records."""
     data = gzip.decompress((CAPTURE / "frames.bin.gz").read_bytes())
     index = gzip.decompress((CAPTURE / "frames.jsonl.gz").read_bytes()).decode()
     committed_only = {}

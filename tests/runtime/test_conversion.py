@@ -44,7 +44,7 @@ def same(*messages: Message) -> bool:
 
 
 def lost_between(new: Struct, old: Struct, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The fields of a struct that another version of it does not have, wherever in it, with their values."""
+    """Yield the fields of a struct that another version of it does not have, wherever in it, with their values."""
     had = {field.spec_name for field in old.ATTRIBUTES}
     for field in new.ATTRIBUTES:
         value, here = getattr(new, field.name), [*path, field.name]
@@ -70,7 +70,7 @@ def reported(lost: list[Loss], *, is_dropped: bool) -> list[tuple[str, int, str]
 
 
 def at(message: Any, path: str) -> tuple[Any, str]:
-    """The struct of a value and the value's name."""
+    """Return the struct of a value and the value's name."""
     *steps, last = re.findall(r"\w+", path)
     for step in steps:
         message = message[int(step)] if step.isdigit() else getattr(message, step)
@@ -93,7 +93,7 @@ def unlose(message: Message, path: str) -> None:
 
 
 def converted(convert: Callable[..., Any], message: Message, target: type[Message]) -> tuple[Any, list[Loss]]:
-    """The message in another version, after all that an error names was taken from it."""
+    """Return the message in another version, after all that an error names was taken from it."""
     for _ in range(1000):
         lost: list[Loss] = []
         try:

@@ -118,7 +118,7 @@ def test_error_says_path_offset_and_reason(data: str, text: str) -> None:
 
 
 def fetch_request(tags: str) -> tuple[bytes, int]:
-    """A FetchRequest v17 with this tag section, and the position of the section."""
+    """Return a FetchRequest v17 with this tag section, and the position of the section."""
     body = kafka_messages.message("FetchRequest", 17)().encode()[:-1]
     return body + raw(tags), len(body)
 
@@ -213,7 +213,7 @@ EXAMPLES: dict[str, Any] = {
 
 
 def filled(cls: type[Struct]) -> Any:
-    """A struct with one element in each array, and nothing null."""
+    """Return a struct with one element in each array, and nothing null."""
     values: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
         inner: Any = filled(field.struct) if field.struct is not None else EXAMPLES[field.element]

@@ -63,7 +63,7 @@ def fetch_partition(**values: Any) -> Any:
 
 
 def refusal(message: Message) -> EncodeError:
-    """The error that every way of writing the message raises."""
+    """Return the error that every way of writing the message raises."""
     with pytest.raises(EncodeError) as caught:
         message.encode()
     for write in (message.encoded_size, message.to_json):

@@ -161,7 +161,7 @@ def test_arrays_of_no_bytes_have_a_limit(forms: Classes, field: str) -> None:
 
 
 def empty_elements(*, rows: bytes = int32(0), deep: bytes = int32(0)) -> bytes:
-    """An EmptyElements whose other arrays have no elements."""
+    """Return an EmptyElements whose other arrays have no elements."""
     return rows + int32(0) + b"\xff" + deep + int32(0)
 
 

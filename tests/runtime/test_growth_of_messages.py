@@ -51,7 +51,7 @@ def may_lose(message: Any, version: int) -> None:
 
 
 def wrong(it: Fresh) -> Any:
-    """A message that cannot be encoded."""
+    """Return a message that cannot be encoded."""
     message = it.cls()
     setattr(message, it.cls.ATTRIBUTES[-1].name, object())
     return message

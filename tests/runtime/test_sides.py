@@ -49,7 +49,7 @@ GIVEN: dict[str, Any] = {
 
 
 def server() -> tuple[ServerConnection, Any]:
-    """A connection with a request that waits."""
+    """Return a connection with a request that waits."""
     connection = ServerConnection(REGISTRY)
     connection.receive_data(len(REQUEST).to_bytes(4, "big") + REQUEST)
     return connection, next(iter(connection.events()))

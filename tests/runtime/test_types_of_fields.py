@@ -42,7 +42,7 @@ def test_type_checkers_know_the_fields_of_each_kind() -> None:
 
 
 def wrong_lines() -> list[int]:
-    """The numbers of the lines that are marked as wrong."""
+    """Return the numbers of the lines that are marked as wrong."""
     lines = WRONG_USES.read_text("utf-8").splitlines()
     return [number for number, line in enumerate(lines, 1) if MARK.search(line)]
 
@@ -60,7 +60,7 @@ Errors = set[tuple[str, int]]
 
 
 def by_mypy(folder: Path) -> Errors:
-    """The errors that mypy finds in the files of a folder."""
+    """Return the errors that mypy finds in the files of a folder."""
     (folder / "mypy.ini").write_text(
         f"[mypy]\nstrict = true\nmypy_path = {':'.join(str(ROOT / one) for one in IMPORTS)}\nfiles = .\n"
     )
@@ -71,7 +71,7 @@ def by_mypy(folder: Path) -> Errors:
 
 
 def by_pyright(folder: Path) -> Errors:
-    """The errors that pyright finds in the files of a folder, strict where they ask for it."""
+    """Return the errors that pyright finds in the files of a folder, strict where they ask for it."""
     write_pyright_settings(folder)
     done = run(["pyright", "--outputjson"], folder)
     found = json.loads(done.stdout)["generalDiagnostics"]
@@ -125,7 +125,7 @@ class LanguageServer:
         self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
     def hover(self, line: int, column: int) -> str:
-        """The text that an editor shows over a place, both counted from 0."""
+        """Return the text that an editor shows over a place, both counted from 0."""
         place = {"textDocument": {"uri": self._uri}, "position": {"line": line, "character": column}}
         return str(self.ask("textDocument/hover", place)["contents"]["value"])
 

@@ -29,7 +29,7 @@ def checked() -> int:
 
 
 def some(cases: Sequence[Case]) -> list[Case]:
-    """A part of many like cases: the first, the last, and every eighth between; all of them by `make test-thorough`."""
+    """Return a part of many like cases: the first, the last, and every eighth between; all in `make test-thorough`."""
     return list(cases) if THOROUGH else [*cases[:-1:_STEP], *cases[-1:]]
 
 
@@ -51,7 +51,7 @@ def of_each(
     together: Callable[..., str],
     label: Callable[..., str] = lambda *case: "-".join(map(str, case)),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that runs a test with each case; it takes the place of `parametrize`.
+    """Run a test with each case; this decorator takes the place of `parametrize`.
 
     Args:
         names: the arguments that a case has values for, separated by commas.

@@ -17,7 +17,7 @@ _ENOUGH = 1 << 24
 
 
 def golden_conversions() -> list[dict[str, Any]]:
-    """The lines, each with the bytes of both sides; None for what Java refused."""
+    """Return the lines, each with the bytes of both sides; None for what Java refused."""
     return [
         {**line, "from": bytes.fromhex(line["from"]), "to": None if "refused" in line else bytes.fromhex(line["hex"])}
         for line in lines("record-conversion")
@@ -30,7 +30,7 @@ def is_plain(data: bytes) -> bool:
 
 
 def contents(data: bytes) -> list[dict[str, Any]]:
-    """All fields of each batch, with compressed bytes as what they decompress to.
+    """Return all fields of each batch, with compressed bytes as what they decompress to.
 
     Sizes and checksums depend on the compressed bytes, so they are left out.
     """

@@ -212,7 +212,7 @@ def _stretch(item: RecordBatch | Damage | Tail) -> Stretch:
 
 
 def _check_segments(chance: Random, log: Log) -> str:
-    """An error is one for `read_segment` if, and only if, there is damage; until then it has the same batches."""
+    """Check that `read_segment` raises an error if, and only if, there is damage, and has the same batches before."""
     for path in log.segments:
         items = _items(path)
         broken = next((number for number, item in enumerate(items) if isinstance(item, Damage)), None)
@@ -286,7 +286,7 @@ def _items(path: Path) -> list[RecordBatch | Damage | Tail]:
 
 
 def _offsets_are_odd(log: Log) -> bool:
-    """Some batch has an offset that is not of its segment: no checksum covers it."""
+    """True if some batch has an offset that is not of its segment: no checksum covers it."""
     bases = [int(path.stem) for path in sorted(log.segments)]
     for path, (base, end) in zip(sorted(log.segments), pairwise([*bases, 2**63]), strict=True):
         with path.open("rb") as file:
@@ -358,7 +358,7 @@ def _grow(chance: Random, log: Log) -> int:
 
 
 def _stretches(log: Log, rows: list[dict[str, Any]]) -> dict[Path, list[Stretch]]:
-    """The stretches that rows of `kafka_log` speak of."""
+    """Return the stretches that rows of `kafka_log` speak of."""
     found: dict[Path, set[Stretch]] = {path: set() for path in log.segments}
     for row in rows:
         path, position, error = Path(row["segment"]), row["batch_position"], row["error"]

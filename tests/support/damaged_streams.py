@@ -26,7 +26,7 @@ ENORMOUS = [struct.pack("<q", number) for number in _NUMBERS]
 
 
 def varied(array: pa.Array, chance: random.Random) -> pa.Array:
-    """The array, or a slice of it, or one of other types with the same values, or of types that are refused."""
+    """Return the array, or a slice of it, or one of other types with the same values, or of types that are refused."""
     kind = chance.randrange(8)
     if kind == 0:
         return array.slice(chance.randrange(len(array)))
@@ -44,7 +44,7 @@ def varied(array: pa.Array, chance: random.Random) -> pa.Array:
 
 
 def _other(array: pa.Array, chance: random.Random) -> pa.Array:
-    """A column as one of another type."""
+    """Return a column as one of another type."""
     types = pa.types
     if types.is_fixed_size_binary(array.type):
         return pa.ExtensionArray.from_storage(pa.uuid(), array)
@@ -57,7 +57,7 @@ def _other(array: pa.Array, chance: random.Random) -> pa.Array:
 
 
 def stream_of(array: pa.Array, chance: random.Random) -> bytes:
-    """A stream with one batch of one column."""
+    """Return a stream with one batch of one column."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([array], names=["column"])
     options = pa.ipc.IpcWriteOptions(compression="lz4" if chance.random() < 0.05 else None)
@@ -68,7 +68,7 @@ def stream_of(array: pa.Array, chance: random.Random) -> bytes:
 
 
 def damage(stream: bytes, chance: random.Random) -> bytes:
-    """The stream with some faults: any bytes, and enormous lengths, offsets and sizes in their positions."""
+    """Return the stream with some faults: any bytes, and enormous lengths, offsets and sizes in their positions."""
     result = bytearray(stream)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
         at = chance.randrange(len(result))

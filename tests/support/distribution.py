@@ -23,7 +23,7 @@ MESSAGES = frozenset(kafka_messages.names())
 
 @cache
 def group_of(module: str) -> str | None:
-    """The group that the `pytestmark` of a module names; `module` is its path in the repository."""
+    """Return the group that the `pytestmark` of a module names; `module` is its path in the repository."""
     found = GROUP.search((ROOT / module).read_text(encoding="utf-8"))
     return found and found[1]
 

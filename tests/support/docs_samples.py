@@ -41,7 +41,7 @@ class Sample:
 
 
 def samples(page: str, text: str) -> list[Sample]:
-    """The fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     return [
         Sample(
             page,

@@ -97,7 +97,7 @@ class Packages:
 
 
 def _innermost(cls: Any) -> tuple[str, dict[str, Any]]:
-    """The path of the first field at the greatest depth that first fields lead to, and values on the way to it."""
+    """Return the path to the first field at the greatest depth, along first fields, and values on the way to it."""
     field = next((one for one in cls.ATTRIBUTES if one.struct is not None), None)
     if field is None:
         return (cls.ATTRIBUTES[0].name, {}) if cls.ATTRIBUTES else ("", {})

@@ -30,7 +30,7 @@ REGISTRY = kafka_messages.REGISTRY
 
 
 def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
-    """Values in which each array has two elements, and no name or number stands twice."""
+    """Return values in which each array has two elements, and no name or number stands twice."""
     values: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
         if field.struct is not None:
@@ -53,7 +53,7 @@ def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
 
 
 def requests() -> Iterator[Message]:
-    """A request of each API and version."""
+    """Yield a request of each API and version."""
     for name in REGISTRY.names():
         if REGISTRY.entry(name).type == "request":
             for version in REGISTRY.versions(name):
@@ -62,7 +62,7 @@ def requests() -> Iterator[Message]:
 
 
 def recorded() -> list[dict[str, Any]]:
-    """The lines of the file: `message`, `version` and `hex` of a request, and `response`, the bytes that refuse it."""
+    """Return the lines of the file: `message`, `version` and `hex` of a request, and `response`, which refuses it."""
     return [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).decode().splitlines()]
 
 

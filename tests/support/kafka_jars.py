@@ -41,7 +41,7 @@ def fetch_jars(
 
 
 def fetch_class_path(folder: Path, version: str, artifacts: Iterable[str]) -> list[Path]:
-    """The jars of a release of Kafka with everything that they need at run time."""
+    """Fetch the jars of a release of Kafka with all their dependencies at run time."""
     place = folder / version
     _copy(place, version, list(artifacts), "org.apache.kafka", "-DincludeScope=runtime")
     return sorted(place.glob("*.jar"))

@@ -43,7 +43,7 @@ def kept(level: int) -> dict[str, Any]:
 
 
 def classes(level: int) -> Iterator[type[Message]]:
-    """Every class of the package of a level, whose folder must be on the path."""
+    """Yield every class of the package of a level, whose folder must be on the path."""
     registry = registry_of(f"level_{level}")
     for name in registry.names():
         for version in registry.versions(name):

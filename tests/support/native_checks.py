@@ -166,19 +166,19 @@ def without_kernel() -> Iterator[None]:
 
 
 def content_of(records: list[Record] | None) -> object:
-    """All that is in records, for comparing; None for none."""
+    """Return all that is in records, for comparing; None for none."""
     return None if records is None else [slots(one) for one in records]
 
 
 def slots(record: object) -> object:
-    """All that is in a record, each with its very type; the value itself if it is none."""
+    """Return all that is in a record, each with its very type; the value itself if it is none."""
     if not isinstance(record, Record):
         return content(record)
     return [content(getattr(record, name, "nothing there")) for name in Record.__slots__]
 
 
 def content(value: object) -> object:
-    """A value with all that is in it, slot by slot, each with its very type: for comparing."""
+    """Return a value with all that is in it, slot by slot, each with its very type: for comparing."""
     if isinstance(value, Struct):
         slots = [slot for base in type(value).__mro__ for slot in getattr(base, "__slots__", ())]
         return type(value), [content(getattr(value, slot, "nothing there")) for slot in slots]
@@ -212,7 +212,7 @@ def spoil(message: Message, chance: random.Random) -> None:
 
 
 def damage(data: bytes, chance: random.Random) -> bytes:
-    """The bytes with one to three faults, or none where a fault changes nothing."""
+    """Return the bytes with one to three faults, or none where a fault changes nothing."""
     result = bytearray(data)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(result))
@@ -287,7 +287,7 @@ def _expect_same(found: object, expected: object, what: str) -> None:
 
 
 def structs_in(item: Struct) -> Iterator[Struct]:
-    """The struct and all structs in it."""
+    """Yield the struct and all structs in it."""
     yield item
     for field in item.ATTRIBUTES:
         value = getattr(item, field.name)

@@ -72,13 +72,13 @@ class _Flow:
 
 
 def shipped_frames() -> list[dict[str, Any]]:
-    """The rows of the example's capture, in its order."""
+    """Return the rows of the example's capture, in its order."""
     (part,) = parts(CAPTURE / "frames.jsonl.gz", 1 << 40)
     return [row for batch in read_frames(part, FrameFilter()) for row in batch.to_pylist()]
 
 
 def segments(frames: Sequence[dict[str, Any]], random: Random, disorder: Disorder) -> Iterator[Tcp]:
-    """The segments that carry frames; runs of frames of one direction of one connection stay in their order."""
+    """Yield the segments that carry frames; runs of frames of one direction of one connection stay in their order."""
     flows: dict[tuple[int, bool], _Flow] = {}
     last: dict[int, tuple[int, int]] = {}
     for (connection, direction), run in groupby(frames, key=lambda row: (row["connection"], row["direction"])):
@@ -111,7 +111,7 @@ def dump(
     unit: int = 1,
     order: str = "<",
 ) -> bytes:
-    """A pcap file.
+    """Return a pcap file.
 
     Args:
         tcp: the segments.
@@ -133,7 +133,7 @@ def dump(
 def dump_ng(
     tcp: Iterable[Tcp], links: Sequence[str] = (ETHERNET,), order: str = "<", random: Random | None = None
 ) -> bytes:
-    """A pcapng file; packets go by its interfaces at random, whose times are in nano- and in microseconds in turn."""
+    """Return a pcapng file with packets on random interfaces, whose times are in nano- and microseconds in turn."""
     random = random or Random(0)
     parts = [_block(order, 0x0A0D0D0A, pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
     parts.append(_block(order, 5, b"12345678"))  # statistics, which readers skip
@@ -150,7 +150,7 @@ def dump_ng(
 
 
 def packet(one: Tcp, link: str, hosts: tuple[str, str]) -> bytes:
-    """A segment with its headers."""
+    """Return a segment with its headers."""
     source, target = hosts if one.from_client else hosts[::-1]
     ports = (one.client_port, one.broker_port) if one.from_client else (one.broker_port, one.client_port)
     option = b"\x01\x01\x08\x0a" + bytes(8)  # timestamps, as nearly all packets have

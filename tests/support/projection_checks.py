@@ -16,7 +16,7 @@ from tests.support.native_checks import PYTHON, content, result
 
 
 def every_path(cls: type[Struct]) -> list[str]:
-    """The path of each field, at any depth."""
+    """Return the path of each field, at any depth."""
     found = []
     for field in cls.ATTRIBUTES:
         found.append(field.name)
@@ -26,7 +26,7 @@ def every_path(cls: type[Struct]) -> list[str]:
 
 
 def some_paths(cls: type[Struct], chance: random.Random) -> tuple[str, ...]:
-    """A few paths in any order, none of them part of another."""
+    """Return a few paths in any order, none of them part of another."""
     chosen: list[str] = []
     paths = every_path(cls)
     chance.shuffle(paths)
@@ -93,12 +93,12 @@ def check_replace(
 
 
 def other_values(values: Sequence[Any], others: Sequence[Any], chance: random.Random) -> list[Any]:
-    """Values of the same shape, with some of the innermost ones taken from values of another message."""
+    """Return values of the same shape, with some of the innermost ones taken from values of another message."""
     return [_mixed(one, _leaves(other), chance) for one, other in zip(values, others, strict=True)]
 
 
 def spoilt_values(values: Sequence[Any], chance: random.Random) -> list[Any]:
-    """Values of which one, at some depth, is something else, is missing or is there twice."""
+    """Return values of which one, at some depth, is something else, is missing or is there twice."""
     spoilt: Any = copy.deepcopy(list(values))
     level = spoilt
     while True:

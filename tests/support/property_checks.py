@@ -131,7 +131,7 @@ def check_unknown_tagged_fields(message: Message) -> None:
 
 
 def check_json(message: Message) -> None:
-    """The JSON form, through text, gives the same message without its unknown tagged fields."""
+    """Check that the JSON form, through text, gives the same message without its unknown tagged fields."""
     cls = type(message)
     text = json.dumps(message.to_json(), allow_nan=False)
     known = _without_what_json_lacks(message)
@@ -198,7 +198,7 @@ def check_many_bytes(cls: type[Message], faulty: list[bytes]) -> None:
 
 
 def check_decode_error(error: DecodeError, cls: type[Message], data: bytes) -> None:
-    """A DecodeError has the message, a location within the bytes and a reason, and survives pickling."""
+    """Check that a DecodeError has the message, a location within the bytes and a reason, and survives pickling."""
     assert (error.message, error.version) == (cls.NAME, cls.VERSION)
     assert 0 <= error.offset <= len(data)
     assert error.reason
@@ -225,7 +225,7 @@ def check_encode_agrees(message: Message) -> None:
 
 
 def messages_with_a_wrong_value(cls: type[M]) -> SearchStrategy[M]:
-    """Messages that are valid but for one value at any depth, which may be anything (also something valid)."""
+    """Return messages that are valid but for one value at any depth, which may be anything (also something valid)."""
     return _spoilt(messages_of(cls))
 
 
@@ -249,7 +249,7 @@ def _spoilt(draw: DrawFn, strategy: SearchStrategy[M]) -> M:
 
 
 def slim(message: M) -> M:
-    """The message, or a copy with no more than one element in each array where it takes many bytes."""
+    """Return the message, or a copy with no more than one element in each array where it takes many bytes."""
     if message.encoded_size() <= 300:
         return message
     result = copy.deepcopy(message)
@@ -261,7 +261,7 @@ def slim(message: M) -> M:
 
 
 def structs_in(message: Struct) -> Iterator[Struct]:
-    """The message and all structs in it, each before those that it has."""
+    """Yield the message and all structs in it, each before those that it has."""
     yield message
     for field in message.ATTRIBUTES:
         if field.struct is not None:
@@ -270,14 +270,14 @@ def structs_in(message: Struct) -> Iterator[Struct]:
 
 
 def _list(field: Field, value: Any) -> list[Any]:
-    """The elements of an array, or the one value; nothing of null."""
+    """Return the elements of an array, or the one value; nothing of null."""
     if value is None:
         return []
     return list(value) if field.array else [value]
 
 
 def _without_what_json_lacks(message: M) -> M:
-    """A copy without unknown tagged fields, with plain NaNs: JSON has neither those nor the bits of NaNs."""
+    """Return a copy without unknown tagged fields, with plain NaNs: JSON has neither those nor the bits of NaNs."""
     result = copy.deepcopy(message)
     for struct in structs_in(result):
         if struct.FLEXIBLE:

@@ -23,7 +23,7 @@ class Recipe(NamedTuple):
 
 
 def recipes(address: str, topic: str = TOPIC, group: str = GROUP) -> list[Recipe]:
-    """The recipes in the order of the page, for a broker.
+    """Return the recipes in the order of the page, for a broker.
 
     Args:
         address: of the broker.

@@ -58,7 +58,7 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
 
 
 def rows_of(number: int, records: list[Record]) -> list[dict[str, Any]]:
-    """The records of a batch of this number, as Arrow's arrays give them."""
+    """Return the records of a batch of this number, as Arrow's arrays give them."""
     return [
         {
             "batch": number,
@@ -73,13 +73,13 @@ def rows_of(number: int, records: list[Record]) -> list[dict[str, Any]]:
 
 
 def batch_of(section: bytes, count: int, **fields: Any) -> RecordBatch:
-    """A batch with any bytes as its records; its checksum is right."""
+    """Return a batch with any bytes as its records; its checksum is right."""
     (batch,) = read_batches(BatchLayout(records=section, records_count=count, **fields).encode())
     return batch
 
 
 def random_batches(chance: random.Random) -> list[RecordBatch]:
-    """Some batches; about half are damaged after their headers."""
+    """Return some batches; about half are damaged after their headers."""
     batches = []
     for _ in range(chance.randrange(1, 6)):
         records = [_random_record(at, chance) for at in range(chance.randrange(6))]
@@ -119,7 +119,7 @@ def _random_record(offset: int, chance: random.Random) -> Record:
 
 
 def _error_of(filled: Any, number: int, batch: RecordBatch) -> tuple[type[Exception], str]:
-    """The error that a batch cannot be added for; nothing has been added then."""
+    """Return the error that a batch cannot be added for; nothing has been added then."""
     before = filled.rows, filled.size
     try:
         filled.add(number, batch)

@@ -29,7 +29,7 @@ def need(condition: object, what: str) -> None:
 
 
 def forms_of(document: Json) -> dict[tuple[str, int], Json]:
-    """The form of every message in every version."""
+    """Return the form of every message in every version."""
     return {(m["name"], v): form for m in document["messages"] for form in m["forms"] for v in form["versions"]}
 
 
@@ -44,7 +44,7 @@ class Reader:
     """The unknown tagged fields, as the golden lines have them."""
 
     def message(self) -> Json:
-        """The JSON form; the message must take all bytes."""
+        """Return the JSON form; the message must take all bytes."""
         value, _ = self.struct(self.form["structs"][-1]["name"], len(self.data), "")
         need(self.pos == len(self.data), "bytes are left over")
         return value
@@ -75,7 +75,7 @@ class Reader:
         return value >> 1 ^ -(value & 1) if form == "zigzag_varint" else value
 
     def struct(self, name: str, end: int, path: str) -> tuple[Json, int]:
-        """A struct, and where it ends at the latest."""
+        """Return a struct, and where it ends at the latest."""
         (told,) = [one for one in self.form["structs"] if one["name"] == name]
         values: Json = {}
         starts: dict[str, int] = {}
@@ -176,7 +176,7 @@ class Reader:
         return found
 
     def single(self, told: Json, end: int) -> Any:
-        """A bool, a number or a uuid."""
+        """Return a bool, a number or a uuid."""
         if told["form"] != "fixed":
             number = self.varint(told["bits"], end)
             if told["form"] == "zigzag_varint":

@@ -61,7 +61,7 @@ class Recorded(NamedTuple):
     columns: tuple[Column, ...]
 
     def highest(self, line: str) -> int | None:
-        """The highest version that a line of releases has; None before it has the message."""
+        """Return the highest version that a line of releases has; None before it has the message."""
         known = [version for since, version in self.versions.items() if is_in(since, line)]
         return known[-1] if known else None
 
@@ -74,7 +74,7 @@ def is_in(since: str, line: str) -> bool:
 
 @cache
 def recorded() -> dict[str, Recorded]:
-    """The content of the file."""
+    """Return the content of the file."""
     return {name: _parsed(entry) for name, entry in json.loads(FILE.read_text()).items()}
 
 
@@ -91,14 +91,14 @@ def _column(entry: Any, first: str) -> Column:
 
 
 def our_specs() -> dict[str, MessageSpec]:
-    """The specs of Kafka's messages that have versions and are no layouts."""
+    """Return the specs of Kafka's messages that have versions and are no layouts."""
     checked, _ = check.read_folder(ROOT / "schemas" / "kafka_messages")
     specs = [one.spec for one in checked if one.spec is not None]
     return {spec.name: spec for spec in specs if not spec.valid_versions.is_empty and not spec.is_layout}
 
 
 def specs_in(jars: Path) -> dict[str, MessageSpec]:
-    """The specs in the jars of a release as far as they can be understood; some of 3.9 have a key twice."""
+    """Return the specs in the jars of a release as far as they can be understood; some of 3.9 have a key twice."""
     found = {}
     for jar in sorted(jars.glob("*.jar")):
         with zipfile.ZipFile(jar) as archive:

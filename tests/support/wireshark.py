@@ -87,7 +87,7 @@ def _packet(proto: Element, name: str) -> Packet:
 
 
 def user_dump(contents: Iterable[bytes]) -> bytes:
-    """A capture of messages by themselves."""
+    """Return a capture of messages by themselves."""
     parts = [pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 24, USER0)]
     parts += (pack("<IIII", 0, 0, len(data), len(data)) + data for data in contents)
     return b"".join(parts)
@@ -156,14 +156,14 @@ def _plain(value: object) -> str:
 
 
 def found(packet: Packet) -> Due:
-    """The fields of a packet that specs have, and the structs that they are in."""
+    """Return the fields of a packet that specs have, and the structs that they are in."""
     return Counter(
         (_short(one), one.start, one.size, _shown(one)) for one in packet.fields if one.name not in _NOT_OF_SPECS
     )
 
 
 def _short(one: Shown) -> str:
-    """The message and the attribute; paths lead to what they name, but for structs that several fields share."""
+    """Return the message and the attribute; paths lead to what they name, but for structs that several fields share."""
     if one.name == "null":
         return f"null.{one.label.removesuffix(': null')}"
     message, *attributes = _KINDS.sub("", one.name).split(".")
@@ -179,7 +179,7 @@ def _snake(name: str) -> str:
 
 
 def struct_names(*documents: dict[str, Any]) -> set[str]:
-    """The messages and attributes whose values are structs or arrays of structs: tshark has a line for each."""
+    """Return the messages and attributes whose values are structs or arrays of structs: tshark has a line for each."""
     return {
         f"{_snake(message['name'])}.{item['attribute']}"
         for document in documents
@@ -202,7 +202,7 @@ class Batch(NamedTuple):
 
 
 def batches(records: Piece) -> Iterator[Batch]:
-    """The batches of a field of records."""
+    """Yield the batches of a field of records."""
     data, start = records.value, 0
     assert isinstance(data, bytes)
     while start < len(data):

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 
 def disturb(broker: FakeBroker, run: str, chance: Random) -> None:
-    """Let one thing happen."""
+    """Disturb the run in one random way."""
     partition = chance.randrange(len(COPIES))
     name = f"{run}-{partition}"
     match chance.randrange(9):
@@ -80,12 +80,12 @@ def heal(broker: FakeBroker) -> None:
 
 
 def running(broker: FakeBroker) -> set[int]:
-    """The ids of the nodes that run."""
+    """Return the ids of the nodes that run."""
     return {one for one in broker.node_ids if broker.is_running(one)}
 
 
 def run_once(seed: int) -> None:
-    """One run, on a cluster of its own."""
+    """Run once, on a cluster of its own."""
     run = f"run{seed}"
     source, target = SOURCE.format(run), TARGET.format(run)
     with FakeBroker(dict.fromkeys((source, target), len(COPIES)), nodes=3) as broker:

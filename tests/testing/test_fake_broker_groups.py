@@ -47,7 +47,7 @@ def error_of(action: Callable[[], object]) -> int:
 
 
 def stable(*instance_ids: str | None, now: float = 0.0) -> tuple[Group, list[str]]:
-    """A group in which all have their assignments, `a0`, `a1` and so on; and the ids of its members."""
+    """Return a group in which all have their assignments, `a0`, `a1` and so on; and the ids of its members."""
     group = Group("g")
     ids: list[str] = []
     for instance_id in instance_ids:

@@ -22,7 +22,7 @@ def differences(module: ModuleType) -> list[str]:
 
 
 def title(key: int) -> str:
-    """The name of an API as Kafka's specs have it."""
+    """Return the name of an API as Kafka's specs have it."""
     return REGISTRY.request(key, SERVED[key][-1]).__name__.removesuffix("Request")
 
 

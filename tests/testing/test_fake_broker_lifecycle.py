@@ -44,7 +44,7 @@ class Connection:
         self.socket.sendall(self.connection.send(build(REGISTRY.request(api, version), values)))
 
     def receive(self) -> Any:
-        """The next response; None if the broker closes the connection."""
+        """Return the next response; None if the broker closes the connection."""
         while data := self.socket.recv(65536):
             self.connection.receive_data(data)
             for event in self.connection.events():

@@ -23,7 +23,7 @@ def refused(log: Log, data: bytes) -> int:
 
 
 def sent(*values: bytes, sequence: int, epoch: int = 0, producer_id: int = 7, is_transactional: bool = False) -> bytes:
-    """A batch of an idempotent producer."""
+    """Return a batch of an idempotent producer."""
     return batch(
         *values,
         producer_id=producer_id,
@@ -34,7 +34,7 @@ def sent(*values: bytes, sequence: int, epoch: int = 0, producer_id: int = 7, is
 
 
 def marker(type_: Literal["ABORT", "COMMIT"], epoch: int = 0) -> bytes:
-    """The control batch that ends a transaction of the producer with the id 7."""
+    """Return the control batch that ends a transaction of the producer with the id 7."""
     record = Record(offset=0, key=end_marker_key(type_), value=bytes(6))
     return write_batch([record], is_control=True, is_transactional=True, producer_id=7, producer_epoch=epoch)
 

@@ -48,7 +48,7 @@ class Producer:
         self.sequence = 0
 
     def ask(self, api: ApiKey, **values: Any) -> list[int]:
-        """The error codes of a response."""
+        """Return the error codes of a response."""
         version = BEFORE_EPOCHS.get(api, SERVED[api][-1])
         return error_codes(ask(self.to, request(api, version, {**self.names, **values})))
 
@@ -62,7 +62,7 @@ class Producer:
         self.sequence += 1
 
     def produced(self, data: bytes, version: int = 11) -> int:
-        """The error code of a batch in a version of Produce that adds no partition by itself."""
+        """Return the error code of a batch in a version of Produce that adds no partition by itself."""
         topic = {"name": TOPIC, "partition_data": [{"index": 0, "records": data}]}
         values = {"transactional_id": TRANSACTIONAL_ID, "acks": -1, "timeout_ms": 1, "topic_data": [topic]}
         (found,) = error_codes(ask(self.to, request(ApiKey.PRODUCE, version, values)))

@@ -117,7 +117,7 @@ def test_a_port_that_is_taken_is_one_line() -> None:
 
 
 def steps() -> dict[str, str]:
-    """The steps of the Dockerfile, by their first words."""
+    """Return the steps of the Dockerfile, by their first words."""
     lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
     return {first: rest for first, _, rest in (line.partition(" ") for line in lines)}
 

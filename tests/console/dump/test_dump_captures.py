@@ -26,7 +26,7 @@ CAPTURE = ROOT / "examples" / "capture"
 
 
 def exchanged(*ids: int) -> Talk:
-    """A conversation of whole requests, each with its response."""
+    """Return a conversation of whole requests, each with its response."""
     talk = Talk()
     for number in ids:
         request = kafka_messages.encode_request(ApiVersionsRequest(), number, "me")

@@ -32,7 +32,7 @@ NEXT = "00000000000000000003.log"
 
 @contextmanager
 def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A process of kipwire dump."""
+    """Run kipwire dump in a process, and kill it at the end."""
     command = [sys.executable, "-c", "from kipwire.console.cli import main; main()", "dump", *map(str, arguments)]
     with subprocess.Popen(
         command,
@@ -51,7 +51,7 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def lines(process: subprocess.Popen[str], count: int) -> list[str]:
-    """The next lines of a process, waited for; the first words of each."""
+    """Wait for the next lines of a process; return the first words of each."""
     assert process.stdout is not None
     return [" ".join(process.stdout.readline().split()[:2]) for _ in range(count)]
 

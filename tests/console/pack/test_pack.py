@@ -38,7 +38,7 @@ class Packed(NamedTuple):
 
 
 def dumped(folder: Path, name: str = NAME, **wanted: Any) -> bytes:
-    """The JSON lines of a file, without the command line, which takes longer than the rest."""
+    """Return the JSON lines of a file, without the command line, which takes longer than the rest."""
     text = io.StringIO()
     with redirect_stdout(text):
         out = Output()
@@ -85,7 +85,7 @@ def bytes_of(key: str) -> bytes:
 
 
 def expect_same(log: bytes, found: Packed) -> None:
-    """The batches are the same; those without compression byte for byte, and our own compression, too."""
+    """Check that the batches are the same: byte for byte without compression, and with kipwire's own compression."""
     before, after = list(read_batches(log)), list(read_batches(found.data))
     for one, other in zip(before, after, strict=True):
         assert facts(one) == facts(other)
@@ -156,7 +156,7 @@ def test_our_own_compression_has_the_same_bytes_again() -> None:
 
 
 def with_attributes(batch: bytes, at: int, bits: int) -> bytes:
-    """The batch with bits set in its attributes, and the checksum of that."""
+    """Return the batch with bits set in its attributes, and the checksum of that."""
     changed = bytearray(batch)
     changed[at] |= bits
     crc, checksum = (17, crc32c) if batch[16] == 2 else (12, crc32)

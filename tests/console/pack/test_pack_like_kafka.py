@@ -17,7 +17,7 @@ _OF_BYTES = re.compile(r"(position|size|crc): \d+ ?")
 
 
 def rows(files: list[Path]) -> list[list[str]]:
-    """The lines of Kafka's tool about each file; all of them must be valid."""
+    """Return the lines of Kafka's tool about each file; all of them must be valid."""
     names = ",".join(map(str, files))
     text = tool("org.apache.kafka.tools.DumpLogSegments", "--files", names, "--print-data-log", "--deep-iteration")
     parts = [part.splitlines()[1:] for part in text.split("Dumping ")[1:]]

@@ -32,7 +32,7 @@ CLIENT, BROKER = "10.0.0.1:50000", "10.0.0.2:9092"
 
 
 def exchanged(*ids: int, talk: Talk | None = None) -> Talk:
-    """A conversation of whole requests, each with its response."""
+    """Return a conversation of whole requests, each with its response."""
     talk = talk or Talk()
     for number in ids:
         asked(talk, number)

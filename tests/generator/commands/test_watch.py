@@ -51,7 +51,7 @@ class _Watch:
         self.process.stdout.close()
 
     def line_with(self, text: str) -> str:
-        """The next line that has the text in it."""
+        """Return the next line that has the text in it."""
         while text not in (line := self.lines.get(timeout=_SECONDS)):
             pass
         return line

@@ -68,7 +68,7 @@ def test_what_a_release_of_kafka_added_comes_after_what_was_there() -> None:
 
 
 def _not_last(columns: Sequence[Column], path: str) -> Iterator[str]:
-    """The columns that a later release added before one that was there."""
+    """Yield the columns that a later release added before one that was there."""
     lines = list(RELEASES)
     for number, column in enumerate(columns):
         if any(lines.index(after.since) < lines.index(column.since) for after in columns[number + 1 :]):

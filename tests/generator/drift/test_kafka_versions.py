@@ -65,7 +65,7 @@ LINES = [line_of(release) for release in HISTORY["releases"]]
 
 
 def pairs_of(line: str) -> Iterator[tuple[str, int]]:
-    """The messages and versions of a line of releases."""
+    """Yield the messages and versions of a line of releases."""
     until = LINES[: LINES.index(line) + 1]
     for name, changes in HISTORY["versions"].items():
         known = [changes[one] for one in until if one in changes]
@@ -153,7 +153,7 @@ def our_specs() -> dict[str, MessageSpec]:
 
 
 def specs_in(jar: Path) -> Iterator[MessageSpec]:
-    """The specs in a jar as far as they can be understood; those before 2.4 have no flexible versions."""
+    """Yield the specs in a jar as far as they can be understood; those before 2.4 have no flexible versions."""
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
             if not re.fullmatch(r"common/message/\w+\.json", name):

@@ -69,7 +69,7 @@ KEYS = {"name": "LampKey", "about": "The APIs.", "valuesFrom": {"type": "request
 
 
 def written(folder: Path, **files: Any) -> Path:
-    """A folder with specs by the names of their files, in which `__` means a dot."""
+    """Return a folder with specs by the names of their files, in which `__` means a dot."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / f"{name.replace('__', '.')}.json").write_text(json.dumps(content))

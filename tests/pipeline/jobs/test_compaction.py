@@ -40,7 +40,7 @@ def keyed(offset: int, pairs: list[tuple[str | None, str | None]], producer: int
 
 
 def write_compacted(logs: Path, checkpoint: str) -> None:
-    """A log folder of a broker, with what its cleaner has written of how far it has come."""
+    """Write a log folder of a broker, with the checkpoint of its cleaner."""
     folder = logs / "stock-0"
     write_log(folder, keyed(0, [("a", "11"), ("b", "22"), ("a", "333"), (None, "x")]))
     # The transaction of 7 was aborted, so that its records replace no earlier ones.

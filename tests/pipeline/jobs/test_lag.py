@@ -25,7 +25,7 @@ FAR = 3_000_000_000
 
 
 def table(spark: SparkSession, folder: Path, name: str, stalled_after: int = 60) -> DataFrame:
-    """A table of the report, in its order."""
+    """Return a table of the report, in its order."""
     found = next(one for one in offsets_report(spark, folder, stalled_after).tables if one.name == name)
     return found.frame.orderBy(*found.order)
 

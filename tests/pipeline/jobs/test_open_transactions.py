@@ -30,7 +30,7 @@ pytestmark = [
 
 
 def data(offset: int, producer: int, count: int = 1, sequence: int = 0, epoch: int = 0) -> bytes:
-    """A batch of a transaction."""
+    """Return a batch of a transaction."""
     some = [Record(offset=offset + at, timestamp=NOW + offset, key=b"k", value=b"v") for at in range(count)]
     return write_batch(some, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, is_transactional=True)
 
@@ -59,7 +59,7 @@ def known(transactional_id: str, producer: int, status: int, partitions: dict[st
 
 
 def snapshot(*producers: ProducerEntry) -> bytes:
-    """A producer snapshot, as brokers write it."""
+    """Return a producer snapshot, as brokers write it."""
     body = ProducerSnapshot(producer_entries=list(producers)).encode()
     return pack(">hI", 1, crc32c(body[4:])) + body[4:]
 
@@ -125,7 +125,7 @@ def write_transactions(logs: Path) -> None:
 
 
 def write_metadata(logs: Path, partitions: int) -> None:
-    """The metadata log of a cluster whose coordinators' topic has so many partitions."""
+    """Write the metadata log of a cluster whose coordinators' topic has so many partitions."""
     topic, other = UUID(int=1), UUID(int=2)
     given = [
         (2, TopicRecord(name="__transaction_state", topic_id=topic)),

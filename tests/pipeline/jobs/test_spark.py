@@ -273,7 +273,7 @@ def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
 
 
 def plan_of(frame: DataFrame) -> str:
-    """The plan that Spark runs."""
+    """Return the plan that Spark runs."""
     java: Any = frame._jdf
     return str(java.queryExecution().executedPlan())
 

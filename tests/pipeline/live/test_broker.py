@@ -227,7 +227,7 @@ def test_membership_shows_both_group_protocols(both: Both, done: Done) -> None:
 
 
 def after_last_snapshot(folder: Path) -> Path:
-    """The metadata log as a broker leaves it that may keep little: its last snapshot, and segments from there on."""
+    """Copy the metadata log as a broker with little retention keeps it: the last snapshot, and later segments."""
     log = LOGS / "__cluster_metadata-0"
     until = monotonic() + 30
     while len(snapshots := sorted(log.glob("*.checkpoint"))) < 2 and monotonic() < until:
@@ -376,17 +376,17 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
 
 
 def values_of(produce: Any) -> Iterator[bytes | None]:
-    """The values of the records in a Produce request."""
+    """Yield the values of the records in a Produce request."""
     for part in partitions(produce):
         for batch in read_batches(part.records):
             yield from (record.value for record in batch.records)
 
 
 def table(report: Any, name: str) -> DataFrame:
-    """One of the tables of a report."""
+    """Return one of the tables of a report."""
     return next(one.frame for one in report.tables if one.name == name)  # type: ignore[no-any-return]
 
 
 def uuid_text(uuid: str) -> str:
-    """A topic id as Kafka's own tools write it."""
+    """Return a topic id as Kafka's own tools write it."""
     return base64.urlsafe_b64encode(bytes.fromhex(uuid.replace("-", ""))).decode().rstrip("=")

@@ -82,19 +82,19 @@ def at(remote: str | None) -> tuple[str, ...]:
 
 
 def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows of `kafka_log`, without Spark."""
+    """Return the rows of `kafka_log`, without Spark."""
     segments = find_segments(str(LOGS), topics, ())
     splits = [split for segment in segments for split in cut_segment(segment, 2**30, 0)]
     return [row for split in splits for batch in read_rows(split, Wanted()) for row in batch.to_pylist()]
 
 
 def files(place: Path) -> list[dict[str, Any]]:
-    """The rows of Parquet files that Spark wrote."""
+    """Return the rows of Parquet files that Spark wrote."""
     return parquet.read_table(place).to_pylist()  # type: ignore[no-any-return]
 
 
 def written_by_stream(place: Path) -> list[dict[str, Any]]:
-    """The rows of the files that Spark's file sink has finished, by its own list of them."""
+    """Return the rows of the files that Spark's file sink has finished, by its own list of them."""
     finished = []
     for step in sorted((place / "_spark_metadata").glob("[0-9]*")):
         finished += [part for line in step.read_text().splitlines() for part in line.split('"') if "part-" in part]

@@ -64,7 +64,7 @@ def table() -> Iterator[Table]:
 
 
 def as_text(table: Table) -> str:
-    """One line for each API and version, with requests and responses of each client."""
+    """Return one line for each API and version, with requests and responses of each client."""
     lines = [f"{'':36}" + "".join(f"{client:>17}" for client in table)]
     for key, version in sorted({pair for frames in table.values() for pair in frames}):
         name = kafka_messages.request(key, version).NAME.removesuffix("Request")

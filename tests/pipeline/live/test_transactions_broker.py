@@ -53,7 +53,7 @@ def tool(*command: str) -> str:
 
 
 def lines_of(text: str) -> list[dict[str, str]]:
-    """The table that a tool prints, whose first line has the names of its columns."""
+    """Return the table that a tool prints, whose first line has the names of its columns."""
     names, *lines = [line.split() for line in text.splitlines() if line.strip()]
     return [dict(zip(names, line, strict=False)) for line in lines]
 
@@ -233,7 +233,7 @@ def files(spark: SparkSession, kind: str, topic: str) -> list[dict[str, Any]]:
 
 
 def as_dumped(kind: str, row: dict[str, Any]) -> str:
-    """An entry as Kafka prints it."""
+    """Return an entry as Kafka prints it."""
     if kind == "offset_index":
         return f"offset: {row['offset']} position: {row['position']}"
     if kind == "time_index":

@@ -51,7 +51,7 @@ def batch_rows(segment: Segment, wanted: Wanted = EVERYTHING, schema: pa.Schema 
 
 
 def plain(offset: int, timestamp: int = 1000, **fields: Any) -> bytes:
-    """A batch of two records."""
+    """Return a batch of two records."""
     records = [Record(offset=offset + one, timestamp=timestamp + one, value=b"v" * 50) for one in (0, 1)]
     return write_batch(records, **fields)
 
@@ -332,7 +332,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
 
 
 def timed(tmp_path: Path, entries: list[tuple[int, int]] | bytes) -> Segment:
-    """A segment from offset 10 on, the last batch of which is older than others, with a time index beside it."""
+    """Return a segment from offset 10 on, the last batch of which is older than others, with a time index beside it."""
     segment = segment_of(tmp_path / "t-0", plain(10, 1000), plain(12, 4000), plain(14, 2000), base_offset=10)
     data = entries if isinstance(entries, bytes) else b"".join(pack(">qi", *entry) for entry in entries)
     Path(segment.path).with_suffix(".timeindex").write_bytes(data)

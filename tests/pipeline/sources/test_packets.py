@@ -164,7 +164,7 @@ def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path,
 
 
 def connection_numbers(segments: Sequence[Tcp]) -> dict[int, int]:
-    """The numbers that connections get when they are read, by those that they have in the example."""
+    """Return the numbers that connections get when they are read, by those that they have in the example."""
     ports = dict.fromkeys(one.client_port for one in segments)
     return {port - made.FIRST_CLIENT_PORT: number for number, port in enumerate(ports)}
 
@@ -284,7 +284,7 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
 
 
 def zeros_in_gzip(packets: int, noise: bytes) -> bytes:
-    """A capture of one frame, and then of packets of 64 KiB that are mostly zeros."""
+    """Return a capture of one frame, and then of packets of 64 KiB that are mostly zeros."""
     talk = made.dump(Talk().ask(1).answer(1).segments)
     packet = pack("<IIII", 2**31 - 1, 0, 1 << 16, 1 << 16)
     return gzip.compress(talk + b"".join(packet + noise + bytes((1 << 16) - len(noise)) for _ in range(packets)), 1)

@@ -32,7 +32,7 @@ ODD = ["client of new\nline\ttab", "caf\u00a0e\u00ad", "\x01", "\u200b\ufeff", "
 
 
 def framed(client_id: bytes, number: int = 0) -> bytes:
-    """A request as a client of C sends it, whose client id may be any bytes, with its size."""
+    """Return a request as a client of C sends it, whose client id may be any bytes, with its size."""
     frame = kafka_messages.encode_request(REQUESTS[number], correlation_id=1, client_id="")
     return sized(frame[:8] + pack(">h", len(client_id)) + client_id + frame[10:])
 

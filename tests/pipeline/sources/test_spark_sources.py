@@ -282,7 +282,7 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], b
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:
-    """The rows of a whole segment by the records of its batches, one after the other."""
+    """Return the rows of a whole segment by the records of its batches, one after the other."""
     return [
         {
             "topic": path.parent.name.rpartition("-")[0],
@@ -315,7 +315,7 @@ def microseconds(milliseconds: int) -> int | None:
 
 
 def found_rows(path: Path, wanted: Wanted) -> list[dict[str, object]]:
-    """The rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
+    """Return the rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
     whole = Split(find_segments(path)[0], 0, path.stat().st_size)
     found: list[dict[str, object]] = []
     for batch in read_rows(whole, wanted):

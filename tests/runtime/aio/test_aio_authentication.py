@@ -56,7 +56,7 @@ class SaslBroker(Broker):
         return await super().__call__(request)
 
     def proved(self, token: bytes, version: int) -> Message:
-        """The answer to a step of the mechanism."""
+        """Return the answer to a step of the mechanism."""
         assert self.steps is not None
         cls: Any = kafka_messages.response(36, version)
         try:
@@ -73,7 +73,7 @@ class SaslBroker(Broker):
 
 
 def tokens() -> Callable[[], str]:
-    """A callback that gives one token after the other."""
+    """Return a callback that returns one token after the other."""
     given = iter(TOKENS)
     return lambda: next(given)
 

@@ -62,7 +62,7 @@ def test_a_request_that_was_cancelled_before_its_turn_is_not_sent() -> None:
 
 
 def groups(broker: Broker) -> list[str]:
-    """The groups of the heartbeats that a broker got."""
+    """Return the groups of the heartbeats that a broker got."""
     bodies: list[Any] = [one.body for one in broker.requests]
     return [body.group_id for body in bodies]
 

@@ -101,7 +101,7 @@ async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, da
 
 
 def says(data: bytes) -> Talk:
-    """A peer that answers the first bytes with others."""
+    """Return a peer that answers the first bytes with others."""
     return lambda reader, writer: answers(reader, writer, data)
 
 

@@ -153,12 +153,12 @@ def refused(mechanism: Mechanism, *answers: Callable[[int], Message]) -> Callabl
 
 
 def handshake(count: int) -> Message:
-    """The answer that lets a client begin."""
+    """Return the answer that lets a client begin."""
     return SaslHandshakeResponse()
 
 
 def said(text: Callable[[int], str]) -> list[Callable[[int], Message]]:
-    """Two answers to tokens of the client."""
+    """Return two answers to tokens of the client."""
 
     def first(count: int) -> Message:
         return SaslAuthenticateResponse(auth_bytes=text(count).encode())

@@ -34,7 +34,7 @@ SECRETS = st.integers(0, 2**64 - 1).map(lambda number: f"~{number:016x}~")
 
 
 def mechanisms_with(secret: str) -> list[tuple[Mechanism, Sequence[str]]]:
-    """Each mechanism, with its secrets."""
+    """Return each mechanism, with its secrets."""
     return [
         (Plain("me", secret), [secret]),
         (Scram("me", secret, "SCRAM-SHA-256"), [secret]),
@@ -44,7 +44,7 @@ def mechanisms_with(secret: str) -> list[tuple[Mechanism, Sequence[str]]]:
 
 
 def texts_about(error: BaseException) -> str:
-    """All that a program could print of an error and of those in its context."""
+    """Return all that a program could print of an error and of those in its context."""
     return "".join([*traceback.format_exception(error), repr(error), str(error), repr(vars(error)), repr(error.args)])
 
 

@@ -107,7 +107,7 @@ def test_a_client_does_what_the_table_says(row: Row, many: bool) -> None:
 
 
 def server_in(state: str, many: bool, first: Any) -> tuple[ServerConnection, Request, Request]:
-    """A connection in a state, and its two first requests; where none are open, they have been answered."""
+    """Return a connection in a state, and its two first requests; where none are open, they have been answered."""
     connection = ServerConnection(REGISTRY)
     connection.receive_data(sized(request(first, 0), request(MetadataRequest(), 1)))
     one, two = requests(connection)
@@ -166,7 +166,7 @@ def test_a_server_does_what_the_table_says(row: Row, many: bool) -> None:
 
 
 def input_state(connection: Any) -> str:
-    """The state, by what it does with nothing more: an error that is kept, or an end."""
+    """Return the state, by what it does with nothing more: an error that is kept, or an end."""
     try:
         list(connection.events())
     except RemoteProtocolError:

@@ -38,7 +38,7 @@ def has_field(cls: type[Struct], path: list[str], *, nullable: bool) -> bool:
 
 
 def version_with(line: dict[str, Any], *, nullable: bool = False) -> type[Message]:
-    """The class of a version in which the line's field can have the line's value."""
+    """Return the class of a version in which the line's field can have the line's value."""
     for version in reversed(kafka_messages.versions(line["message"])):
         cls = kafka_messages.message(line["message"], version)
         if has_field(cls, line["field"].split("."), nullable=nullable):

@@ -29,7 +29,7 @@ from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls,
 
 
 def end_of(read: Callable[[type[Message], bytes], int], cls: type[Message], data: bytes) -> int | None:
-    """The end of the message at the start of the bytes; None if there is none."""
+    """Return the end of the message at the start of the bytes; None if there is none."""
     try:
         end = read(cls, data)
     except (Malformed, IndexError, ValueError, struct.error):

@@ -186,7 +186,7 @@ def wrong(talk: Talk) -> None:
 
 
 def alone(talk: Talk) -> None:
-    """One member, with right and wrong epochs."""
+    """Send heartbeats of one member, with right and wrong epochs."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-c1"
     one = Member(talk, group, topic)
     one.join("cg v0 joins without id", ASSIGNED, member_id="", version=0)
@@ -257,7 +257,7 @@ def alone(talk: Talk) -> None:
 
 
 def together(talk: Talk) -> None:
-    """A second member gets what the first has given up; topics are made and grow."""
+    """Add a second member, which gets the partitions that the first gives up; create topics and partitions."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-c2"
     one, two = Member(talk, group, topic), Member(talk, group, topic)
     one.join("cg first joins", ASSIGNED)

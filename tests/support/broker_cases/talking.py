@@ -70,7 +70,7 @@ class Talk:
         until: Callable[[Any], bool] = lambda found: True,
         **values: Any,
     ) -> Any:
-        """The response; None if there is none. Asked again while Kafka is not ready.
+        """Send a request, again while Kafka is not ready; return the response, or None if there is none.
 
         Args:
             case: its name, which no other case has.
@@ -135,7 +135,7 @@ def compared(struct: Any, names: Set[str]) -> dict[str, Any]:
 
 
 def _values(data: Any) -> list[str]:
-    """The records of a response: their values, or the kind of batch that they are in."""
+    """Return the records of a response: their values, or the kind of batch that they are in."""
     try:
         batches = list(read_batches(bytes(data or b"")))
         return [

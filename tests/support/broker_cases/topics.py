@@ -18,7 +18,7 @@ _REMOVED = (
 
 
 def new(name: str, partitions: int = 1, replicas: int = 1, **values: Any) -> dict[str, Any]:
-    """A topic of CreateTopics."""
+    """Return a topic of CreateTopics."""
     return {"name": name, "num_partitions": partitions, "replication_factor": replicas, **values}
 
 

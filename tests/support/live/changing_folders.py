@@ -34,11 +34,11 @@ class Log:
         self.path(first_offset).touch()
 
     def path(self, base_offset: int) -> Path:
-        """The file of a segment."""
+        """Return the file of a segment."""
         return self.folder / f"{base_offset:020}.log"
 
     def data(self, offsets: range, compression: Literal["none", "gzip"] = "none") -> bytes:
-        """A batch."""
+        """Return a batch."""
         records = [Record(offset=at, timestamp=at, value=b"%s %d" % (self.name.encode(), at)) for at in offsets]
         return write_batch(records, compression=compression)
 
@@ -57,7 +57,7 @@ class Log:
         self.next_offset = offsets.stop
 
     def closed(self) -> list[int]:
-        """The base offsets of segments that are no longer written to."""
+        """Return the base offsets of segments that are no longer written to."""
         return sorted(self.segments)[:-1]
 
     def replace(self, bases: list[int]) -> None:
@@ -118,7 +118,7 @@ class ChangingFolders:
         ]
 
     def committed(self) -> dict[str, int]:
-        """The next offsets of the folders, by what the stream has committed."""
+        """Return the next offsets of the folders, by what the stream has committed."""
         numbers = [int(file.name) for file in (self.checkpoint / "commits").glob("[0-9]*") if file.name.isdigit()]
         if not numbers:
             return {}

@@ -48,7 +48,7 @@ def share_offsets_by_kafka(address: str, group: str) -> dict[tuple[str, str], tu
 
 
 def offsets_by_kafka(address: str) -> dict[tuple[str, ...], int]:
-    """The ends of `kafka-get-offsets`, by topic and partition."""
+    """Return the ends of `kafka-get-offsets`, by topic and partition."""
     lines = tool("org.apache.kafka.tools.GetOffsetShell", "--bootstrap-server", address).split()
     parts = [line.rsplit(":", 2) for line in lines]
     return {(topic, partition): int(end) for topic, partition, end in parts}

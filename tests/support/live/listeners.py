@@ -76,7 +76,7 @@ def context(ca: Path = CA, client: Path | None = None) -> ssl.SSLContext:
 
 
 def token(username: str = USERNAME, seconds: float = 3600, **claims: Any) -> str:
-    """A token without a signature, as Kafka's validator for tests takes it; it expires so many seconds from now."""
+    """Return a token without a signature, as Kafka's validator for tests takes it; it expires after so many seconds."""
     now = time.time()
     parts = ({"alg": "none"}, {"sub": username, "iat": now - 60, "exp": now + seconds, **claims})
     encoded = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
@@ -111,7 +111,7 @@ _LOGIN = {
 
 
 def client_properties(listener: Listener, mechanism: Mechanism | None = None) -> dict[str, str]:
-    """The same as settings of Kafka's own clients and tools, as in their properties files."""
+    """Return the same as settings of Kafka's own clients and tools, as in their properties files."""
     found = {"bootstrap.servers": listener.address, "security.protocol": listener.protocol}
     if listener.has_tls:
         found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(CA)}

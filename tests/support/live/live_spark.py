@@ -35,7 +35,7 @@ class Spark(NamedTuple):
 
     @contextmanager
     def running(self, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A command that is killed at the end, with all that it has started and without a warning."""
+        """Run a command; kill it at the end without a warning, with all processes that it has started."""
         quiet = subprocess.DEVNULL
         with subprocess.Popen(self._line(command), stdout=quiet, stderr=quiet, start_new_session=True) as process:
             try:

@@ -42,7 +42,7 @@ def make_topics(address: str) -> None:
 
 
 def end_some_transactions(address: str, transactional_id: str, topic: str) -> None:
-    """Three transactions in all partitions of a topic, of which the second is aborted."""
+    """Write three transactions to all partitions of a topic; abort the second."""
     producer = KafkaProducer(bootstrap_servers=address, transactional_id=transactional_id)
     producer.init_transactions()
     for is_committed in (True, False, True):
@@ -59,7 +59,7 @@ def end_some_transactions(address: str, transactional_id: str, topic: str) -> No
 
 @contextmanager
 def open_transaction(address: str, transactional_id: str) -> Iterator[None]:
-    """A transaction in partition 1 that is open within the block, and records of others after it."""
+    """Open a transaction in partition 1 for the block, and send records of other producers after it."""
     producer = KafkaProducer(
         bootstrap_servers=address, transactional_id=transactional_id, transaction_timeout_ms=600_000
     )
@@ -101,7 +101,7 @@ def _produce_unchecked(address: str, values: list[bytes]) -> None:
 
 
 def _produce(address: str, values: list[bytes]) -> int:
-    """The error code for a batch of a transaction that no coordinator knows."""
+    """Return the error code for a batch of a transaction that no coordinator knows."""
     now = time.time_ns() // 1_000_000
     batch = write_batch(
         [Record(offset=at, timestamp=now, value=value) for at, value in enumerate(values)],
@@ -160,7 +160,7 @@ def let_the_cleaner_loose(address: str) -> None:
 
 
 def send_shared(address: str, count: int) -> None:
-    """Records for a share group, which reads from the first one on."""
+    """Send records for a share group, which reads from the first one on."""
     with admin_client(address) as admin:
         admin.alter_configs(
             [ConfigResource(ConfigResourceType["GROUP"], "sharers", {"share.auto.offset.reset": "earliest"})]

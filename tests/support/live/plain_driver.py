@@ -59,7 +59,7 @@ class Driver:
 
 @contextmanager
 def connected(listener: Listener, mechanism: Mechanism | None = None) -> Iterator[Driver]:
-    """A connection to a listener, authenticated if a mechanism is given."""
+    """Connect to a listener, and authenticate if a mechanism is given."""
     host, _, port = listener.address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=SECONDS) as plain:
         tls = listener.ssl_context

@@ -31,7 +31,7 @@ SECONDS = 30
 
 
 def _named(client: str, address: str) -> str:
-    """A topic of this run alone: the port of its proxy is its own."""
+    """Return a topic of this run alone: the port of its proxy is its own."""
     return f"proxied-{client}-{address.rpartition(':')[2]}"
 
 

@@ -57,7 +57,7 @@ class Bucket:
 
 @contextmanager
 def store() -> Iterator[Bucket]:
-    """A bucket of a store that runs in a thread of this process."""
+    """Run a store in a thread of this process; yield a bucket of it."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

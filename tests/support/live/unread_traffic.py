@@ -51,7 +51,7 @@ COMMITTED = {
 
 
 def at(number: int) -> int:
-    """The time of a record."""
+    """Return the time of a record."""
     return START + 1001 * number
 
 
@@ -62,7 +62,7 @@ _OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.r
 
 @cache
 def fill(address: str, folder: Path) -> None:
-    """All of it, once in a run.
+    """Fill all topics, once in a run.
 
     Args:
         address: of the broker.
@@ -102,7 +102,7 @@ def make_topics(address: str) -> None:
 
 
 def send(address: str, topic: str, partition: int, times: Iterable[int], key: bytes | None = None) -> None:
-    """Records with these times, in milliseconds."""
+    """Send records with these times, in milliseconds."""
     producer = KafkaProducer(bootstrap_servers=address, linger_ms=20)
     for one in times:
         producer.send(topic, b"record", key=key, partition=partition, timestamp_ms=one)
@@ -110,7 +110,7 @@ def send(address: str, topic: str, partition: int, times: Iterable[int], key: by
 
 
 def send_in_transaction(address: str, topic: str, partition: int, times: Sequence[int]) -> None:
-    """The same, in a transaction; its marker takes the next offset."""
+    """Send the same in a transaction; its marker takes the next offset."""
     producer = KafkaProducer(bootstrap_servers=address, transactional_id="unread")
     producer.init_transactions()
     producer.begin_transaction()

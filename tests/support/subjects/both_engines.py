@@ -43,7 +43,7 @@ Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
 
 
 def found(report: Report) -> Found:
-    """All that a report has: tables, the data of charts, totals, metrics, notes."""
+    """Return all that a report has: tables, the data of charts, totals, metrics, notes."""
     tables = {table.name: _rows(table.frame) for table in report.tables}
     charts = {f"chart {chart.title}": _rows(chart.frame) for chart in report.charts}
     totals = {} if report.totals is None else {"totals": _rows(report.totals)}
@@ -113,7 +113,7 @@ class Both:
         self._sessions: list[EmbeddedSession] = []
 
     def report(self, report_of: Callable[..., Report], path: Path, *arguments: Any) -> Report:
-        """The report of the engine in this process, after a check that Spark has the same."""
+        """Return the report of the engine in this process, after a check that Spark has the same."""
         copy = self._folder / str(len(self._sessions))
         shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.index", "*.timeindex"))
         self._sessions.append(EmbeddedSession())

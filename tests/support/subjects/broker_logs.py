@@ -17,7 +17,7 @@ NOW = 1_700_000_000_000
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
-    """The rows of one table of a report."""
+    """Return the rows of one table of a report."""
     return rows(next(one.frame for one in report.tables if one.name == name))
 
 
@@ -45,7 +45,7 @@ def marker(offset: int, producer: int, coordinator_epoch: int, epoch: int = 0, *
 
 
 def numbered(*some: Record) -> bytes:
-    """A batch of records with the offsets from 0 on."""
+    """Return a batch of records with the offsets from 0 on."""
     for offset, record in enumerate(some):
         record.offset = offset
     return write_batch(some)

@@ -137,7 +137,7 @@ def copy_by_aiokafka(address: str, run: str, partition: int, count: int, chance:
 
 
 async def _committed(address: str, group: str, place: TopicPartition) -> int:
-    """The committed offset of a group.
+    """Return the committed offset of a group.
 
     aiokafka 0.14.0 takes an OffsetFetch of version 2 or 3 that a node refuses, such as one that does not coordinate the
     group any more, for a group without offsets. Its program would begin anew, and copy all once more.
@@ -231,7 +231,7 @@ def fence(address: str, run: str, partition: int) -> None:
 
 
 def read(address: str, run: str, partition: int, seconds: float) -> list[bytes]:
-    """All committed records of a partition of `RUN-out`, as a consumer that reads only those gets them."""
+    """Return all committed records of a partition of `RUN-out`, as a consumer that reads only those gets them."""
     settings: dict[str, Any] = {"bootstrap.servers": address, "group.id": "reader", "log_level": 0}
     settings |= {"isolation.level": "read_committed", "enable.partition.eof": True, "fetch.wait.max.ms": 20}
     consumer = Consumer(settings)

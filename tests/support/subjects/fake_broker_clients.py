@@ -199,7 +199,7 @@ CLIENTS: dict[str, Client] = {
 
 
 def with_slow(*slow: str) -> list[Any]:
-    """The names of all clients, as parameters of a test that is left to the night with those that take seconds."""
+    """Return the names of all clients as parameters; a test with a slow client, which takes seconds, runs at night."""
     return [pytest.param(name, marks=pytest.mark.night) if name in slow else name for name in CLIENTS]
 
 

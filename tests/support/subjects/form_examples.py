@@ -6,7 +6,7 @@ from kipwire import Message
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint, made the way KIP-482 explains it."""
+    """Return an unsigned varint, made the way KIP-482 explains it."""
     groups = []
     while True:
         groups.append(value % 128)

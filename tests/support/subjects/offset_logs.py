@@ -36,7 +36,7 @@ class Commit(NamedTuple):
 
 
 def at(seconds: float) -> datetime:
-    """A time of these logs."""
+    """Return a time of these logs."""
     return START + timedelta(seconds=seconds)
 
 

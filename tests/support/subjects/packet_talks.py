@@ -32,7 +32,7 @@ def found_in(tmp_path: Path, data: bytes, ports: Sequence[int] = ()) -> list[Fou
 
 
 def frames_of(found: Iterable[Found]) -> list[tuple[Any, ...]]:
-    """The frames that are whole, as `COLUMNS`."""
+    """Return the frames that are whole, as `COLUMNS`."""
     return [(one.direction, *one.request, one.frame) for one in found if one.request and one.frame is not None]
 
 

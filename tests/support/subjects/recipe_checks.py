@@ -30,7 +30,7 @@ Check = Callable[[Sequence[Any], Things], object]
 
 
 def api_of(command: Sequence[str]) -> str | None:
-    """The API that a command calls; None for a list of versions."""
+    """Return the API that a command calls; None for a list of versions."""
     return next((word for word in command if word in _NAMES), None)
 
 
@@ -56,7 +56,7 @@ def _values(records: Sequence[Any]) -> list[str]:
 
 
 def _partition(response: Any, name: str = "topics", inner: str = "partitions") -> Any:
-    """The only partition of the only topic of a response."""
+    """Return the only partition of the only topic of a response."""
     ((topic,),) = [response[name]]
     ((partition,),) = [topic[inner]]
     return partition

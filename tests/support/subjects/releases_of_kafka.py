@@ -32,7 +32,7 @@ def _without_comments(file: Path) -> str:
 
 
 def _cut(spec: dict[str, Any], name: str, line: str) -> dict[str, Any]:
-    """The spec with the versions and the columns that a line of releases had."""
+    """Return the spec with the versions and the columns that a line of releases had."""
     highest = recorded()[name].highest(line)
     assert highest is not None, f"{name} is not in Kafka {line}"
     valid = Versions.parse(spec["validVersions"])

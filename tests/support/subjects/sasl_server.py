@@ -36,7 +36,7 @@ class Refusal(Exception):
 
 
 def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", salt: bytes = b"salt") -> Server:
-    """A server of SCRAM."""
+    """Act as a server of SCRAM."""
     new, iterations = HASHES[mechanism], 4096
     first = (yield b"").decode()
     assert first.startswith("n,,")
@@ -59,7 +59,7 @@ def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", s
 
 
 def plain(passwords: Mapping[str, str]) -> Server:
-    """A server of PLAIN."""
+    """Act as a server of PLAIN."""
     _, name, password = (yield b"").decode().split("\0")
     if passwords.get(name) != password:
         raise Refusal("Invalid username or password")
@@ -67,7 +67,7 @@ def plain(passwords: Mapping[str, str]) -> Server:
 
 
 def bearer(tokens: Mapping[str, Mapping[str, str]]) -> Server:
-    """A server of OAUTHBEARER, with the extensions that each of its tokens must come with."""
+    """Act as a server of OAUTHBEARER, whose tokens must each come with these extensions."""
     head, *pairs, end, last = (yield b"").decode().split("\1")
     assert (head, end, last) == ("n,,", "", "")
     (_, given), *extensions = (pair.split("=", 1) for pair in pairs)
@@ -90,7 +90,7 @@ def _hi(new: Any, password: bytes, salt: bytes, iterations: int) -> bytes:
 
 
 def decoded(text: bytes) -> bytes:
-    """The bytes of Base64, as lenient readers take it."""
+    """Return the bytes of Base64, as lenient readers take it."""
     return base64.b64decode(text)
 
 
@@ -148,7 +148,7 @@ ME = Scram("me", "pencil", "SCRAM-SHA-256")
 
 
 def server_of(mechanism: Mechanism) -> Server:
-    """A server to which the mechanism's user is known."""
+    """Return a server to which the mechanism's user is known."""
     if isinstance(mechanism, OAuthBearer):
         return bearer({mechanism.token(): mechanism.extensions})
     if isinstance(mechanism, Plain):
@@ -166,7 +166,7 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 def answered(mechanism: Mechanism, *answers: Any) -> list[Any]:
-    """The requests that a broker gets that answers so, until there is one more."""
+    """Return the requests that a broker gets that answers so, until there is one more."""
     steps = authenticate(mechanism, VERSIONS)
     return [next(steps), *(steps.send(answer) for answer in answers)]
 
