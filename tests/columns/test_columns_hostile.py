@@ -34,7 +34,7 @@ def ipc(*arrays: pa.Array) -> bytes:
 
 
 def first_column(stream: bytes) -> pa.Array:
-    """Return the first column of the first batch; pyarrow does not look whether it is sound."""
+    """Return the first column of the first batch; pyarrow does not check it."""
     return pa.ipc.open_stream(stream).read_next_batch().column(0)
 
 

@@ -166,7 +166,7 @@ def copy_specs(names: Iterable[str], folder: Path) -> None:
 
 
 def of_api(message: str) -> list[str]:
-    """Return the messages of the API that a message is of."""
+    """Return the messages of the same API as a message."""
     api = message.removesuffix("Request").removesuffix("Response")
     return [f"{api}Request", f"{api}Response"]
 
@@ -182,7 +182,7 @@ def write_vectors(names: Iterable[str], folder: Path) -> Path:
 def first_failure(
     vectors: Path, package: Path, only: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> Verdict | None:
-    """Return the first failure of a package, of which kipwire's adapter is asked about one version."""
+    """Return the first failure of a package, tried by kipwire's adapter with one version of a message."""
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     program = Program([sys.executable, str(ADAPTER), "plain", package.name], limit=20)

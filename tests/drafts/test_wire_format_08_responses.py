@@ -43,7 +43,7 @@ def produce(name: str = "ProduceRequest", version: int = 0, **values: Any) -> An
 
 
 def produced(name: str, version: int = 0, **values: Any) -> Any:
-    """Return a response with an entry for each of them."""
+    """Return a response with an entry for each message set of `ASKED`."""
     return getattr(classes(name, version), name)(errors=[0] * 3, offsets=[5] * 3, **values)
 
 

@@ -151,7 +151,7 @@ def test_record_formats_are_shown_as_inspect_does(files: dict[str, Path], tmp_pa
 
 
 def talk(frames: Iterable[tuple[bool, bytes]], most: int = 1400) -> list[Tcp]:
-    """Return the segments of one connection: frames one after the other, each with whether the client sends it."""
+    """Return the segments of one connection: frames one after the other, each with True if the client sends it."""
     sent, sequence = list[Tcp](), {True: 1000, False: 5000}
     for from_client, frame in frames:
         data = len(frame).to_bytes(4) + frame

@@ -108,7 +108,7 @@ def seeds() -> list[tuple[type[Message], bytes]]:
 
 
 def filled(cls: type[Struct], chance: random.Random, depth: int = 0) -> Any:
-    """Return a struct with values of the very types of its fields, some of them at or beyond what a size can say."""
+    """Return a struct with values of the very types of its fields, some of them at or beyond the range of a size."""
     values = {field.name: _value(field, chance, depth) for field in cls.ATTRIBUTES}
     return cls(**arranged(cls, values))
 

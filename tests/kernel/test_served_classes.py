@@ -82,7 +82,7 @@ def classes(forms_package: ModuleType, layouts_package: ModuleType) -> dict[tupl
 
 
 def structs_of(cls: type[Struct], found: dict[type[Struct], None]) -> dict[type[Struct], None]:
-    """Return a class and the structs in it at any depth, added to those that are found."""
+    """Add a class and the structs in it, at any depth, to the found ones, and return them."""
     if cls not in found:
         found[cls] = None
         for field in cls.FIELDS:

@@ -41,7 +41,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run(checkout: Path, *, fails: str = "") -> tuple[int, str, list[str]]:
-    """Return the exit status, what was said and what was done."""
+    """Run `.ci/run`; return its exit status, its output, and the steps that it took."""
     environment = {**os.environ, "PATH": f"{checkout / 'bin'}:{os.environ['PATH']}", "FAILS": fails}
     done = subprocess.run(["bash", ".ci/run"], cwd=checkout, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout, (checkout / "done").read_text().splitlines()
@@ -70,7 +70,7 @@ def recipe(target: str) -> str:
 
 
 def left_out() -> set[str]:
-    """Return the markers of tests that pytest leaves out unless it is told."""
+    """Return the markers of tests that pytest leaves out by default."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     return set(re.findall(r"not (\w+)", settings["addopts"]))
 

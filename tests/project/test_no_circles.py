@@ -32,7 +32,7 @@ def kernel() -> ast.Module:
 
 
 def imported(name: str, source: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
-    """Yield the modules that one imports: at its top, in functions, and for the eyes of type checkers alone."""
+    """Yield the modules that a module imports: at its top, in functions, and for type checkers alone."""
     is_package = any(other.startswith(f"{name}.") for other in modules)
     for node in ast.walk(source):
         if isinstance(node, ast.Import):

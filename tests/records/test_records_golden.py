@@ -180,7 +180,7 @@ def test_batches_are_written_as_java_writes_them(label: str, fields: dict[str, A
 
 
 def without_length_and_crc(batch: bytes) -> bytearray:
-    """Return the header, less what depends on the compressed bytes."""
+    """Return the header with zeros in the fields that depend on the compressed bytes."""
     header = bytearray(batch[:HEADER])
     for part in LENGTH_AND_CRC:
         header[part] = bytes(4)

@@ -93,7 +93,7 @@ def unlose(message: Message, path: str) -> None:
 
 
 def converted(convert: Callable[..., Any], message: Message, target: type[Message]) -> tuple[Any, list[Loss]]:
-    """Return the message in another version, after all that an error names was taken from it."""
+    """Convert the message to another version, after removing every value that an error names."""
     for _ in range(1000):
         lost: list[Loss] = []
         try:

@@ -71,7 +71,7 @@ def by_mypy(folder: Path) -> Errors:
 
 
 def by_pyright(folder: Path) -> Errors:
-    """Return the errors that pyright finds in the files of a folder, strict where they ask for it."""
+    """Return the errors that pyright finds in the files of a folder, in strict mode where a file sets it."""
     write_pyright_settings(folder)
     done = run(["pyright", "--outputjson"], folder)
     found = json.loads(done.stdout)["generalDiagnostics"]

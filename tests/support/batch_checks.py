@@ -29,7 +29,7 @@ _OF_PRODUCER = ("partition_leader_epoch", "producer_id", "producer_epoch", "base
 
 
 def check_read(kernel: ModuleType, data: bytes, **options: Any) -> int:
-    """Check that both read the same batches and records, up to the same error. Return the number with records."""
+    """Check that kernel and Python read the same batches, up to the same error. Return the number with records."""
     teach(kernel)
     read = kernel.replacement("read_batches", PYTHON["read_batches"])
     records = kernel.replacement("records_of_batch", PYTHON["records_of_batch"])
@@ -55,7 +55,7 @@ def _read(
 
 
 def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, Any]) -> bytes | None:
-    """Check that both write the same batch, or raise the same error, and keep the records. Return the batch."""
+    """Check that kernel and Python write the same batch, or raise the same error. Return the batch."""
     teach(kernel)
     write = kernel.replacement("write_batch", PYTHON["write_batch"])
     before = content_of(records)

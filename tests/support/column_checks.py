@@ -107,7 +107,7 @@ def paths(struct: StructColumns) -> list[str]:
 
 
 def plain(message: Struct) -> dict[str, Any]:
-    """Return the values of a message as Arrow's arrays give them."""
+    """Return the values of a message as Arrow's arrays return them."""
     values = {field.name: _plain(getattr(message, field.name)) for field in message.ATTRIBUTES}
     if message.FLEXIBLE:
         values["unknown_tagged_fields"] = list((message._unknown_tagged_fields or {}).items())

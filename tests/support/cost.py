@@ -69,7 +69,7 @@ def _peak(action: Callable[[], object]) -> int:
 
 
 def cost_of_refusing(cls: type[Message], data: bytes) -> Cost:
-    """Return the most that it takes to refuse the data, by the kernel where it is in use and by Python."""
+    """Return the highest cost of refusing the data, by the kernel where it is in use and by Python."""
 
     def refuse(decode: Callable[..., object]) -> Callable[[], object]:
         def refused() -> None:

@@ -358,7 +358,7 @@ def _grow(chance: Random, log: Log) -> int:
 
 
 def _stretches(log: Log, rows: list[dict[str, Any]]) -> dict[Path, list[Stretch]]:
-    """Return the stretches that rows of `kafka_log` speak of."""
+    """Return the stretches that rows of `kafka_log` cover."""
     found: dict[Path, set[Stretch]] = {path: set() for path in log.segments}
     for row in rows:
         path, position, error = Path(row["segment"]), row["batch_position"], row["error"]

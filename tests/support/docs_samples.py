@@ -33,7 +33,7 @@ class Sample:
     language: str
     code: str
     reason: str = ""
-    """Why it cannot be run."""
+    """Reason why it cannot be run."""
 
     @property
     def is_run(self) -> bool:

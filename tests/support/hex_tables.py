@@ -9,7 +9,7 @@ from kipwire.codec.checksums import crc32
 
 
 def octets(table: str) -> bytes:
-    """Return the bytes of a table: hex digits in each line, and after # what they are."""
+    """Return the bytes of a table: each line has hex digits, and a comment after #."""
     return bytes.fromhex("".join(line.partition("#")[0] for line in table.splitlines()))
 
 

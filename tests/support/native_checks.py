@@ -46,7 +46,7 @@ def alone(kernel: ModuleType) -> Iterator[None]:
 
 
 def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message | None:
-    """Check that both decode the bytes to the same message, or both refuse them. Return the message, or None.
+    """Check that kernel and Python decode the bytes to the same message, or refuse them. Return the message, or None.
 
     The kernel must be `alone`.
     """
@@ -61,7 +61,7 @@ def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message
 
 
 def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
-    """Check that both have the same bytes and size, and leave the message as it is. The kernel must be `alone`.
+    """Check that kernel and Python have the same bytes and size, and change no message. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -82,7 +82,7 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
 
 
 def check_convert(kernel: ModuleType, message: Message, target: type[Message], *, usual: bool) -> None:
-    """Check that both convert to the same message, and the given one stays as it is. The kernel must be `alone`.
+    """Check that kernel and Python convert to the same message, and keep the given one. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -103,7 +103,7 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
 
 
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
-    """Check that both read the same records, unless numbers exceed 64 bits. Return the kernel's records."""
+    """Check that kernel and Python read the same records, unless numbers exceed 64 bits. Return the kernel's."""
     found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
     with without_kernel():
         expected = result(sections.read_by_classes, data, base_offset, base_timestamp)

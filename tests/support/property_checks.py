@@ -261,7 +261,7 @@ def slim(message: M) -> M:
 
 
 def structs_in(message: Struct) -> Iterator[Struct]:
-    """Yield the message and all structs in it, each before those that it has."""
+    """Yield the message and all structs in it, each before its own structs."""
     yield message
     for field in message.ATTRIBUTES:
         if field.struct is not None:
@@ -270,7 +270,7 @@ def structs_in(message: Struct) -> Iterator[Struct]:
 
 
 def _list(field: Field, value: Any) -> list[Any]:
-    """Return the elements of an array, or the one value; nothing of null."""
+    """Return the elements of an array, or the one value in a list; [] for null."""
     if value is None:
         return []
     return list(value) if field.array else [value]

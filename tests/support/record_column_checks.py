@@ -119,7 +119,7 @@ def _random_record(offset: int, chance: random.Random) -> Record:
 
 
 def _error_of(filled: Any, number: int, batch: RecordBatch) -> tuple[type[Exception], str]:
-    """Return the error that a batch cannot be added for; nothing has been added then."""
+    """Return the error of adding a broken batch, which must add nothing."""
     before = filled.rows, filled.size
     try:
         filled.add(number, batch)

@@ -44,7 +44,7 @@ class Reader:
     """The unknown tagged fields, as the golden lines have them."""
 
     def message(self) -> Json:
-        """Return the JSON form; the message must take all bytes."""
+        """Read the message, which must take all bytes; return its JSON form."""
         value, _ = self.struct(self.form["structs"][-1]["name"], len(self.data), "")
         need(self.pos == len(self.data), "bytes are left over")
         return value
@@ -75,7 +75,7 @@ class Reader:
         return value >> 1 ^ -(value & 1) if form == "zigzag_varint" else value
 
     def struct(self, name: str, end: int, path: str) -> tuple[Json, int]:
-        """Return a struct, and where it ends at the latest."""
+        """Read a struct; return its values, and the limit of its bytes."""
         (told,) = [one for one in self.form["structs"] if one["name"] == name]
         values: Json = {}
         starts: dict[str, int] = {}
@@ -176,7 +176,7 @@ class Reader:
         return found
 
     def single(self, told: Json, end: int) -> Any:
-        """Return a bool, a number or a uuid."""
+        """Read a bool, a number or a uuid."""
         if told["form"] != "fixed":
             number = self.varint(told["bits"], end)
             if told["form"] == "zigzag_varint":

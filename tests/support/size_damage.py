@@ -88,7 +88,7 @@ def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> b
 
 
 def with_checksums(cls: type[Message], data: bytes) -> bytes:
-    """Return the bytes with the checksums that they have to have, so that they are read beyond those."""
+    """Return the bytes with right checksums, so that reading goes on after them."""
     for _ in range(20):
         try:
             walk(cls, data, 0)

@@ -67,7 +67,7 @@ class Maker:
         return 0.5 if kind == "float" else self.random.random() < 0.5
 
     def _records(self) -> bytes:
-        """Return a batch, as it should be or with other bytes."""
+        """Return a batch, whole or with some bytes changed."""
         numbers: dict[str, Any] = {
             "producer_id": 1000,
             "producer_epoch": self.random.choice((0, 1)),

@@ -98,7 +98,7 @@ def command(client: str) -> list[str]:
 
 
 def sent_codecs(broker: FakeBroker) -> set[str]:
-    """Return the compressions of all that clients have produced, whether it is still there or not."""
+    """Return the codecs of all batches that clients have produced, deleted ones included."""
     bodies: list[Any] = [request.body for request in broker.requests(ApiKey.PRODUCE)]
     return {
         batch.compression

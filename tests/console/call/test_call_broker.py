@@ -58,7 +58,7 @@ def metadata(done: Done) -> Any:
 
 
 def settled(call: Call, *arguments: object) -> Any:
-    """Return the response to a request for a coordinator, which a broker has only some time after it is first asked."""
+    """Return a coordinator's response; repeat the call until the broker has one, some time after the first call."""
     for seconds in (*[0.1] * 100, None):
         done = call(*arguments)
         if done.returncode == 0 or seconds is None:

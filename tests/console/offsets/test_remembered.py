@@ -36,7 +36,7 @@ Change = Callable[[FakeBroker], Any]
 
 
 async def rounds(broker: FakeBroker, *changes: Change) -> list[tuple[Look, int]]:
-    """Return a round of an exporter, and one after each change, with the offsets that each has fetched records from."""
+    """Run one round of an exporter, and one after each change; return each look, with the number of its fetches."""
     cluster = Cluster(Settings(), [parse_address(one) for one in broker.bootstrap_servers.split(",")])
     memory, found = Memory(), []
     try:

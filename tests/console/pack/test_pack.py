@@ -156,7 +156,7 @@ def test_our_own_compression_has_the_same_bytes_again() -> None:
 
 
 def with_attributes(batch: bytes, at: int, bits: int) -> bytes:
-    """Return the batch with bits set in its attributes, and the checksum of that."""
+    """Return the batch with bits set in its attributes, and with the right checksum."""
     changed = bytearray(batch)
     changed[at] |= bits
     crc, checksum = (17, crc32c) if batch[16] == 2 else (12, crc32)

@@ -36,7 +36,7 @@ def put_in(document: dict[str, Any], path: str, text: str) -> None:
 
 
 def changed_spec(spec: Path, fields: list[dict[str, Any]], highest: int) -> str:
-    """Return a spec with one more version and everything pasted."""
+    """Return a spec up to this version, with all texts of the advice pasted."""
     document = json.loads(spec.read_text())
     lowest = document["validVersions"].split("-")[0]
     document["validVersions"] = f"{lowest}-{highest}"

@@ -22,7 +22,7 @@ def fields_by_path(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def capture_of(folder: Path, frames: list[tuple[dict[str, Any], bytes]]) -> Path:
-    """Return a capture without compression."""
+    """Write a capture without compression; return its folder."""
     data, lines = b"", []
     for entry, frame in frames:
         lines.append(json.dumps({**entry, "off": len(data), "len": len(frame)}))

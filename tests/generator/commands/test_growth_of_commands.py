@@ -50,7 +50,7 @@ class Case:
         return packages.fresh(shape, name, size)
 
     def changed(self, old: str, new: str) -> Path:
-        """Return the spec with other words."""
+        """Write the spec with a text replaced; return the file."""
         file = self.folder / "changed" / "Big.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(self.text.replace(old, new), encoding="utf-8")

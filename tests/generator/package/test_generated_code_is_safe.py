@@ -146,7 +146,7 @@ def generated(spec: dict[str, Any], source: str = "specs/Probe.json") -> list[st
 
 
 def skeleton(module: str) -> str:
-    """Return a module's syntax tree without what its texts say; read as Python reads a file, with its encoding."""
+    """Return a module's syntax tree without the content of its texts, read as Python reads a file, by its encoding."""
     tree = ast.parse(module.encode())
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -134,7 +134,7 @@ def test_a_broken_record_is_named_with_its_place(
 
 
 def large_log(folder: Path, batches: int) -> Path:
-    """Return a log of one partition and its commits that takes a while to read: copies of a batch at other offsets."""
+    """Write a log of one partition, and commits that take a while to read: copies of a batch at other offsets."""
     logs = write_logs(folder, "t", {0: [Batch(0, [0])]}, [Commit("g", 0, 1, 2)])
     segment = next((logs / "__consumer_offsets-0").iterdir())
     batch = segment.read_bytes()

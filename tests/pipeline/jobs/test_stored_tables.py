@@ -65,7 +65,7 @@ def stored_bytes(package: str, name: str) -> list[bytes]:
 
 
 def table(spark: SparkSession, package: str, name: str) -> DataFrame:
-    """Return the bytes of messages, and the messages."""
+    """Return a table with the bytes of messages, and with the messages."""
     frame = spark.createDataFrame([(data,) for data in stored_bytes(package, name)], "data binary")
     return frame.select("data", from_message("data", name, package=package).alias("message"))
 

@@ -74,7 +74,7 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 def written(frame: DataFrame, folder: Path, table_format: TableFormat) -> bytes:
-    """Return the file of a table."""
+    """Return the content of a table's file."""
     write_tables(folder, [Table("t", "T", frame, (sf.desc("n"),))], table_format)
     assert [path.name for path in folder.iterdir()] == [f"t.{table_format}"]
     return (folder / f"t.{table_format}").read_bytes()

@@ -42,7 +42,7 @@ def run(master: str, wheel: Path) -> dict[str, Any]:
 
 
 def expected_records() -> int:
-    """Return records in the logs that are not control records."""
+    """Return the number of records in the logs, without control records."""
     batches = (batch for path in SEGMENTS.glob("*/*.log") for batch in read_segment(path))
     return sum(len(batch.records) for batch in batches if not batch.is_control)
 

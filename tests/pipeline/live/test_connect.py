@@ -130,7 +130,7 @@ def records(spark: SparkSession, topic: str) -> DataFrame:
 
 
 def arrays(frame: DataFrame) -> tuple[DataFrame, pa.Table]:
-    """Return the rows of a frame as they are here, in a frame of them."""
+    """Fetch the rows of a frame; return a frame of them, and the rows as an Arrow table."""
     table = frame.toArrow()
     return frame.sparkSession.createDataFrame(table), table
 

@@ -45,7 +45,7 @@ def constraints(folder: Path) -> Iterator[Path]:
 
 
 def environment(release: str) -> Path:
-    """Return a virtual environment with a release of Spark and kipwire; made once, and kept in build/.
+    """Make a virtual environment with a release of Spark and kipwire once, and keep it in build/.
 
     Where the package index cannot be reached, the test is skipped, except in CI.
     """

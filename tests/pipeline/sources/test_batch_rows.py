@@ -332,7 +332,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
 
 
 def timed(tmp_path: Path, entries: list[tuple[int, int]] | bytes) -> Segment:
-    """Return a segment from offset 10 on, the last batch of which is older than others, with a time index beside it."""
+    """Write a segment from offset 10 on, whose last batch is older than the one before, with a time index beside it."""
     segment = segment_of(tmp_path / "t-0", plain(10, 1000), plain(12, 4000), plain(14, 2000), base_offset=10)
     data = entries if isinstance(entries, bytes) else b"".join(pack(">qi", *entry) for entry in entries)
     Path(segment.path).with_suffix(".timeindex").write_bytes(data)

@@ -164,7 +164,7 @@ def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path,
 
 
 def connection_numbers(segments: Sequence[Tcp]) -> dict[int, int]:
-    """Return the numbers that connections get when they are read, by those that they have in the example."""
+    """Return the numbers that connections get when they are read, by their numbers in the example."""
     ports = dict.fromkeys(one.client_port for one in segments)
     return {port - made.FIRST_CLIENT_PORT: number for number, port in enumerate(ports)}
 

@@ -46,7 +46,7 @@ def line(error: Failure, address: Address) -> str:
 
 
 async def failure_of(address: Address, **options: Any) -> Failure:
-    """Why no connection is opened."""
+    """Return the error of a connection that cannot be opened."""
     with pytest.raises(Failure) as caught:
         await connect(address, **options)
     assert isinstance(caught.value, KipwireError)

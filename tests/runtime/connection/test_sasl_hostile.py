@@ -44,7 +44,7 @@ def mechanisms_with(secret: str) -> list[tuple[Mechanism, Sequence[str]]]:
 
 
 def texts_about(error: BaseException) -> str:
-    """Return all that a program could print of an error and of those in its context."""
+    """Return all text that a program could print about an error and the errors in its context."""
     return "".join([*traceback.format_exception(error), repr(error), str(error), repr(vars(error)), repr(error.args)])
 
 

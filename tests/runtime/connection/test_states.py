@@ -166,7 +166,7 @@ def test_a_server_does_what_the_table_says(row: Row, many: bool) -> None:
 
 
 def input_state(connection: Any) -> str:
-    """Return the state, by what it does with nothing more: an error that is kept, or an end."""
+    """Return the state of the input, shown without more bytes: by a kept error, or by an end."""
     try:
         list(connection.events())
     except RemoteProtocolError:

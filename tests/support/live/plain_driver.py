@@ -31,7 +31,7 @@ class Driver:
         self.versions = served_versions(answer)
 
     def ask(self, request: AnsweredBy[M], version: int | None = None) -> M:
-        """The response to a request.
+        """Send a request; return its response.
 
         Raises:
             ConnectionError: the broker has closed the connection.

@@ -75,7 +75,7 @@ async def peer(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awai
 
 
 class Broker:
-    """Answers each request when a test lets it, with what the test says."""
+    """Broker that answers each request once a test allows it, with the test's answers."""
 
     def __init__(self, versions: dict[int, range] | None = None) -> None:
         """Answer at once, and ApiVersions with the given versions."""
@@ -94,19 +94,19 @@ class Broker:
         return self.answer(request)
 
     def answer(self, request: Request) -> Message | bytes | None:
-        """Return a response which shows whose it is: the group of a Heartbeat comes back as its throttle time."""
+        """Return a response that identifies its request: the group of a Heartbeat comes back as its throttle time."""
         if request.api_key == 12:
             body: Any = request.body
             return build(REGISTRY.response(12, request.api_version), {"throttle_time_ms": int(body.group_id)})
         return REGISTRY.response(request.api_key, request.api_version)()
 
     def serve(self, **options: Any) -> Any:
-        """Return a server of it."""
+        """Serve with this broker's answers."""
         return serve(self, **options)
 
 
 def server_context(*, wants_certificate: bool = False) -> ssl.SSLContext:
-    """Return a server's certificate, which ca.pem has signed."""
+    """Return a server's TLS context, with a certificate that ca.pem has signed."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(TLS / "ca.pem"))
     context.load_cert_chain(TLS / "broker.pem")
     context.verify_mode = ssl.CERT_REQUIRED if wants_certificate else ssl.CERT_NONE

@@ -166,13 +166,13 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 def answered(mechanism: Mechanism, *answers: Any) -> list[Any]:
-    """Return the requests that a broker gets that answers so, until there is one more."""
+    """Return the requests to a broker with these answers, and the request after the last answer."""
     steps = authenticate(mechanism, VERSIONS)
     return [next(steps), *(steps.send(answer) for answer in answers)]
 
 
 def refusal(mechanism: Mechanism, *answers: Any) -> AuthenticationError:
-    """Why answers do not authenticate."""
+    """Return the error of answers that do not authenticate."""
     with pytest.raises(AuthenticationError) as caught:
         answered(mechanism, *answers)
     return caught.value
