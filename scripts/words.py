@@ -11,7 +11,8 @@ from pathlib import Path
 
 # Rooms with older wording. Remove a room here once it is clean.
 EXEMPT = (
-    *("tests/", "benchmarks/", "pipeline/kipjobs/engines/", "pipeline/kipjobs/files/", "pipeline/kipjobs/messages/"),
+    "tests/data/generated_level_1/",  # frozen output of an older kipgen
+    *("benchmarks/", "pipeline/kipjobs/engines/", "pipeline/kipjobs/files/", "pipeline/kipjobs/messages/"),
     *("pipeline/kipjobs/sources/", "pipeline/kipjobs/jobs/metadata/", "pipeline/kipjobs/jobs/offsets/"),
     *("pipeline/kipjobs/jobs/traffic/", "pipeline/kipjobs/jobs/transactions/"),
 )

@@ -1,4 +1,4 @@
-"""What tests of several modules share."""
+"""Hooks and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ settings.load_profile("any machine")
 # Shells have Ctrl-C ignored in the background; tests, and the commands that they start, need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
+os.environ.pop("GITHUB_ACTIONS", None)  # kipgen reports for GitHub under it; tests of that set it themselves
 
 
 RUN_BY_THEMSELVES = {"every_spark", "maven", "broker", "cluster", "spark_releases"}
@@ -85,12 +85,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByUnit | None:
-    """What gives the tests to worker processes."""
+    """Return the scheduler that gives whole units of tests to worker processes."""
     return ByUnit(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 CASES = pytest.StashKey[int]()
-"""How many cases `of_each` has run in worker processes."""
+"""Number of cases that `of_each` has run in worker processes."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -128,11 +128,11 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
-        # A session of a minute ends before what the optimizing compiler makes has paid off.
+        # The optimizing compiler does not pay off within the minute of a session.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
-        # Planning again and compiling take longer than what few rows need.
+        # Planning again and compiling take longer than work on few rows.
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.codegen.wholeStage", "false")
         .getOrCreate()

@@ -51,7 +51,7 @@ def test_every_golden_message_comes_back_byte_for_byte() -> None:
         array = pa.array([bytes.fromhex(line["hex"]) for line in lines], pa.binary())
         assert columns.encode(cls, columns.decode(cls, array)).equals(array)
         count += len(array)
-    assert count == 2993 + 457  # those of Kafka 4.4.0, and of the versions that it no longer has
+    assert count == 2993 + 457  # golden lines of Kafka 4.4.0, and of versions that it has removed
 
 
 def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
@@ -94,7 +94,7 @@ def with_faults(data: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[byte
 
 
 def ways_of(cls: type[Message]) -> list[Way]:
-    """The ways that lead to columns of a class."""
+    """Return the ways that lead to columns of a class."""
     if native.in_use and cls.TYPE != "layout":
         return [column_checks.by_kernel(), BY_PYTHON]
     return [BY_PYTHON]
@@ -153,7 +153,7 @@ def test_chosen_columns_are_those_of_the_whole(way: Way, cls: type[Message]) -> 
     property_checks.for_all(agrees, some.map(list))
 
 
-# What is given and what comes out.
+# Input and output.
 
 
 def test_rows_have_the_columns_of_the_schema(way: Way) -> None:

@@ -1,4 +1,4 @@
-"""Columns of data that somebody has forged: an error of columns or right values, and never memory of somebody else."""
+"""Columns of forged data: a ColumnError or right values, and never memory outside of the given buffers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HeartbeatResponse: Any = kafka_messages.message("HeartbeatResponse", 4)
 MetadataResponse: Any = kafka_messages.message("MetadataResponse", 12)
 EMPTY: Any = kafka_messages.message("ListGroupsRequest", 0)
 
-# Where products with a width of 1, 2, 4, 8 or 16 wrap, or become small again.
+# Numbers whose products with a width of 1, 2, 4, 8 or 16 wrap, or become small again.
 NEAR_THE_END = [2**power + more for power in (59, 60, 61, 62) for more in (-1, 0, 1)] + [2**63 - 8, 2**63 - 1]
 
 
 def ipc(*arrays: pa.Array) -> bytes:
-    """A stream with one batch."""
+    """Return a stream with one batch."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([*arrays], names=[f"column {number}" for number in range(len(arrays))])
     options = pa.ipc.IpcWriteOptions(allow_64bit=True)  # arrays of any length
@@ -34,7 +34,7 @@ def ipc(*arrays: pa.Array) -> bytes:
 
 
 def first_column(stream: bytes) -> pa.Array:
-    """The first column of the first batch; pyarrow does not look whether it is sound."""
+    """Return the first column of the first batch; pyarrow does not check it."""
     return pa.ipc.open_stream(stream).read_next_batch().column(0)
 
 
@@ -96,12 +96,12 @@ def test_rows_without_columns_are_as_many_as_offsets_can_declare(number: int) ->
 @pytest.mark.parametrize("cls", [HeartbeatRequest, HeartbeatResponse, MetadataResponse, OffsetCommitValue], ids=str)
 @pytest.mark.parametrize("number", NEAR_THE_END)
 def test_lengths_of_a_stream_are_checked(cls: type[Message], number: int) -> None:
-    count = 4099  # which no other number of the stream is
+    count = 4099  # no other number of the stream has this value
     data = [cls().encode()] * count
     for array, convert in ((columns.decode(cls, data), columns.encode), (pa.array(data), columns.decode)):
         stream = ipc(array)
         old = count.to_bytes(8, "little")
-        assert stream.count(old) >= 2  # that of the batch, and that of each column
+        assert stream.count(old) >= 2  # once for the batch, and once for each column
         forged = first_column(stream.replace(old, number.to_bytes(8, "little")))
         assert len(forged) == number
         with pytest.raises(columns.ColumnError):
@@ -149,7 +149,7 @@ def test_many_rows_of_messages_without_fields_are_written() -> None:
 
 
 def damaged_rows() -> Iterator[tuple[str, pa.Array]]:
-    """Rows of HeartbeatRequest with something wrong within one column."""
+    """Yield rows of HeartbeatRequest with something wrong within one column."""
     rows = columns.decode(HeartbeatRequest, [HeartbeatRequest(group_id="group").encode()] * 3)
 
     def having(name: str, array: pa.Array) -> pa.Array:
@@ -215,7 +215,7 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("way", ["kernel", "python"])
 @pytest.mark.parametrize("mode", ["strict", "null"])
 def test_offsets_count_where_nothing_is_read_by_them(way: str, mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of null rows, and those after a broken message."""
+    """Offsets of null rows are checked, and so are offsets after a broken message."""
     if way == "python":
         monkeypatch.setattr(native, "in_use", False)
     content, nothing, two_valid = pa.py_buffer(b"\xff" * 5), pa.py_buffer(b"\x00"), pa.py_buffer(b"\x05")
@@ -264,12 +264,12 @@ def test_null_is_what_pyarrow_counts_as_null() -> None:
 
 
 def misaligned(buffer: pa.Buffer | None) -> pa.Buffer | None:
-    """A copy of a buffer that starts at an odd address."""
+    """Return a copy of a buffer that starts at an odd address."""
     return None if buffer is None else pa.py_buffer(b"\0" + buffer.to_pybytes())[1:]
 
 
 def moved(array: pa.Array) -> pa.Array:
-    """An array whose buffers all start at odd addresses."""
+    """Return an array whose buffers all start at odd addresses."""
     children = [moved(array.field(number)) for number in range(array.type.num_fields)] if array.type.num_fields else []
     own = [misaligned(one) for one in array.buffers()[: 1 if children else None]]
     return pa.Array.from_buffers(array.type, len(array), own, offset=array.offset, children=children)

@@ -70,7 +70,7 @@ def test_records_cannot_be_added_while_others_are_taken() -> None:
     record = bytes([12, 0, 0, 0, 1, 1, 0])  # a length of 6; key and value are null, and there are no headers
     table = _kernel.RecordTable()
     assert table.add(0, record * 50, 50, 0, 0, None)
-    spare = [([number], (number,) * 2, (number,) * 3) for number in range(5000)]  # what is made next is none of these
+    spare = [([number], (number,) * 2, (number,) * 3) for number in range(5000)]  # no later allocation reuses these
     refused = []
 
     def add(phase: str, info: Any) -> None:
@@ -135,4 +135,4 @@ def test_memory_of_a_column_is_a_read_only_buffer() -> None:
     with pytest.raises(TypeError, match="read-write bytes-like object"):
         io.BytesIO(b"1").readinto(memory)
     del memory, parts
-    assert view[0] == 7  # it lives as long as somebody looks at it
+    assert view[0] == 7  # the memory lives as long as a view of it

@@ -1,4 +1,4 @@
-"""Columns that are written: what is refused, and that the bytes are those of rows."""
+"""Columns to messages: wrong columns are refused, and the bytes are the same as for messages written one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.subjects.column_examples import EXAMPLES, HeartbeatRequest, M
 
 
 def changed(path: str, value: Any) -> pa.StructArray:
-    """Rows whose second one has another value at a path."""
+    """Return rows whose second one has another value at a path."""
     rows = columns.decode(MetadataResponse, [metadata().encode()] * 2).to_pylist()
     at = rows[1]
     *parents, last = path.split(".")
@@ -70,7 +70,7 @@ def test_text_that_is_not_utf8_is_refused(way: Way) -> None:
 
 
 def replaced(cls: type[Message], **types: pa.DataType | None) -> pa.StructArray:
-    """Rows of defaults, some of whose columns have another type, or are left out."""
+    """Return rows of defaults, some of whose columns have another type, or are left out."""
     rows = columns.decode(cls, [cls().encode()] * 3)
     made = {one.name: rows.field(one.name) for one in rows.type}
     for name, type_ in types.items():

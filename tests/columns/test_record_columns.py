@@ -33,7 +33,7 @@ CODECS: Any = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 def ways() -> list[Any]:
-    """What makes columns of batches of magic 2 here."""
+    """Return the makers of record columns in this installation, each without and with columns of header keys."""
     if not native.in_use:
         return [PythonRecords, partial(PythonRecords, True)]
     from kipwire.columns.kernel_engine import KernelRecords
@@ -82,7 +82,7 @@ HEADERS = st.lists(st.tuples(HEADER_KEYS, BLOBS), max_size=3)
 
 
 def record_lists(earliest: int) -> st.SearchStrategy[list[Record]]:
-    """Records in the order of their offsets, none with an earlier timestamp."""
+    """Return records in the order of their offsets, none with an earlier timestamp."""
     return st.builds(
         lambda gaps, parts: [
             Record(offset=1000 + sum(gaps[: at + 1]), timestamp=timestamp, key=key, value=value, headers=headers)
@@ -218,7 +218,7 @@ def test_numbers_of_more_than_64_bits_are_named(
         columns.ColumnError, match="batch at byte 0: a record has an offset or a timestamp of more than"
     ):
         decode([batch])
-    if base_timestamp:  # which does not matter where the broker's time is that of all records
+    if base_timestamp:  # no matter in a batch whose records all have the broker's time
         appended = batch_of(section, 1, base_timestamp=base_timestamp, max_timestamp=9, timestamp_type=True)
         assert decode([appended]).column("timestamp").to_pylist() == [9]
 

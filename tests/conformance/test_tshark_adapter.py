@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def asked(vectors: Iterable[Vector]) -> tuple[Claims, list[Verdict]]:
-    """What the adapter claims, and the verdicts on its answers."""
+    """Return the claims of the adapter, and the verdicts on its answers."""
     program = Program([sys.executable, str(ADAPTER)], limit=60)
     try:
         claims = Claims.of_answer(program.hello())

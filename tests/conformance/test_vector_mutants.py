@@ -56,7 +56,7 @@ class Mutant(NamedTuple):
     """Its number among the items of the struct."""
 
     def apply(self, message: WireMessage) -> WireMessage:
-        """The wire description of the version with the mistake."""
+        """Return the wire description of the version with the mistake."""
         structs = tuple(self._changed(one) for one in message.structs)
         return replace(message, structs=structs, root=self._changed(message.root))
 
@@ -112,7 +112,7 @@ CHANGES: dict[str, Callable[[WireField], WireField]] = {
 
 
 def can_have(kind: str, struct: WireStruct, number: int) -> bool:
-    """Whether a field can have a mistake of this kind that changes what is on the wire."""
+    """True if a field can have a mistake of this kind that changes the bytes."""
     item = struct.items[number]
     match kind:
         case "width":
@@ -166,7 +166,7 @@ def copy_specs(names: Iterable[str], folder: Path) -> None:
 
 
 def of_api(message: str) -> list[str]:
-    """The messages of the API that a message is of."""
+    """Return the messages of the same API as a message."""
     api = message.removesuffix("Request").removesuffix("Response")
     return [f"{api}Request", f"{api}Response"]
 
@@ -182,7 +182,7 @@ def write_vectors(names: Iterable[str], folder: Path) -> Path:
 def first_failure(
     vectors: Path, package: Path, only: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> Verdict | None:
-    """The first failure of a package, of which kipwire's adapter is asked about one version."""
+    """Return the first failure of a package, tried by kipwire's adapter with one version of a message."""
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     program = Program([sys.executable, str(ADAPTER), "plain", package.name], limit=20)
@@ -200,7 +200,7 @@ def first_failure(
 
 
 def check(vectors: Path, chosen: list[Mutant], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Mutant]:
-    """The mutants that are not found."""
+    """Return the mutants that no vector detects."""
     survivors = []
     for number, mutant in enumerate(chosen):
         with monkeypatch.context() as patch:

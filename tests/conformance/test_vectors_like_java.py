@@ -26,7 +26,7 @@ pytestmark = pytest.mark.maven
 
 
 def disagreements(jars: Iterable[Path], pairs: Iterable[tuple[str, int]]) -> tuple[list[str], Counter[str], int]:
-    """What Java says otherwise, the questions of each kind that it agreed with, and the versions that were asked."""
+    """Return Java's disagreements, the number of its agreements by kind of question, and the number of versions."""
     program = Program(["java", "-cp", ":".join(map(str, jars)), str(PROGRAM)], limit=30)
     wrong: list[str] = []
     counts: Counter[str] = Counter()

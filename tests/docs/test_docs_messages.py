@@ -165,7 +165,7 @@ def test_every_field_with_names_for_its_numbers_leads_to_their_table(pages: dict
 
 
 def structs_of(name: str) -> set[type[Struct]]:
-    """All structs of a message, in all versions."""
+    """Return all structs of a message, in all versions."""
 
     def within(cls: type[Struct]) -> set[type[Struct]]:
         return {cls}.union(*(within(one.struct) for one in cls.FIELDS if one.struct and one.struct is not cls))

@@ -1,4 +1,4 @@
-"""Every sample in the README and the guides runs, and every session says what is shown."""
+"""Every sample in the README and the guides runs, and every session prints the output that the page shows."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_the_boxes_are_the_bytes_of_the_version(tmp_path: Path) -> None:
 
 
 def fewest(box: Box) -> int:
-    """The fewest bytes of a box: counts, lengths and tagged fields are zero or not there."""
+    """Return the fewest bytes of a box: counts, lengths and tagged fields are zero or not there."""
     if (box.name.startswith("tag ") and box.inner) or box.size in ("for each", "length"):
         return 0
     return sum(map(fewest, box.inner)) if box.inner else int(box.size.split()[0])

@@ -23,13 +23,13 @@ COMMAND = {
     "a wheel of a folder": re.compile(rf'"\$\(ls \S+\.whl\){EXTRAS}"'),
     "a wheel alone": re.compile(r"(--no-deps )?(/\S+/|\./)?kipwire-[\w.-]+\.whl"),
 }
-"""What works in a new environment."""
+"""Arguments of `pip install` that work in a new environment, by the kind of source."""
 SHORT = re.compile(rf"'kipwire{EXTRAS}'")
-"""What installation.md says of all other pages: it adds an extra to an installed kipwire."""
+"""Short form on all other pages, which adds an extra to an installed kipwire, as installation.md explains."""
 
 
 def install_lines() -> Iterator[tuple[str, str, bool]]:
-    """Each place of a page, what is installed there, and whether it is a command to copy, not a word of a sentence."""
+    """Yield the place of each install line, pip's argument, and True for a command to copy, False within a sentence."""
     for page in PAGES:
         is_block = False
         for number, line in enumerate(page.read_text().splitlines(), 1):

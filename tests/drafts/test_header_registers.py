@@ -134,12 +134,12 @@ def test_key_spaces_need_no_generated_package() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-# Where names are shown
+# Names in repr and inspections
 
 
 def test_repr_has_the_constants_of_registered_keys_and_makes_an_equal_message() -> None:
     assert repr(Header(key=1, value=b"a")) == "Header(key=KafkaHeaderKeys.CLIENT_ID_KEY, value=b'a')"
-    assert repr(Header(key=1114000)) == "Header(key=1114000, value=b'')"  # which is registered by one organisation
+    assert repr(Header(key=1114000)) == "Header(key=1114000, value=b'')"  # one organisation has registered this key
     decoded = MessageAndOffset.decode(message(1, 4, 2100002).encode())
     assert type(decoded.headers[0].key) is int
     names = {**vars(kipwire.drafts.proposals.enums), "Header": Header, "MessageAndOffset": MessageAndOffset}

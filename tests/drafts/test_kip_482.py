@@ -350,7 +350,7 @@ def test_the_size_of_a_tagged_field_is_an_unsigned_varint(tags: dict[int, Any]) 
     is_written_and_read(tags[1](first="x" * 127), "00 01 01 00 8101 8001" + "78" * 127)
     is_written_and_read(tags[1](first="x" * 298), "00 01 01 00 ac02 ab02" + "78" * 298)
     for wrong in (
-        "00 01 02 00 03 02 61 63 00",  # more than the field takes: the rest may belong to nobody
+        "00 01 02 00 03 02 61 63 00",  # more than the field takes: the rest would belong to no field
         "00 01 01 00 01 02 61",  # less
         "00 01 02 00 01 02 61 ac02 04 0000012c",
         "00 01 02 00 02 02 61 ac02 03 0000012c",

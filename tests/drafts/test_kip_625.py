@@ -40,7 +40,7 @@ SPEC = {
 
 @pytest.fixture(scope="session")
 def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """From an encoding to the class of the version that has it."""
+    """A function from an encoding to the class of the version that has it."""
     folder = tmp_path_factory.mktemp("kip625")
     (folder / "numbers").mkdir()
     (folder / "numbers/Number.json").write_text(json.dumps(SPEC))
@@ -50,7 +50,7 @@ def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def lengths_end_at(form: str, bits: int) -> list[int]:
-    """The numbers at which a varint of this form gets one byte longer, on both sides of each boundary."""
+    """Return the numbers at which a varint of this form gets one byte longer, on both sides of each boundary."""
     values = {0, 1, -1, -(1 << bits - 1), (1 << bits - 1) - 1}
     for shift in range(7, bits, 7):
         if form == "packed":
@@ -69,7 +69,7 @@ CASES = [
 
 
 def java_bytes() -> dict[tuple[str, int], str]:
-    """What Java's ByteUtils writes, by kind and value."""
+    """Return the bytes that Java's ByteUtils writes, by kind and value."""
     lines = [line for line in golden_data.lines("primitives") if line["kind"].endswith(("varint", "varlong"))]
     return {(line["kind"], line["value"]): line["hex"] for line in lines if "value" in line}
 
@@ -230,7 +230,7 @@ def test_our_sizes_and_times_are_printed_beside_the_kips(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def samples(functions: dict[str, Any], rounds: int, seconds: float) -> dict[str, list[float]]:
-        """Each sample is as long as its number, and those of decoding ten times as long."""
+        """Return samples of as many microseconds as the number of the encoding, and ten times as many for decoding."""
         tenfold = 1 if functions["fixed"].__name__ == "encode" else 10
         return {name: [tenfold * number * 1e-6] * rounds for number, name in enumerate(functions, 1)}
 

@@ -24,7 +24,7 @@ def field(type_: str, encoding: object, versions: str = "0+") -> str:
 
 
 def is_generation_error(text: str, folder: Path) -> bool:
-    """Whether the spec is refused when code is generated, and nothing would be written."""
+    """True if code generation refuses the spec and would write nothing."""
     (folder / "specs").mkdir(exist_ok=True)
     (folder / "specs" / "Probe.json").write_text(text)
     changes = find_changes(folder / "specs", folder / "package", "package", lambda done, total: None)
@@ -117,7 +117,7 @@ def test_no_message_of_kafka_has_an_encoding() -> None:
 
 
 def metadata(version: int, replicas: int, isr: int, offline: int) -> int:
-    """The bytes of a partition of small numbers, without its tag section."""
+    """Return the bytes of a partition of small numbers, without its tag section."""
     cls: Any = proposals.message("EncodedMetadata", version)
 
     def size(*partitions: Any) -> int:

@@ -1,4 +1,4 @@
-"""KIP-82 in its version 43: messages with numbered headers, byte by byte, and who may use which number."""
+"""KIP-82 in its version 43: messages with numbered headers, byte by byte, and the ranges of the numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def message(**values: Any) -> MessageAndOffset:
 
 
 def patched(data: bytes, at: int, hexadecimal: str) -> bytes:
-    """A message with other bytes at one place, but a right CRC."""
+    """Return a message with other bytes at one place, but a right CRC."""
     wrong = bytes.fromhex(hexadecimal)
     return with_crc(data[:at] + wrong + data[at + len(wrong) :])
 

@@ -1,4 +1,4 @@
-"""The KIP-98 draft: message sets and messages byte by byte, what is refused, and its table of sizes."""
+"""The KIP-98 draft: message sets and messages byte by byte, refusals, and its table of sizes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def a_set(**values: Any) -> message_set.MessageSet:
 
 
 def message_with_crc(message: bytes) -> bytes:
-    """The same message with a CRC that is right; its Length takes one byte."""
+    """Return the same message with a CRC that is right; its Length takes one byte."""
     return message[:-4] + zlib.crc32(message[1:-4]).to_bytes(4, "big")
 
 
@@ -285,7 +285,7 @@ def test_sequence_numbers_start_again_after_the_highest(sequence: int, count: in
 
 
 def test_the_next_sequence_number_follows_from_the_offset_delta_of_a_compacted_set() -> None:
-    """Of five messages two are left."""
+    """Two of five messages are left."""
     kept = [message_set.Message(offset_delta=1), message_set.Message(offset_delta=2)]
     head = read_head(a_set(messages=kept, offset_delta=5, sequence=2**31 - 2).encode())
     assert next_sequence(2**31 - 2, head.offset_delta) == head.next_sequence == 3

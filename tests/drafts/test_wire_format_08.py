@@ -1,4 +1,4 @@
-"""The 0.8 wire format proposal: its frames, made by hand from its text byte by byte, and what is refused."""
+"""The 0.8 wire format proposal: its frames, made by hand from its text byte by byte, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the comments on the 0.8 wire format suggest: the frames, made by hand from the texts byte by byte."""
+"""Suggestions in the comments on the 0.8 wire format: their frames, made by hand from the texts byte by byte."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from kipwire.drafts.proposals.produce_response_without_correlation_id import v0 
 from kipwire.records import Record, read_batches, write_message_set
 from tests.support.hex_tables import octets
 
-# 5 bytes and 17: what follows the common fields of a ProduceRequest.
+# 5 bytes and 17: the fields of a ProduceRequest after the common ones.
 ACKS = octets("01 000003e8  # required_acks 1, ack_timeout 1000")
 DATA = octets("""
     0001 0001 74                 # data: 1 topic: "t"
     0001 00000002 00000002 aabb  # partition_data: 1 partition: 2, messages: 2 bytes
 """)
-# 14: those of a ProduceResponse.
+# 14: the fields of a ProduceResponse after the common ones.
 RESULTS = octets("0001 0003 0001 0000000000000005  # errors: 1: 3; offsets: 1: 5")
 # 17: the last field of a FetchRequest.
 TOPICS = octets("""
@@ -53,13 +53,13 @@ LONG_POLL = octets("000003e8 00000400          # max_wait 1000, min_bytes 1024")
 
 
 def data(module: Any) -> list[Any]:
-    """The topics of `DATA`, in the classes of a module."""
+    """Return the topics of `DATA`, in the classes of a module."""
     partition = module.PartitionData(partition=2, messages=b"\xaa\xbb")
     return [module.TopicData(topic="t", partition_data=[partition])]
 
 
 def topics(module: Any) -> list[Any]:
-    """The topics of `TOPICS`, in the classes of a module."""
+    """Return the topics of `TOPICS`, in the classes of a module."""
     return [module.OffsetData(topic="t", partitions=[2], offsets=[5])]
 
 

@@ -28,12 +28,12 @@ ASKED = [("a", [0, 2]), ("b", [1])]
 
 
 def classes(name: str, version: int) -> Any:
-    """The module with the classes of a message."""
+    """Return the module with the classes of a message."""
     return sys.modules[proposals.message(name, version).__module__]
 
 
 def produce(name: str = "ProduceRequest", version: int = 0, **values: Any) -> Any:
-    """A request with the three message sets of `ASKED`."""
+    """Return a request with the three message sets of `ASKED`."""
     module = classes(name, version)
     request = getattr(module, name)(request_type_id=3, **values)
     for topic, partitions in ASKED:
@@ -43,12 +43,12 @@ def produce(name: str = "ProduceRequest", version: int = 0, **values: Any) -> An
 
 
 def produced(name: str, version: int = 0, **values: Any) -> Any:
-    """A response with an entry for each of them."""
+    """Return a response with an entry for each message set of `ASKED`."""
     return getattr(classes(name, version), name)(errors=[0] * 3, offsets=[5] * 3, **values)
 
 
 def fetch(name: str = "FetchRequest", version: int = 0, **values: Any) -> Any:
-    """A request for the three partitions of `ASKED`."""
+    """Return a request for the three partitions of `ASKED`."""
     module = classes(name, version)
     request = getattr(module, name)(request_type_id=4, **values)
     for topic, partitions in ASKED:
@@ -64,7 +64,7 @@ def fetch(name: str = "FetchRequest", version: int = 0, **values: Any) -> Any:
 def fetched(
     name: str = "FetchResponse", version: int = 0, entries: list[tuple[str, list[int]]] = ASKED, **values: Any
 ) -> Any:
-    """A response with partitions of topics."""
+    """Return a response with partitions of topics."""
     module = classes(name, version)
     response = getattr(module, name)(**values)
     for topic, partitions in entries:

@@ -40,7 +40,7 @@ FORMER = {
     "AlterIsrRequest",
     "ListClientMetricsResourcesRequest",
 }
-"""Messages whose API has another name now: frames are read as those of that name."""
+"""Messages whose API has another name now: their frames are read as messages of the new name."""
 PORT = 9092
 SPECS = ("kafka_messages", "kafka_records")
 
@@ -91,7 +91,7 @@ def alone(cls: type[Message], data: bytes) -> bytes:
 
 
 def check_alone(lua: Path, found: Sequence[tuple[type[Message], bytes]], structs: set[str], folder: Path) -> None:
-    """Each message by itself is shown as `inspect` says."""
+    """Check that each message by itself is shown as by `inspect`."""
     capture = folder / "alone.pcap"
     capture.write_bytes(wireshark.user_dump([alone(cls, data) for cls, data in found]))
     shown = wireshark.packets(lua, capture, f"{lua.stem}_message")
@@ -151,7 +151,7 @@ def test_record_formats_are_shown_as_inspect_does(files: dict[str, Path], tmp_pa
 
 
 def talk(frames: Iterable[tuple[bool, bytes]], most: int = 1400) -> list[Tcp]:
-    """The segments of one connection: frames one after the other, each with whether the client sends it."""
+    """Return the segments of one connection: frames one after the other, each with True if the client sends it."""
     sent, sequence = list[Tcp](), {True: 1000, False: 5000}
     for from_client, frame in frames:
         data = len(frame).to_bytes(4) + frame
@@ -190,7 +190,7 @@ def test_frames_of_every_api_and_version_are_shown_as_inspect_does(files: dict[s
 
 
 def check_capture(lua: Path, rows: list[dict[str, Any]], structs: set[str], folder: Path) -> None:
-    """A recorded capture: exchanges are found by correlation ids, and each frame is shown as `inspect` says."""
+    """Check a recorded capture: exchanges are found by correlation ids, and each frame is shown as by `inspect`."""
     capture = folder / "real.pcap"
     capture.write_bytes(dump(segments(rows, random.Random(1), Disorder())))
     shown = wireshark.packets(lua, capture, lua.stem)
@@ -201,7 +201,7 @@ def check_capture(lua: Path, rows: list[dict[str, Any]], structs: set[str], fold
 
 
 def check_frame(packet: wireshark.Packet, frame: bytes, is_request: bool, request: Request, structs: set[str]) -> None:
-    """A frame is shown as `inspect` says, and a response with its request."""
+    """Check that a frame is shown as by `inspect`, and a response with its request."""
     sized = len(frame).to_bytes(4) + frame
     if is_request:
         inspection = inspect_request(kafka_messages.REGISTRY, sized)
@@ -247,7 +247,7 @@ def test_an_api_versions_answer_in_version_0_is_read_as_such(files: dict[str, Pa
     assert (shown["version"], shown["api_versions_response.error_code"], answer.experts) == ("0", "35", [])
 
 
-# What is wrong.
+# Faults.
 
 
 def test_damaged_frames_are_told_and_never_a_defect(files: dict[str, Path], tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_damaged_frames_are_told_and_never_a_defect(files: dict[str, Path], tmp_
     frames: list[tuple[bool, bytes]] = []
     for number, row in enumerate(choice.sample(shipped_frames(), 400)):
         data = bytearray(row["frame"])
-        for _ in range(choice.randrange(1, 4)):  # what a frame begins with stays, so that its body is read
+        for _ in range(choice.randrange(1, 4)):  # the first bytes of a frame stay, so that its body is read
             data[choice.randrange(min(8, len(data) - 1), len(data))] = choice.choice((0, 1, 127, 128, 255))
         frames.append((number % 2 == 0 or row["direction"] == "request", bytes(data)))
     frames += (

@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.fuzz_columns FOLDER --target bytes|ipc [--seconds 60] [--seed 0]
 
-The folder is that of fuzz_native.py. The last line says how many inputs there were. A report of AddressSanitizer or
-UBSan, or a difference from what the generated classes and `Record` do, ends the run with an exit status other than 0.
+FOLDER is the same as for fuzz_native.py. The last line has the number of inputs. A report of AddressSanitizer or UBSan,
+or a difference from the generated classes and `Record`, ends the run with an exit status other than 0.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tests.fuzz import fuzz_native
 from tests.support import column_checks, damaged_streams, native_checks, record_column_checks
 
 Target = Callable[[random.Random], Iterator[None]]
-"""Checks one input after the other, for ever; an AssertionError is a difference."""
+"""Function that checks one input after the other, for ever; an AssertionError is a difference."""
 
 
 def pool_by_class() -> dict[type[Message], list[bytes]]:
-    """Messages to begin with."""
+    """Return messages to begin with, by class."""
     pool: dict[type[Message], list[bytes]] = {}
     for cls, seed in fuzz_native.seeds():
         pool.setdefault(cls, []).append(seed)
@@ -39,7 +39,7 @@ def pool_by_class() -> dict[type[Message], list[bytes]]:
 
 
 def from_bytes(chance: random.Random) -> Iterator[None]:
-    """Messages that are damaged among others that are not, and rows of them that are damaged themselves."""
+    """Decode damaged messages among whole ones, and encode damaged rows of them."""
     way, pool, records = column_checks.by_kernel(), pool_by_class(), several_times(chance)
     classes = list(pool)
     while True:
@@ -55,7 +55,7 @@ def from_bytes(chance: random.Random) -> Iterator[None]:
 
 
 def from_ipc(chance: random.Random) -> Iterator[None]:
-    """Streams with messages and with rows, damaged byte by byte: the outcome is that of the generated classes."""
+    """Damage streams of messages and of rows byte by byte; the outcome must be the same as by the generated classes."""
     way, pool = column_checks.by_kernel(), pool_by_class()
     classes = list(pool)
     while True:
@@ -74,8 +74,8 @@ TARGETS: dict[str, Target] = {"bytes": from_bytes, "ipc": from_ipc}
 
 
 def several_times(chance: random.Random) -> Callable[[], Any]:
-    """What gives the same columns of records again, so that they expect what they had before, or sometimes new ones."""
-    from kipwire.columns.kernel_engine import KernelRecords  # which is only there once the kernel is
+    """Return a source of one `KernelRecords`, which expects records like earlier ones; at times it is a new one."""
+    from kipwire.columns.kernel_engine import KernelRecords  # importable only once the kernel is loaded
 
     made = [KernelRecords()]
 
@@ -88,7 +88,7 @@ def several_times(chance: random.Random) -> Callable[[], Any]:
 
 
 def check_choice(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:
-    """Some of the columns, whose values are those of all of them."""
+    """Read some of the columns: the same rows must be valid as with all columns."""
     names = column_checks.paths(columns_of(cls))
     struct = columns_of(cls, chance.sample(names, chance.randint(0, min(3, len(names)))))
     array = pa.array(data, pa.binary())
@@ -98,8 +98,8 @@ def check_choice(way: column_checks.Way, cls: type[Message], data: list[bytes | 
 
 
 def write_damaged(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:
-    """Rows whose buffers have been overwritten here and there: any bytes, or an error, but no access outside."""
-    from kipwire.columns.kernel_engine import UnusualError  # which is only there once the kernel is
+    """Encode rows with partly overwritten buffers: any bytes or an error may result, but no access outside of them."""
+    from kipwire.columns.kernel_engine import UnusualError  # importable only once the kernel is loaded
 
     rows = way.read(cls, columns_of(cls), pa.array(data, pa.binary()))
     with suppress(KipwireError, UnusualError):
@@ -107,7 +107,7 @@ def write_damaged(way: column_checks.Way, cls: type[Message], data: list[bytes |
 
 
 def spoilt(array: Any, chance: random.Random) -> Any:
-    """A copy of an array with some bytes of its own buffers, or of arrays in it, overwritten or cut off."""
+    """Return a copy of an array with some bytes of its own buffers, or of arrays in it, overwritten or cut off."""
     own = 1 if pa.types.is_struct(array.type) else 2 if array.type.num_fields else len(array.buffers())
     buffers = [None if one is None else bytearray(one) for one in array.buffers()[:own]]
     for buffer in buffers:
@@ -123,7 +123,7 @@ def spoilt(array: Any, chance: random.Random) -> Any:
     made = [None if one is None else pa.py_buffer(bytes(one)) for one in buffers]
     try:
         return pa.Array.from_buffers(array.type, len(array), made, offset=array.offset, children=children)
-    except pa.ArrowInvalid:  # Arrow itself sees what is wrong
+    except pa.ArrowInvalid:  # Arrow itself detects the fault
         return array
 
 
@@ -140,7 +140,7 @@ def main() -> int:
     inputs, differences, end = 0, 0, 0.0
     try:
         for _ in TARGETS[options.target](random.Random(options.seed)):
-            end = end or time.monotonic() + options.seconds  # once what it begins with is there
+            end = end or time.monotonic() + options.seconds  # after the slow start, at the first input
             inputs += 1
             if time.monotonic() >= end:
                 break

@@ -25,7 +25,7 @@ from tests.support.size_damage import tampered
 
 
 def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Messages of every class whose bytes are damaged, and then whose values are."""
+    """Damage the bytes of messages of every class, and then their values."""
     pool = seeds()
     with native_checks.alone(kernel):
         while True:
@@ -40,7 +40,7 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             native_checks.check_encode(kernel, message, usual=True)
             _check_converted(kernel, message, chance)
             if chance.random() < 0.1 and len(data) < 5000:
-                pool[at] = cls, message.encode()  # go on from what was accepted
+                pool[at] = cls, message.encode()  # go on from an accepted message
             _check_spoilt(kernel, message, chance)
             yield
 
@@ -51,7 +51,7 @@ def _check_converted(kernel: ModuleType, message: Message, chance: random.Random
 
 
 def _check_chosen(kernel: ModuleType, cls: type[Message], data: bytes, damaged: bytes, chance: random.Random) -> None:
-    """Some fields of a message, which the bytes are and the damaged ones may be, and other values for them."""
+    """Read some fields of a message from whole and from damaged bytes, and replace them by other values."""
     paths = projection_checks.some_paths(cls, chance)
     projection_checks.check_read(kernel, cls, damaged, paths)
     values = projection_checks.check_read(kernel, cls, data, paths)
@@ -73,7 +73,7 @@ def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             native_checks.check_encode(kernel, message, usual=True)
             try:
                 data = native_checks.PYTHON["encode"](message)
-            except EncodeError:  # a size is beyond what its form can say
+            except EncodeError:  # a size exceeds the range of its form
                 message, data = defaults[cls], defaults[cls].encode()
             assert native_checks.check_decode(kernel, cls, data) is not None
             for _ in range(3):
@@ -102,14 +102,14 @@ def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -
 
 
 def _any_headers(chance: random.Random) -> list[tuple[str, bytes | None]]:
-    """Some headers with keys of any bytes, which mostly are not UTF-8."""
+    """Return some headers with keys of any bytes, which mostly are not UTF-8."""
     parts = (b"a", b"\x80", b"\xc3", b"\xa9", b"\xe2\x82", b"\xed\xa0", b"\xf0\x9f\x98", b"\xf4", chance.randbytes(3))
     keys = [b"".join(chance.choices(parts, k=chance.randrange(chance.choice((5, 100))))) for _ in range(2)]
     return [(header_key(key), b"value") for key in keys]
 
 
 def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Some records, their bytes, damaged, and odd values in them."""
+    """Read records from damaged bytes, and write records with odd values."""
     while True:
         some = [
             Record(

@@ -25,17 +25,17 @@ from tests.support.defaults import of_defaults
 
 
 def _act(message: Message, chance: random.Random) -> None:
-    """Something that nobody expects while a message is being written."""
+    """Change the message while it is being written."""
     native_checks.spoil(message, chance)
 
 
 def _subclass(base: type, method: str, message: Message, value: Any, seed: int) -> Any:
-    """A value of a subclass one of whose methods changes the message, and then does what it always does."""
+    """Return a value of a subclass one of whose methods changes the message, and then does what it always does."""
     is_busy = False
 
     def do(self: Any, *arguments: Any) -> Any:
         nonlocal is_busy
-        if not is_busy:  # what it changes may be itself
+        if not is_busy:  # the change may use this very object
             is_busy = True
             with suppress(Exception):
                 _act(message, random.Random(seed))
@@ -93,12 +93,12 @@ def _subclass_or_value(base: type, method: str, message: Message, value: Any, ch
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns, or the error that it raises."""
+    """Return the content of a function's result, or the type and text of its error."""
     try:
         return native_checks.content(function(*arguments))
     except (KipwireError, AttributeError, TypeError, ValueError, OverflowError, RecursionError, RuntimeError) as error:
         return type(error), str(error)[:500]
-    except IndexError as error:  # of a list that is cut while it is gone through
+    except IndexError as error:  # from a list that is cut short during iteration
         return type(error), str(error)
 
 
@@ -107,14 +107,14 @@ def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]
     kernel.fall_back_on(**native_checks.PYTHON)
     pool = fuzzing.seeds()
     layouts = fuzzing.layouts()
-    gc.freeze()  # so that the collector only goes through what is new
+    gc.freeze()  # so that the collector visits new objects alone
     while True:
         cls, data = chance.choice(pool)
         if chance.random() < 0.3:
             cls = chance.choice(layouts)
             try:
                 data = native_checks.PYTHON["encode"](fuzzing.filled(cls, chance))
-            except KipwireError:  # a size is beyond what its form can say
+            except KipwireError:  # a size exceeds the range of its form
                 data = of_defaults(cls).encode()
         _check_written(kernel, cls, data, chance)
         if len(data) < 3000:
@@ -125,14 +125,14 @@ def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]
 
 
 def _check_written(kernel: ModuleType, cls: type[Message], data: bytes, chance: random.Random) -> None:
-    """A message with hostile objects in it is written, measured or refused by both ways alike."""
+    """Write or measure a message with hostile objects: both ways must have the same result, or refuse it alike."""
     seed, method = chance.randrange(2**32), chance.choice(("encode", "encoded_size"))
     found = []
     for function in (getattr(kernel, method), native_checks.PYTHON[method]):
         own = random.Random(seed)
         message = native_checks.PYTHON["decode"](cls, data)
         for _ in range(own.randint(1, 2)):
-            with suppress(AttributeError, RecursionError):  # where the first harm is in the way of the second
+            with suppress(AttributeError, RecursionError):  # if the first harm prevents the second
                 harm(message, own)
         found.append(outcome(function, message))
     assert found[0] == found[1], f"{cls.__module__} {data.hex()} seed {seed}\nkernel {found[0]}\nPython {found[1]}"
@@ -143,7 +143,7 @@ class _Large:
 
 
 def _check_foreign_slots(kernel: ModuleType, cls: Any, data: bytes, chance: random.Random) -> None:
-    """A subclass that has another's slot under the name of one of its own."""
+    """Decode into a subclass that has another class's slot under the name of one of its own."""
     if not cls.ATTRIBUTES:
         return
     name = chance.choice(cls.ATTRIBUTES).name
@@ -155,7 +155,7 @@ def _check_foreign_slots(kernel: ModuleType, cls: Any, data: bytes, chance: rand
 
 
 def _check_collected(kernel: ModuleType, cls: Any, data: bytes, chance: random.Random) -> None:
-    """Who looks at all objects while a message is read meets whole ones, and may change them."""
+    """Read a message while a callback of the collector looks at all objects: all must be whole, and may be changed."""
     seed = chance.randrange(2**32)
     changes = chance.random() < 0.5
     kernel.serves(cls)  # so that plans are not made meanwhile: Python itself shows tuples that are half made
@@ -164,7 +164,7 @@ def _check_collected(kernel: ModuleType, cls: Any, data: bytes, chance: random.R
         own = random.Random(seed)
         for one in gc.get_objects(generation=0):
             if type(one) is list or type(one) is tuple:
-                with suppress(Exception):  # of what this very callback has changed
+                with suppress(Exception):  # caused by earlier changes of this callback
                     repr(one[-1:])
             elif isinstance(one, Struct) and changes and type(one) is not Message:
                 with suppress(Exception):
@@ -176,13 +176,13 @@ def _check_collected(kernel: ModuleType, cls: Any, data: bytes, chance: random.R
             found = kernel.decode(cls, data)
         except native_checks.GaveUpError:
             found = None
-    if not changes:  # but that a look at a tagged struct makes its default
+    if not changes:  # the look itself changes nothing but defaults of tagged structs
         assert found is not None and same_message(found, native_checks.PYTHON["decode"](cls, data))
 
 
 @contextmanager
 def _collecting(look: Callable[[str, dict[str, int]], None]) -> Iterator[None]:
-    """Within it the collector runs as often as it can, and calls this."""
+    """Make the collector run as often as it can, and call `look` each time."""
     thresholds = gc.get_threshold()
     gc.collect()
     gc.callbacks.append(look)

@@ -2,11 +2,11 @@
 
     python -m tests.fuzz.fuzz_threads FOLDER --target threads [--seconds 60] [--seed 0]
 
-FUZZ_THREADS in the environment is the number of threads (4). Messages that a thread shares with nobody have exactly the
-bytes and values that they have alone. Of a message that others change meanwhile the kernel writes a message, as long as
-all values are of the right types all the time. See fuzzing.py.
+FUZZ_THREADS in the environment is the number of threads (4). A message that no other thread uses must have exactly the
+bytes and values that it has in a single thread. A message that other threads change must still be written as some
+message, as long as all its values always have the right types. See fuzzing.py.
 
-docs/native.md says how to run it without a GIL and under ThreadSanitizer.
+docs/native.md explains how to run it without a GIL and under ThreadSanitizer.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ encode_by_python = native_checks.PYTHON["encode"]
 
 @dataclass
 class Shared:
-    """What all threads use."""
+    """Objects that all threads use."""
 
     kernel: ModuleType
     golden: list[tuple[type[Message], bytes, bytes]]
-    """Classes, bytes, and what is written of the message that these are."""
+    """Class, bytes of a message, and the bytes that Python writes for this message again."""
     message: Message
     record_format: Message
     records: list[Record]
@@ -55,7 +55,7 @@ class Shared:
 
 
 def use_its_own(shared: Shared, chance: random.Random) -> None:
-    """Read and write a message that no other thread knows."""
+    """Read and write a message that no other thread uses."""
     cls, data, expected = chance.choice(shared.golden)
     message = shared.kernel.decode(cls, data)
     assert shared.kernel.encode(message) == expected
@@ -70,24 +70,24 @@ def replace(shared: Shared, chance: random.Random) -> None:
     cls, data, _ = chance.choice(shared.golden)
     if chance.random() < 0.3:
         cls = type(cls.__name__, (cls,), {"__slots__": ()})
-    shared.message = decode_by_python(cls, data)  # so that the kernel meets the class when it is written
+    shared.message = decode_by_python(cls, data)  # by Python, so that the kernel first uses the class in writing
 
 
 def write(shared: Shared, chance: random.Random) -> None:
-    """Write what others change, read it, and convert it."""
+    """Write a message that other threads change, read it, and convert it."""
     message = shared.message
     written = shared.kernel.encode(message)
     again = decode_by_python(type(message), written)
     assert shared.kernel.encode(again) == encode_by_python(again) == written
     assert shared.kernel.encoded_size(message) >= 0
-    with suppress(native_checks.GaveUpError):  # what the other version cannot carry, or a class of one's own
+    with suppress(native_checks.GaveUpError):  # a loss in the other version, or a derived class
         older = shared.kernel.convert(message, chance.randint(message.MIN_VERSION, message.MAX_VERSION))
-        if older is not message:  # then no other thread knows it
+        if older is not message:  # then no other thread has it
             assert encode_by_python(decode_by_python(type(older), encode_by_python(older))) == encode_by_python(older)
 
 
 def write_record_format(shared: Shared, chance: random.Random) -> None:
-    """The same of record formats, whose values depend on each other: they may be wrong for a moment."""
+    """Write a record format that other threads change; its values depend on each other, and may be wrong at times."""
     message = shared.record_format
     with suppress(native_checks.GaveUpError):
         decode_by_python(type(message), shared.kernel.encode(message))
@@ -154,7 +154,7 @@ def change_records(shared: Shared, chance: random.Random) -> None:
 
 def use_table(shared: Shared, _: random.Random) -> None:
     """Fill and empty the table of records."""
-    with suppress(RuntimeError):  # it is for one call at a time
+    with suppress(RuntimeError):  # a table refuses a second call at a time
         shared.table.add(0, shared.section, 10, 0, 0, None)
         assert shared.table.count % 10 == 0 and shared.table.size % (10 * (5 + 3 + 5)) == 0
         counts = {count for count, _, _ in shared.table.take()}
@@ -203,11 +203,11 @@ ACTIONS: tuple[tuple[Callable[[Shared, random.Random], None], int], ...] = (
     (project, 5),
     (use_new_projection, 1),
 )
-"""What a thread does, and how often each."""
+"""Actions of a thread, each with its weight."""
 
 
 def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Rounds of a number of threads, of ROUND actions each."""
+    """Run rounds of THREADS threads, with ROUND actions each."""
     shared = _shared(kernel, chance)
     actions = [action for action, weight in ACTIONS for _ in range(weight)]
 

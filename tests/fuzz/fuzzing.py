@@ -1,9 +1,9 @@
-"""What every fuzzer has: its command line, the kernel that was built with sanitizers, and messages to begin with.
+"""Common parts of the fuzzers: the command line, the kernel built with sanitizers, and messages to begin with.
 
     python -m tests.fuzz.FUZZER FOLDER --target NAME [--seconds 60] [--seed 0]
 
 The folder has the built kernel, and the packages `forms_of_every_kind` and `layouts_of_every_kind` that were generated
-from tests/data. The last line says how many inputs there were. A difference between the kernel and Python ends the run
+from tests/data. The last line has the number of inputs. A difference between the kernel and Python ends the run
 with exit status 1; a report of AddressSanitizer or UBSan ends the process before that line.
 """
 
@@ -56,7 +56,7 @@ def main(description: str | None, targets: dict[str, Target]) -> int:
     inputs, differences, end = 0, 0, 0.0
     try:
         for _ in targets[options.target](load(options.folder), random.Random(options.seed)):
-            end = end or time.monotonic() + options.seconds  # once what it begins with is there
+            end = end or time.monotonic() + options.seconds  # after the slow start, at the first input
             inputs += 1
             if time.monotonic() >= end:
                 break
@@ -68,7 +68,7 @@ def main(description: str | None, targets: dict[str, Target]) -> int:
 
 
 def load(folder: Path) -> ModuleType:
-    """The kernel that a folder has for this Python."""
+    """Load the kernel that a folder has for this Python."""
     spec = importlib.util.spec_from_file_location("_kernel", folder / f"_kernel{EXTENSION_SUFFIXES[0]}")
     assert spec is not None and spec.loader is not None
     kernel = importlib.util.module_from_spec(spec)
@@ -78,7 +78,7 @@ def load(folder: Path) -> ModuleType:
 
 @cache
 def classes() -> list[type[Message]]:
-    """Every class of messages and of layouts that the kernel serves, but Kafka's messages."""
+    """Return every class of messages and of layouts that the kernel serves, but Kafka's messages."""
     generated = map(importlib.import_module, ("forms_of_every_kind", "layouts_of_every_kind"))
     return [
         package.message(name, version)
@@ -90,12 +90,12 @@ def classes() -> list[type[Message]]:
 
 
 def layouts() -> list[type[Message]]:
-    """Every class that has a layout."""
+    """Return every class that has a layout."""
     return [cls for cls in classes() if cls.TYPE == "layout"]
 
 
 def seeds() -> list[tuple[type[Message], bytes]]:
-    """Messages to damage: Kafka's golden ones, and one of defaults of every other class."""
+    """Return messages to damage: Kafka's golden ones, and one of defaults of every other class."""
     found = [
         (kafka_messages.message(name, version), bytes.fromhex(line["hex"]))
         for (name, version), lines in golden_data.messages().items()
@@ -108,7 +108,7 @@ def seeds() -> list[tuple[type[Message], bytes]]:
 
 
 def filled(cls: type[Struct], chance: random.Random, depth: int = 0) -> Any:
-    """A struct with values of the very types of its fields, some of them at or beyond what a size can say."""
+    """Return a struct with values of the very types of its fields, some of them at or beyond the range of a size."""
     values = {field.name: _value(field, chance, depth) for field in cls.ATTRIBUTES}
     return cls(**arranged(cls, values))
 

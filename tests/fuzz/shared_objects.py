@@ -1,6 +1,6 @@
 """Record batches and values of projections that several threads read, write and change; see fuzz_threads.py.
 
-What the kernel makes of them is what Python makes of some state that they can have, or it gives up.
+The kernel's result must be Python's result for some state that they can have, or the kernel gives up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ encode_by_python = native_checks.PYTHON["encode"]
 
 
 def new_records(count: int = 10) -> list[Record]:
-    """Records in order, each with objects of its own."""
+    """Return records in order, each with objects of its own."""
     return [
         Record(offset=offset, timestamp=5 + offset, value=b"value %d" % offset, headers=[(f"key {offset}", b"value")])
         for offset in range(count)
@@ -63,7 +63,7 @@ class SharedBatches:
         self.reading = Reading(self.kernel.read_batches(self.data), [])
 
     def first_read(self) -> None:
-        """Share a batch whose records nobody has asked for."""
+        """Share a batch whose records have not been read yet."""
         self.batch = next(self.kernel.read_batches(self.data))
 
     def change(self, chance: random.Random) -> None:
@@ -109,7 +109,7 @@ class SharedBatches:
             assert self.kernel.records_of_batch(batch) == (new_records() if batch.magic == 2 else [OLD])
 
     def read_records(self, chance: random.Random) -> None:
-        """Ask for the records of a batch that others ask, too; all get the same list."""
+        """Read the records of a batch that other threads read, too; all must get the same list."""
         batch = self.batch
         found = self.kernel.records_of_batch(batch)
         assert self.kernel.records_of_batch(batch) is found and len(found) == 10
@@ -133,20 +133,20 @@ class SharedProjection:
             self.start()
 
     def start(self) -> None:
-        """Share the values that the message has, in lists that nobody else has."""
+        """Share the values of the message, in new lists."""
         self.values: list[Any] = list(self.served.decode(self.data))
 
     @property
     def has_lists(self) -> bool:
-        """Whether there is something to change in its values."""
+        """True if one of its values is a list that is not empty, and so can be changed."""
         return self.served is not None and any(isinstance(value, list) and value for value in self.values)
 
     def read(self) -> None:
-        """Read the chosen values, which nobody changes."""
+        """Read the chosen values from the bytes, which no thread changes."""
         assert native_checks.content(self.served.decode(self.data)) == self.expected
 
     def replace(self, chance: random.Random) -> None:
-        """Write the shared values into the message, which is then one, and change them."""
+        """Write the shared values into the message, which must then decode, and change them."""
         found = self.served.replace(self.data, self.values, 0, True)
         if found is not None:
             assert encode_by_python(decode_by_python(self.cls, found)) == found
@@ -173,7 +173,7 @@ def _give_up(*_: Any, **__: Any) -> Any:
 
 
 def _change(value: Any, chance: random.Random) -> None:
-    """Change lists at any depth and what is in them, with new objects for old ones."""
+    """Change lists at any depth and their elements, with new objects for old ones."""
     if not isinstance(value, list) or not value:
         return
     if chance.random() < 0.7:
@@ -192,7 +192,7 @@ def _change(value: Any, chance: random.Random) -> None:
 
 
 def _other(value: Any, chance: random.Random) -> Any:
-    """A new object of the same type."""
+    """Return a new object of the same type."""
     if isinstance(value, str):
         return "a" * chance.randrange(300)
     if isinstance(value, bytes):

@@ -34,7 +34,7 @@ fuzzing.run("", {{"broken": target}})
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    """The exit status of a fuzzer, and its last line."""
+    """Return the exit status of a fuzzer, and its last line."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT)
     return done.returncode, done.stdout.strip().rpartition("\n")[2]
 

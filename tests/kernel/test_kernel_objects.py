@@ -1,6 +1,6 @@
-"""What the kernel makes is whole before anybody can see it, and it writes to nothing but the slots of its classes.
+"""The kernel's objects are whole before other code can see them, and it writes to nothing but the slots of its classes.
 
-What failed here once ended the interpreter, so most of it runs in one of its own.
+Failures here once ended the interpreter, so most tests run in an interpreter of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KERNEL: Any = native.kernel
 
 
 def run(program: str) -> str:
-    """What a program prints, which must end well."""
+    """Run a program, which must succeed; return its output."""
     done = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, text=True)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr}"
     return done.stdout.strip()
@@ -173,7 +173,7 @@ def test_table_of_records_stays_right_whatever_its_arguments_do(kind: str) -> No
     append_time: Any = _Taking(table) if kind == "number" else TakingInt(5)
     section = KERNEL.write_records([Record(offset=n, value=b"value") for n in range(3)], 0, 0)
     assert table.add(0, section, 3, 0, 0, None)
-    assert not table.add(1, section[:-1], 3, 0, 0, append_time)  # what is added of it is forgotten
+    assert not table.add(1, section[:-1], 3, 0, 0, append_time)  # its records are dropped again
     left = 3 * (kind == "bool")
     assert (table.count, table.size) == (left, 5 * left)
     assert [count for count, _, _ in table.take()] == [left] * 6

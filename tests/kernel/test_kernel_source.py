@@ -41,7 +41,7 @@ class Function(NamedTuple):
         return "\n".join(line for _, line in self.body)
 
     def at(self, line: int, what: str) -> str:
-        """What is wrong in a line of it, for people."""
+        """Return the text of a fault in one of its lines."""
         return f"{self.file}:{line}: {self.name}: {what}"
 
 
@@ -50,12 +50,12 @@ _HEAD = re.compile(r"^( *)(?:cdef|def) (?!class|struct|enum|extern|union)[^=\n]*
 
 
 def without_comments(text: str) -> str:
-    """A source in which comments and docstrings, C code included, are empty lines."""
+    """Replace comments and docstrings, C code included, by empty lines."""
     return _NOT_CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
 def functions(sources: Sources) -> Iterator[Function]:
-    """All functions and methods of the sources."""
+    """Yield all functions and methods of the sources."""
     for file, text in sources.items():
         code = without_comments(text)
         for head in _HEAD.finditer(code):
@@ -76,7 +76,7 @@ def indent(line: str) -> int:
 
 
 def lines_before(function: Function, index: int) -> Iterator[str]:
-    """The lines that have run whenever one runs, the last first: of other branches only their heads are among them."""
+    """Yield the lines that have run whenever this one runs, the last first: of other branches, only their heads."""
     limit = indent(function.body[index][1])
     for _, line in reversed(function.body[:index]):
         if indent(line) <= limit:
@@ -107,14 +107,14 @@ def sizes_of_memory_are_computed_by_is_size(sources: Sources) -> Iterator[str]:
 
 
 PAIRS = {
-    "snapshot": r"\brelease_snapshot\({}\b|\belements\[i\]\.element = {}\b",  # which write_set releases
+    "snapshot": r"\brelease_snapshot\({}\b|\belements\[i\]\.element = {}\b",  # write_set releases it
     "load_slot": r"\brelease\({}\)",
     "lookup": r"\brelease\({}\)",
     "alloc_items": r"\bPyMem_Free\({}\)|\b(?:discard_elements|list_of|read_integers)\((?:\w+, )?{}\b|\.next = {}\b",
     "PyMem_Malloc": r"\bPyMem_Free\({}\)",
     "pause_collector": r"\bresume_collector\({}\)",
 }
-"""What gives up the result of a call, which is in the variable `{}`."""
+"""Patterns of code that gives up the result of a call, by the called function; `{}` is the variable with the result."""
 
 
 def what_is_acquired_is_given_up_on_every_path(sources: Sources) -> Iterator[str]:
@@ -171,7 +171,7 @@ def functions_that_return_c_values_say_how_they_fail(sources: Sources) -> Iterat
 
 
 def functions_without_errors_run_no_python_code(sources: Sources) -> Iterator[str]:
-    """What `noexcept` functions raise is printed and lost, and what Python code does there others could see."""
+    """Errors in `noexcept` functions are printed and lost, and Python code there could see unfinished objects."""
     for function in functions(sources):
         if "noexcept" not in function.header:
             continue
@@ -205,7 +205,7 @@ def nothing_runs_under_the_lock_that_may_wait_for_it(sources: Sources) -> Iterat
 
 
 def locked(function: Function) -> Iterator[tuple[int, str]]:
-    """The lines of a function that run under the lock."""
+    """Yield the lines of a function that run under the lock."""
     limit = -1
     for line, text in function.body:
         if limit >= 0 and indent(text) <= limit:
@@ -217,11 +217,11 @@ def locked(function: Function) -> Iterator[tuple[int, str]]:
 
 
 SET_AT_IMPORT = {"fall_back_on"}
-"""What sets globals before other threads can know the kernel; later tests alone call it."""
+"""Functions that set globals before other threads can reach the kernel; later only tests call them."""
 
 
 def globals_are_set_under_the_lock_and_their_pointer_last(sources: Sources) -> Iterator[str]:
-    """Rule 6: who sees the pointer sees everything that belongs to it."""
+    """Rule 6: a thread that sees the pointer sees everything that belongs to it."""
     for function in functions(sources):
         names = {
             name for one in re.findall(r"^ *global (.*)$", function.text, re.MULTILINE) for name in one.split(", ")
@@ -284,7 +284,7 @@ _BORROWING = (
 
 
 def no_function_of_python_gives_borrowed_references(sources: Sources) -> Iterator[str]:
-    """Rule 8: another thread may drop what is borrowed. `_PyType_Lookup` is in `lookup`, where a GIL is."""
+    """Rule 8: another thread may drop a borrowed object. Only `lookup` calls `_PyType_Lookup`, and only with a GIL."""
     for file, text in sources.items():
         for number, line in enumerate(text.split("\n"), 1):
             if found := re.search(rf"\b(?:{_BORROWING})\b", line):
@@ -326,7 +326,7 @@ def dicts_of_classes_are_copied_before_code_goes_over_them(sources: Sources) -> 
 
 
 def every_file_is_part_of_the_kernel_and_on_its_map(sources: Sources) -> Iterator[str]:
-    """The head of _kernel.pyx says what is in which file."""
+    """The head of _kernel.pyx lists the content of each file."""
     head = sources["_kernel.pyx"].partition("\ncimport ")[0]
     for file in sources:
         stem = file.partition(".")[0]

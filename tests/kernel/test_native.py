@@ -107,7 +107,7 @@ def test_kernel_alone_reads_and_writes_every_golden_message(origin: str) -> None
 @needs_kernel
 def test_output_grows_wherever_in_a_message_its_first_buffer_ends() -> None:
     with native_checks.alone(KERNEL):
-        for size in range(3850, 4150):  # of 4,096 bytes
+        for size in range(3850, 4150):  # the first buffer has 4,096 bytes
             broker = METADATA.MetadataResponseBroker(node_id=2**31 - 1, host="h" * size, port=-5, rack="rack" * 5)
             partition = METADATA.MetadataResponsePartition(replica_nodes=[1, 2**30, -1] * 5, isr_nodes=[2])
             topic = METADATA.MetadataResponseTopic(name=None, topic_id=uuid.UUID(int=size), partitions=[partition] * 2)
@@ -204,7 +204,7 @@ class WithReader(METADATA.MetadataResponse):  # type: ignore[misc]
 @pytest.mark.parametrize("cls", [WithAttributes, WithSlots, WithProperty, WithReader])
 def test_derived_classes_keep_what_they_change(cls: Any) -> None:
     data = METADATA.MetadataResponse(cluster_id="c", throttle_time_ms=5).encode()
-    METADATA.MetadataResponse.decode(data)  # what is known of the base must not be taken for the derived class
+    METADATA.MetadataResponse.decode(data)  # the derived class must not take the codec of its base
     for message in (cls.decode(data), cls.read(data, 0)[0]):
         assert type(message) is cls
         assert native_checks.content(message) == native_checks.content(native.PYTHON_METHODS["decode"](cls, data))

@@ -87,7 +87,7 @@ def test_references_are_neither_lost_nor_kept() -> None:
 
     use()
     counted = (data, None, "CreateTime", "none", next(read_batches(data))._decode)
-    gc.collect()  # what other tests have left refers to None, too
+    gc.collect()  # garbage of other tests refers to None, too
     before = [sys.getrefcount(one) for one in counted]
     for _ in range(100):
         use()
@@ -112,7 +112,7 @@ def test_a_batch_with_a_forged_source_is_an_error_and_nothing_worse(source: obje
 
 
 def test_reading_without_checksums_computes_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In plain Python; the kernel leaves them out in the same place."""
+    """Plain Python computes none; the kernel leaves them out in the same place."""
 
     def fail(_value: int, _data: bytes) -> int:
         raise AssertionError("a checksum is computed")

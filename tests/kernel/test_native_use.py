@@ -123,11 +123,11 @@ def test_calls_with_what_is_not_a_message_are_errors(wrong: Any) -> None:
             call()
 
 
-# Whether it is in use.
+# The kernel in use, or not.
 
 
 def reported(environment: dict[str, str], before: str = "") -> str:
-    """What a fresh interpreter says of the kernel, having used it."""
+    """Use the kernel in a fresh interpreter; return the `in_use` and `reason` that it then prints."""
     program = (
         f"{before}\nfrom kipwire import native, Message"
         "\nfrom kafka_messages.heartbeat_request.v4 import HeartbeatRequest"

@@ -51,7 +51,7 @@ NOT_OF_THE_CODEC = {
     "_has_equal_defaults": "of comparisons",
     "_plan": "made of FIELDS",
 }
-"""What generated classes have and the kernel may ignore in a class that is derived from one, each with the reason."""
+"""Attributes of generated classes that the kernel may ignore in a derived class, each with the reason."""
 
 NOT_OF_THE_BYTES = {
     "compact": "`prefix` and `element_prefix` say it",
@@ -60,18 +60,18 @@ NOT_OF_THE_BYTES = {
     "in_order": "the order of the spec, where bytes have another one",
     "width_to_end": "for the walker, which names the place of a checksum that is missing",
 }
-"""What plans say that the kernel does not read, each with the reason."""
+"""Attributes of plans that the kernel does not read, each with the reason."""
 
 
 def messages_of(package: ModuleType) -> dict[tuple[str, str, int], type[Message]]:
-    """The classes of a package, by its name, theirs and the version."""
+    """Return the classes of a package, by the names of package and message, and the version."""
     names = ((name, version) for name in package.names() for version in package.versions(name))
     return {(package.__name__, *one): package.message(*one) for one in names}
 
 
 @pytest.fixture(scope="module")
 def classes(forms_package: ModuleType, layouts_package: ModuleType) -> dict[tuple[str, str, int], type[Message]]:
-    """Every generated class: Kafka's, those of drafts, of every form of the language, and of levels that are kept."""
+    """Every generated class: of Kafka, of drafts, of every form of the language, and of the kept levels."""
     found = {one: import_module(one[0]).message(*one[1:]) for one in EVERY_CLASS}
     for package in (forms_package, layouts_package):
         found |= messages_of(package)
@@ -82,7 +82,7 @@ def classes(forms_package: ModuleType, layouts_package: ModuleType) -> dict[tupl
 
 
 def structs_of(cls: type[Struct], found: dict[type[Struct], None]) -> dict[type[Struct], None]:
-    """A class and the structs in it at any depth, added to those that are found."""
+    """Add a class and the structs in it, at any depth, to the found ones, and return them."""
     if cls not in found:
         found[cls] = None
         for field in cls.FIELDS:
@@ -137,7 +137,7 @@ def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_t
         for name in vars(cls).keys() - {one for field in cls.FIELDS for one in (field.name, field.slot)}
     }
     assert not names - KERNEL.CODEC_NAMES - NOT_OF_THE_CODEC.keys(), "is it of the codec? Then add it to CODEC_NAMES"
-    assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # which their bases have
+    assert KERNEL.CODEC_NAMES - names <= {"FLEXIBLE"}, "no class has this any more"  # their bases have it
 
 
 def test_the_kernel_knows_every_role_of_an_item() -> None:
@@ -152,13 +152,13 @@ def test_the_kernel_knows_every_prefix_that_specs_and_types_have() -> None:
     fields = [one for one in objects(schema) if {"size", "count", "checksum"} <= one.keys()]
     (properties,) = (one for one in fields if all(type(one[name]) is dict for name in ("size", "count", "checksum")))
     words = {*properties["size"]["enum"], *properties["count"]["enum"], *(row.prefix for row in TYPES.values())}
-    assert set(KERNEL.PREFIXES) == words | {"uvarint_plus_one"}  # which flexible versions have instead (KIP-482)
+    assert set(KERNEL.PREFIXES) == words | {"uvarint_plus_one"}  # flexible versions have it instead (KIP-482)
     assert set(properties["checksum"]["properties"]["algorithm"]["enum"]) == {"crc32", "crc32c"}
     assert callable(checksums.crc32c), "the kernel has both, in checksums.pxd"
 
 
 def objects(value: object) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON value."""
+    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -124,11 +124,11 @@ def test_one_table_of_records_is_for_one_call_at_a_time() -> None:
     assert table.add(0, section, 300, 0, 0, None) and table.count == 300
 
 
-# What is made on first use.
+# Objects made on first use.
 
 
 def at_once(action: Callable[[], object], count: int = 8) -> list[object]:
-    """What an action returns in several threads that begin together."""
+    """Run an action in several threads that begin together; return the results."""
     found: list[object] = []
     together = threading.Barrier(count)
 
@@ -174,7 +174,7 @@ class Meeting:
             self.found.append(None)
             other = threading.Thread(target=self.ask)
             other.start()
-            other.join(0.2)  # it has to wait for this one, which cannot wait for it
+            other.join(0.2)  # it has to wait for this thread, which cannot wait for it
             self.other = other
         return object()
 
@@ -182,7 +182,7 @@ class Meeting:
         self.found.append(self.holder.value)
 
     def run(self) -> list[object]:
-        """What both threads, and one that comes later, have got."""
+        """Return the values that this thread got, a later read, and the other thread."""
         make = self.make
 
         class Holder:

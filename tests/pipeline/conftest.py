@@ -1,4 +1,4 @@
-"""What tests of the pipeline share."""
+"""Fixtures for all tests of the pipeline."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def logging_stays_on() -> Iterator[None]:
-    """Undo what kipspark's command line does to its process, which here is that of other tests, too."""
+    """Turn logging on again after kipspark's command line has turned it off: other tests run in the same process."""
     yield
     logging.disable(logging.NOTSET)

@@ -116,7 +116,7 @@ def test_the_latest_release_is_what_peers_have(repository: Repository) -> None:
     repository.commit(FIRST + "\n")  # takes the tag away again, which was never released
     status, said = repository.check()
     assert (status, "Compared with v1.0.0: the latest release." in said) == (0, True), said
-    repository.git("tag", "v1.1.0")  # that of the release itself is not what it is compared with
+    repository.git("tag", "v1.1.0")  # a release is not compared with its own tag
     assert "Compared with v1.0.0" in repository.check()[1]
     repository.commit(BREAKS["the nullability of a tagged field"])
     assert repository.check()[0] == 1

@@ -1,4 +1,4 @@
-"""`.ci/run` takes every step and stops at the first that fails; what it leaves out is run by `make night`."""
+"""`.ci/run` takes every step and stops at the first that fails; `make night` runs the rest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run(checkout: Path, *, fails: str = "") -> tuple[int, str, list[str]]:
-    """The exit status, what was said and what was done."""
+    """Run `.ci/run`; return its exit status, its output, and the steps that it took."""
     environment = {**os.environ, "PATH": f"{checkout / 'bin'}:{os.environ['PATH']}", "FAILS": fails}
     done = subprocess.run(["bash", ".ci/run"], cwd=checkout, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout, (checkout / "done").read_text().splitlines()
@@ -63,14 +63,14 @@ def test_a_step_that_fails_ends_the_run_with_its_reason(step: str, checkout: Pat
 
 
 def recipe(target: str) -> str:
-    """The first line and the commands of a target."""
+    """Return the first line and the commands of a target."""
     found = re.search(rf"^{target}:.*\n(?:\t.*\n)*", MAKEFILE, re.MULTILINE)
     assert found is not None, target
     return found[0].replace("\\\n", "")
 
 
 def left_out() -> set[str]:
-    """The markers of tests that pytest leaves out unless it is told."""
+    """Return the markers of tests that pytest leaves out by default."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     return set(re.findall(r"not (\w+)", settings["addopts"]))
 

@@ -26,7 +26,7 @@ _ROW = re.compile(
 
 
 def rows() -> dict[tuple[str, str], tuple[str, list[str]]]:
-    """What the page says in the column of exit status 1, and the formats, of each command by program and name."""
+    """Return the page's column of exit status 1, and the formats, of each command by program and name."""
     found: dict[tuple[str, str], tuple[str, list[str]]] = {}
     formats: list[str] = []
     for row in _ROW.finditer((ROOT / "docs/commands.md").read_text(encoding="utf-8")):

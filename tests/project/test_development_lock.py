@@ -21,7 +21,7 @@ def pins(text: str) -> list[Requirement]:
 
 
 def asked() -> list[Requirement]:
-    """What pyproject.toml asks for itself."""
+    """Return the requirements that pyproject.toml itself declares."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = {name: texts for name, texts in project["dependency-groups"].items() if name != "release"}
     lists = [*project["project"]["optional-dependencies"].values(), *groups.values()]

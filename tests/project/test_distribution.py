@@ -1,4 +1,4 @@
-"""Workers get whole units of tests: those of a group, of a message or of a module, with what takes longest first."""
+"""Workers get whole units of tests: of a group, of a message or of a module, the longest first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_groups_are_those_of_whole_modules() -> None:
 
 
 class Worker:
-    """Stands for a worker process."""
+    """Fake worker process."""
 
     shutting_down = False
 

@@ -15,7 +15,7 @@ _ROOMS = re.compile(r"(?:\w+/ *)+(?: |$)")
 
 
 def rooms_on(page: str) -> dict[str, list[str]]:
-    """The rooms of each folder on the map of a page, in its order."""
+    """Return the rooms of each folder on the map of a page, in its order."""
     _, _, rest = page.partition("```text\n")
     found: dict[str, list[str]] = {}
     folder = ""
@@ -29,7 +29,7 @@ def rooms_on(page: str) -> dict[str, list[str]]:
 
 
 def rooms_of(package: Path) -> list[str]:
-    """The folders of a package that have modules; the link to generated code is in one of them."""
+    """Return the folders of a package that have modules; the link to generated code is in one of them."""
     return sorted({file.relative_to(package).parts[0] for file in package.glob("*/**/*.py")})
 
 
@@ -72,7 +72,7 @@ _STOREY = re.compile(r"\| ((?:kipspark|kipjobs|kipwire\.\w+|kafka_\w+)(?: \| [\w
 
 
 def storeys_on(page: str) -> list[str]:
-    """The storeys of the picture, the second of the blocks of text."""
+    """Return the storeys of the picture, the second of the blocks of text."""
     return _STOREY.findall(page.split("```text\n")[2].partition("```")[0])
 
 
@@ -89,14 +89,14 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def rows_of_paths(page: str) -> dict[str, str]:
-    """What there is to find and the way there, from the table of a page."""
+    """Return the table of a page: each thing to find, with the way to it."""
     _, _, rest = page.partition("| what | where |\n|---|---|\n")
     rows = (line.strip("| ").partition(" | ") for line in rest.partition("\n\n")[0].splitlines())
     return {what: where for what, _, where in rows}
 
 
 def wrong_steps(where: str, root: Path) -> list[str]:
-    """The steps of a way that lead nowhere: a path is a file or a folder, all else is said in the file before it."""
+    """Return the steps of a way that lead nowhere: a step is a path, or a text in the file of the step before."""
     wrong = []
     at = root
     for step in _CODE.findall(where):
@@ -133,12 +133,12 @@ _NAMED = re.compile(r"`(test_\w+)`|\b(test_\w+\.py)\b")
 
 
 def guards_in(text: str) -> set[str]:
-    """The tests and the modules of tests that a text names."""
+    """Return the tests and the modules of tests that a text names."""
     return {test or module for test, module in _NAMED.findall(text)}
 
 
 def known_tests() -> set[str]:
-    """The names of all tests, and of the modules that have them."""
+    """Return the names of all tests, and of the modules that have them."""
     files = [*(ROOT / "tests").rglob("test_*.py")]
     names = (re.findall(r"^(?:async )?def (test_\w+)", file.read_text("utf-8"), re.MULTILINE) for file in files)
     return {file.name for file in files}.union(*names)

@@ -19,7 +19,7 @@ from tests.support.places import ROOT
 
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
 OTHER_NAMES = {"google_re2": "re2"}
-"""Of modules that are not called as their libraries are."""
+"""Modules with other names than their libraries."""
 OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules} | {"py4j"})  # pyspark brings it
 
 
@@ -121,7 +121,7 @@ def test_record_batches_are_inspected_without_the_extra_for_records(tmp_path: Pa
     "arguments", [("localhost:9", "Metadata", "--dry-run"), ("--template", "Produce"), ("--help",)]
 )
 def test_brokers_are_called_with_what_the_extra_console_brings(arguments: tuple[str, ...]) -> None:
-    assert MODULES["console"] == ("click",)  # so neither jinja2, black nor pyspark, which are blocked here
+    assert MODULES["console"] == ("click",)  # neither jinja2, black nor pyspark, which are blocked here
     done = run(command("kipwire", "call", *arguments), present=MODULES["console"])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout

@@ -1,4 +1,4 @@
-"""What scripts/mutants.py changes, and what it says of tests that notice, do not notice, or do not end."""
+"""Changes by scripts/mutants.py, and its verdicts on tests that notice them, do not notice them, or do not end."""
 
 from __future__ import annotations
 

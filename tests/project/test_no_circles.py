@@ -17,7 +17,7 @@ _KERNEL_IMPORT = re.compile(r"^\s*((?:from|import) kipwire.*)$", re.MULTILINE)
 
 
 def sources(package: Path) -> dict[str, ast.Module]:
-    """The parsed modules of a package by their dotted names."""
+    """Return the parsed modules of a package by their dotted names."""
     found = {}
     for file in package.rglob("*.py"):
         name = ".".join(file.relative_to(package.parent).with_suffix("").parts)
@@ -26,13 +26,13 @@ def sources(package: Path) -> dict[str, ast.Module]:
 
 
 def kernel() -> ast.Module:
-    """What the compiled kernel imports of the runtime, as a module."""
+    """Return the compiled kernel's imports from the runtime, as a module."""
     texts = [file.read_text(encoding="utf-8") for file in (ROOT / "runtime/kernel").glob("*.p[xy][xi]")]
     return ast.parse("\n".join(line for text in texts for line in _KERNEL_IMPORT.findall(text)))
 
 
 def imported(name: str, source: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
-    """The modules that one imports: at its top, in functions, and for the eyes of type checkers alone."""
+    """Yield the modules that a module imports: at its top, in functions, and for type checkers alone."""
     is_package = any(other.startswith(f"{name}.") for other in modules)
     for node in ast.walk(source):
         if isinstance(node, ast.Import):
@@ -46,7 +46,7 @@ def imported(name: str, source: ast.Module, modules: dict[str, ast.Module]) -> I
 
 
 def circle(modules: dict[str, ast.Module]) -> list[str]:
-    """The modules along one circle, the first again at its end; none where there is no circle."""
+    """Return the modules along one circle, the first again at its end; none where there is no circle."""
     graph = {name: set(imported(name, source, modules)) - {name} for name, source in modules.items()}
     try:
         TopologicalSorter(graph).prepare()

@@ -30,18 +30,18 @@ KERNEL = "kipwire._kernel"
 
 
 def is_private(name: str) -> bool:
-    """Whether a name is for its own module alone; `__main__` and the like are not."""
+    """True if a name is private to its module; `__main__` and the like are not."""
     return name.startswith("_") and not name.startswith("__")
 
 
 def is_module(name: str) -> bool:
-    """Whether a dotted name is a module or a package of ours."""
+    """True if a dotted name is a module or a package of ours."""
     paths = [ROOT / source / name.replace(".", "/") for source in SOURCES]
     return name in (KERNEL, *PACKAGES) or any(path.is_dir() or path.with_suffix(".py").is_file() for path in paths)
 
 
 def private_names(source: str) -> Iterator[str]:
-    """The private names of our modules that a module imports, reads as attributes of modules, or patches."""
+    """Yield the private names of our modules that a module imports, reads as attributes of modules, or patches."""
     tree = ast.parse(source)
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -60,7 +60,7 @@ def private_names(source: str) -> Iterator[str]:
 
 
 def patched(arguments: list[ast.expr], modules: dict[str, str]) -> Iterator[str]:
-    """What a call of `monkeypatch.setattr` patches, if it is in one of our modules."""
+    """Yield the name that a call of `monkeypatch.setattr` patches, if it is in one of our modules."""
     match arguments:
         case [ast.Constant(value=str(name)), _] if name.partition(".")[0] in PACKAGES:
             yield name

@@ -1,4 +1,4 @@
-"""Scripts that fetch or install what is missing: what they take and say, with substitutes for commands."""
+"""Scripts that fetch or install missing programs: their choices and output, with substitutes for commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(folder: Path, name: str, text: str) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine on which nobody is root, and nothing is there but the usual commands."""
+    """The environment of a user who is not root, on a machine with nothing but the usual commands."""
     stubs = tmp_path / "stubs"
     command(stubs, "id", "echo ${FAKE_USER:-1000}")
     command(stubs, "uname", '[ "$1" = -s ] && echo Linux || echo x86_64')
@@ -38,7 +38,7 @@ def run(script: str, *arguments: str, env: dict[str, str]) -> subprocess.Complet
 
 
 def fake_java(tmp_path: Path, machine: dict[str, str]) -> tuple[Path, Path]:
-    """A script that finds no other Java than what is downloaded, and a download that is not Temurin."""
+    """Write a script that finds no Java but the downloaded one, and a download that is not Temurin; return both."""
     text = (SCRIPTS / "java.sh").read_text().replace("/usr/lib/jvm/*", str(tmp_path / "none"))
     copy = tmp_path / "scripts"
     copy.mkdir()

@@ -27,7 +27,7 @@ REGISTRY = kafka_messages.REGISTRY
 
 
 def kafka_addresses() -> dict[tuple[int, int], set[str]]:
-    """The paths of hosts and ports in each response that clients read, by API key and version."""
+    """Return the paths of hosts and ports in each response that clients read, by API key and version."""
     not_for_clients = {52, 53, 54, 59, 82}  # Vote, BeginQuorumEpoch, EndQuorumEpoch, FetchSnapshot, UpdateRaftVoter
     of_others = {55, 89, 88}  # controllers, and applications of Kafka Streams, which clients do not connect to
     found: dict[tuple[int, int], set[str]] = {}
@@ -126,7 +126,7 @@ def test_a_broker_that_moves_keeps_its_listener() -> None:
 
 
 def free_ports(count: int) -> int:
-    """The first of so many ports in a row at which nothing listens."""
+    """Return the first of so many ports in a row at which nothing listens."""
     while True:
         with socket.create_server(("127.0.0.1", 0)) as one:
             first: int = one.getsockname()[1]

@@ -60,7 +60,7 @@ def test_a_header_is_masked(client: Client, codec: Any) -> None:
 
 
 def headers(address: str) -> list[list[tuple[str, bytes | None]]]:
-    """Those of the records of the topic, as kafka-python reads them."""
+    """Return the headers of the topic's records, as kafka-python reads them."""
     place, settings = TopicPartition(TOPIC, 0), {"group_id": None, "auto_offset_reset": "earliest"}
     consumer: Any = KafkaConsumer(bootstrap_servers=address, **settings)
     try:

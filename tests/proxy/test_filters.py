@@ -1,4 +1,4 @@
-"""What filters see, change, answer and refuse, and what becomes of their errors."""
+"""Filters see, change, answer and refuse messages; an error of a filter closes its connection with one line of log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REGISTRY = kafka_messages.REGISTRY
 
 @asynccontextmanager
 async def through(broker: Broker, *filters: Filter, **options: Any) -> AsyncIterator[Connection]:
-    """A client's connection through a proxy with filters."""
+    """Connect a client through a proxy with filters."""
     async with (
         broker.serve() as server,
         Proxy(server.address, filters, **options) as proxy,
@@ -48,7 +48,7 @@ async def through(broker: Broker, *filters: Filter, **options: Any) -> AsyncIter
 
 
 def beat(number: int) -> HeartbeatRequest:
-    """A request whose response has that number as throttle time."""
+    """Return a request whose response has that number as throttle time."""
     return HeartbeatRequest(group_id=str(number))
 
 
@@ -152,7 +152,7 @@ def test_a_change_in_another_version_that_loses_nothing_needs_no_list_of_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def convert(message: Any, version: Any) -> Any:
-        """As the real one, which the kernel has; with `lost=` it is plain Python."""
+        """Convert without `lost=`, as the kernel can; with it, plain Python would convert."""
         return kipwire.convert(message, version)
 
     @on(HeartbeatRequest)
@@ -188,7 +188,7 @@ def test_a_change_that_would_lose_a_value_closes_the_connection_with_one_line(ca
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the proxy has logged."""
+    """Return the lines that the proxy has logged."""
     found = [record.getMessage() for record in caplog.records if record.name == "kipwire.proxy"]
     assert not any("\n" in one for one in found)
     return found

@@ -194,7 +194,7 @@ def test_known_attributes_are_those_of_the_specs(layout: type[Message]) -> None:
 
 
 def test_a_compacted_log_of_a_broker_is_reported_on() -> None:
-    """Of a topic with transactions and headers; compacted by the rules of Kafka's log cleaner."""
+    """The log has transactions and headers, and is compacted by the rules of Kafka's log cleaner."""
     data = (DATA / "segments" / "orders-2" / "00000000000000000000.log").read_bytes()
     log = compacted(data)
     totals: dict[int, Counter[str]] = {1: Counter(), 0: Counter()}
@@ -226,7 +226,7 @@ def test_a_compacted_log_of_a_broker_is_reported_on() -> None:
 
 
 def compacted(data: bytes) -> bytes:
-    """A log as after Kafka's cleaner, in plain form: up to the first transaction, only each key's last record is left.
+    """Compact a log as Kafka's cleaner does, in plain form: up to the first transaction, keep each key's last record.
 
     Records without a key go, batches stay. What follows is as in an active segment, which the cleaner leaves alone.
     """
@@ -249,7 +249,7 @@ def compacted(data: bytes) -> bytes:
     )
 
 
-# What becomes one batch
+# Entries that become one batch
 
 
 def message(offset: int, magic: int = 1, **values: Any) -> bytes:
@@ -285,11 +285,11 @@ def test_plain_messages_in_a_row_become_one_batch(name: str) -> None:
     assert [record for batch in found for record in batch.records] == records_of(b"".join(messages))
 
 
-# What is refused
+# Refusals
 
 
 def unordered() -> bytes:
-    """An entry of magic 0 whose messages do not ascend."""
+    """Return an entry of magic 0 whose messages do not ascend."""
     inner = message(3, 0) + message(3, 0)
     return v0.MessageAndOffset(offset=3, compression_type=1, value=gzip.compress(inner)).encode()
 

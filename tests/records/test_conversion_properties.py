@@ -20,7 +20,7 @@ OLD_CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4"])
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[tuple[list[Record], str, bool]]:
-    """Batches in the order of their offsets: records, codec, and whether the broker sets the timestamps."""
+    """Return batches in the order of their offsets: records, codec, and True if the broker sets the timestamps."""
     offset = draw(st.integers(0, 2**40))
     batches = []
     for parts in draw(st.lists(st.lists(PARTS, min_size=1, max_size=4), max_size=3)):

@@ -40,7 +40,7 @@ KEYS = st.binary(max_size=12) | st.lists(
 
 @cache
 def of_java() -> dict[bytes, str]:
-    """The text of each byte string of the golden file."""
+    """Return the text of each byte string of the golden file."""
     with gzip.open(FILE, "rt", encoding="ascii") as file:
         pairs = [line.split() for line in file]
     return {bytes.fromhex(raw): bytes.fromhex(text.replace("_", "efbfbd")).decode() for raw, text in pairs}
@@ -164,7 +164,7 @@ def test_a_key_of_bytes_is_equal_to_its_text_alone() -> None:
     key = RawHeaderKey(b"caf\xe9")
     assert key == "caf\ufffd" == str(key) == f"{key}"
     assert type(str(key)) is type(f"{key}") is type(key[:3]) is type(key.replace("c", "C")) is str
-    assert key == RawHeaderKey(b"caf\xff")  # as in Java, where keys are compared as texts
+    assert key == RawHeaderKey(b"caf\xff")  # Java, too, compares keys as texts
     by_text: dict[str, int] = {key: 1}
     assert by_text["caf\ufffd"] == 1
     assert key != "caf"

@@ -1,4 +1,4 @@
-"""Sets of the KIP-98 draft, read, written and found: bytes by hand, headers that must be true, and what is refused."""
+"""Sets of the KIP-98 draft, read, written and found: bytes by hand, headers that must be true, and refusals."""
 
 from __future__ import annotations
 
@@ -124,12 +124,12 @@ COMPRESSED = {
 
 
 def changed(data: bytes, at: int, patch: str) -> bytes:
-    """The same set with other bytes at a position, and a CRC that is right."""
+    """Return the same set with other bytes at a position, and a CRC that is right."""
     return with_crc(with_bytes(data, at, bytes.fromhex(patch)))
 
 
 def of_messages(*tables: str) -> bytes:
-    """A set of messages without their CRCs, with OffsetDelta 9 and MaxTimestamp 9."""
+    """Return a set of messages without their CRCs, with OffsetDelta 9 and MaxTimestamp 9."""
     section = b""
     for table in tables:
         message = bytes.fromhex(table)
@@ -237,7 +237,7 @@ def test_what_is_written_is_read(
     assert found.head.max_timestamp == max(one.timestamp for one in messages)
 
 
-# What the header says
+# Facts from the header
 
 
 def test_offsets_and_sequence_numbers_follow_from_the_header() -> None:
@@ -249,7 +249,7 @@ def test_offsets_and_sequence_numbers_follow_from_the_header() -> None:
 
 
 def test_a_compacted_set_keeps_its_offsets_and_sequence_numbers() -> None:
-    """From bytes: both the first and the last of four messages were removed."""
+    """In the bytes both the first and the last of four messages are removed."""
     data = changed(HEADER + SECOND, 8, "00000030")
     data = changed(data, 19, "00000004")
     found = read_set(data)
@@ -443,7 +443,7 @@ def test_a_wrong_checksum_that_is_ignored_is_given_as_it_is() -> None:
 
 
 def test_a_message_is_checked_by_its_own_checksum_where_that_of_the_set_is_lost() -> None:
-    """As an auditor does who has kept only a part of the set."""
+    """An auditor may have kept only a part of the set."""
     damaged = with_bytes(with_bytes(SET, 12, b"lost"), 58, b"V")  # the first message has another value
     with pytest.raises(DecodeError, match=r"messages\[0\]\.crc"):
         find_message(damaged, 5)
@@ -482,7 +482,7 @@ def one_by_one(data: bytes, check_crcs: bool) -> list[Any]:
 
 
 def outcome(read: Callable[[bytes, bool], list[Any]], data: bytes, check_crcs: bool = True) -> Any:
-    """The messages of a set that follows a byte, or the error."""
+    """Return the messages of a set that follows a byte, or its error."""
     try:
         return read(b"x" + data, check_crcs)
     except DecodeError as error:
@@ -500,7 +500,7 @@ TO_DAMAGE = {
 @pytest.mark.parametrize("check_crcs", [True, False])
 @pytest.mark.parametrize("name", TO_DAMAGE)
 def test_damaged_messages_have_the_same_errors_one_at_a_time(name: str, check_crcs: bool) -> None:
-    """Where there is one error. The header is compared with each message as it is read."""
+    """Each single error is the same. With two, the order may differ: the header is compared as each message is read."""
     data = TO_DAMAGE[name]
     for bit in range(8 * 17, 8 * len(data)):
         damaged = bytearray(data)
@@ -510,7 +510,7 @@ def test_damaged_messages_have_the_same_errors_one_at_a_time(name: str, check_cr
         if not isinstance(found, tuple) or not isinstance(expected, tuple):
             assert found == expected, bit
         elif found[0] not in ("offset_delta", "max_timestamp"):
-            # Of two errors, at once first one of a size: here that of the first message.
+            # Of two errors, reading at once reports a wrong size first, and reading one by one the earlier message's.
             assert found == expected or found[0][:11] < expected[0][:11], bit
 
 

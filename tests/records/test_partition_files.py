@@ -32,7 +32,7 @@ ZEROS = bytes(120)
 
 
 def file(suffix: str, base: int = BASE) -> bytes:
-    """The content of a file of the segment that begins there."""
+    """Return the content of a file of the segment that begins there."""
     return (FOLDER / f"{base:020}{suffix}").read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Kafka's own record formats: fields and bytes are those of Java, and bits that it does not look at are kept."""
+"""Kafka's own record formats: fields and bytes are the same as Java's, and bits that Java ignores are kept."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_every_changed_bit_but_those_that_the_broker_sets_is_noticed(name: str, 
 
 
 def with_right_crc(data: bytes) -> bytes:
-    """The same entry of a message set, or the same batch, with a checksum that is right."""
+    """Return the same entry of a message set, or the same batch, with a checksum that is right."""
     if data[16] == 2:
         return data[:17] + checksums.crc32c(data[21:]).to_bytes(4, "big") + data[21:]
     return with_crc(data)

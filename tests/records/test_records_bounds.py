@@ -67,9 +67,9 @@ def test_batches_out_of_bounds_are_passed_over(name: str) -> None:
     data = BATCHES[name]
     assert not Bounds(first_offset=15).may_have(_last(data))
     assert not Bounds(first_timestamp=TIME + 41).may_have(_last(data))
-    has_first = "gzip" not in name  # where such an entry starts is known from its content alone
+    has_first = "gzip" not in name  # the start of such an entry follows from its content alone
     assert Bounds(end_offset=10).may_have(data[:HEAD_BYTES]) is not has_first
-    # Elsewhere only the content says the lowest time: a producer's times may be in any order.
+    # Elsewhere the lowest time follows from the content alone: a producer's times may be in any order.
     has_time = name in ("magic 1", "magic 2, appended")
     assert Bounds(end_timestamp=TIME).may_have(data[:HEAD_BYTES]) is not has_time
 

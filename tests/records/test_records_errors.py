@@ -1,4 +1,4 @@
-"""What is wrong with bytes or values has a defined answer: an error with its location, or a clean end."""
+"""Wrong bytes and values have a defined outcome: an error with its location, or a clean end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HEADER = 61
 
 
 def sealed(batch: bytes) -> bytes:
-    """The batch with the length and the checksum that it should have."""
+    """Return the batch with the length and the checksum that it should have."""
     batch = with_bytes(batch, 8, (len(batch) - 12).to_bytes(4, "big"))
     return with_bytes(batch, 17, crc32c(batch[21:]).to_bytes(4, "big"))
 
 
 def batch_of(section: bytes, count: int, codec: int = 0) -> bytes:
-    """A batch with any bytes as its section of records."""
+    """Return a batch with any bytes as its section of records."""
     header = with_bytes(with_bytes(GOOD[:HEADER], 57, count.to_bytes(4, "big", signed=True)), 22, bytes((codec,)))
     return sealed(header + section)
 
@@ -230,7 +230,7 @@ SMALLEST_RECORD = bytes.fromhex("0c 00 00 00 01 01 00")
 
 
 def record_of_headers(count: int, key: bytes = b"") -> bytes:
-    """A record with a number of small headers, by default of the smallest: no key, and null."""
+    """Return a record with a number of small headers, by default of the smallest: no key, and null."""
     body = b"\0\0\0\x01\x01" + write_varint(count << 1) + (bytes((2 * len(key),)) + key + b"\x01") * count
     return write_varint(len(body) << 1) + body
 
@@ -287,7 +287,7 @@ def test_entries_inside_of_a_compressed_one_are_bounded(magic: Any) -> None:
     ids=["headers", "records", "raw keys", "longer raw keys"],
 )
 def test_records_take_no_more_memory_than_is_promised(engine: str, section: bytes, times: int) -> None:
-    """As Python objects, so many times the bytes that a batch decompresses to; as columns likewise."""
+    """Objects and columns take at most `times` the bytes that a batch decompresses to."""
     count = section.count(SMALLEST_RECORD) or 1
     batch = batch_of(compress("gzip", section), count, 1)
     read_all(GOOD)

@@ -26,7 +26,7 @@ every_line = pytest.mark.parametrize("number", range(len(GOLDEN)), ids=case_name
 
 
 def golden_batches(line: dict[str, Any]) -> list[tuple[dict[str, Any], bytes]]:
-    """The fields and the bytes of each batch of magic 2 in a line."""
+    """Return the fields and the bytes of each batch of magic 2 in a line."""
     parts = line["batches"] if line["kind"] == "record_batches" else [line]
     return [(part["fields"], bytes.fromhex(part["hex"])) for part in parts]
 
@@ -44,7 +44,7 @@ def headers_of(record: dict[str, Any]) -> list[tuple[str, bytes | None]]:
 
 
 def java_records(records: list[dict[str, Any]]) -> list[Record]:
-    """The records as Java's classes report them."""
+    """Return the records as Java's classes report them."""
     return [
         Record(
             offset=record["offset"],
@@ -58,7 +58,7 @@ def java_records(records: list[dict[str, Any]]) -> list[Record]:
 
 
 def batches_of_lines() -> Iterator[tuple[dict[str, Any], int]]:
-    """What Java reports of each batch and each entry, and its magic, over all lines in order."""
+    """Yield Java's report on each batch and each entry, and its magic, over all lines in order."""
     for line in GOLDEN:
         if line["magic"] == 2:
             for fields, _ in golden_batches(line):
@@ -146,7 +146,7 @@ def test_formats_may_be_mixed_in_one_buffer() -> None:
 
 
 def given_to_java(fields: dict[str, Any]) -> dict[str, Any]:
-    """The arguments for a batch; what can be computed from the records is left to be computed."""
+    """Return the arguments for a batch, without values that can be computed from the records."""
     arguments = {
         "compression": fields["compression"],
         "base_offset": fields["baseOffset"],
@@ -180,7 +180,7 @@ def test_batches_are_written_as_java_writes_them(label: str, fields: dict[str, A
 
 
 def without_length_and_crc(batch: bytes) -> bytearray:
-    """The header, less what depends on the compressed bytes."""
+    """Return the header with zeros in the fields that depend on the compressed bytes."""
     header = bytearray(batch[:HEADER])
     for part in LENGTH_AND_CRC:
         header[part] = bytes(4)

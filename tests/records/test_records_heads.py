@@ -1,4 +1,4 @@
-"""The positions in batches that are read without decoding one are those of the specs."""
+"""Positions of fields that are read without decoding the batch agree with the specs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_PROPOSALS: dict[str, Message] = {"kip-82": MessageAndOffset(), "kip-98 draft"
 
 
 def fields(message: Message) -> dict[str, Piece]:
-    """The last piece of bytes of each field."""
+    """Return the last piece of bytes of each field."""
     inspection = inspect_message(type(message), message.encode())
     assert inspection.error is None
     return {piece.path: piece for piece in inspection.pieces}
@@ -105,7 +105,7 @@ def test_bits_of_attributes_are_those_of_the_spec(name: str) -> None:
 
 
 def numbers_of_kernel() -> dict[str, int]:
-    """The positions in a batch and the bits of its attributes that the kernel has, by their names there."""
+    """Return the positions in a batch and the bits of its attributes that the kernel has, by their names there."""
     _, numbers, _ = (ROOT / "runtime/kernel/batches.pxi").read_text(encoding="utf-8").split("cdef enum:", 2)
     return {name: int(number, 0) for name, number in re.findall(r"^    (\w+) = (\w+)", numbers, re.MULTILINE)}
 

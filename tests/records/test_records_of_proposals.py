@@ -1,4 +1,4 @@
-"""What was proposed with magic 2 is read into the same records: KIP-82's messages, and sets of the draft of KIP-98."""
+"""Formats proposed with magic 2 are read into the same records: KIP-82's messages, and sets of KIP-98's draft."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def with_set_crcs(data: bytes) -> bytes:
 
 
 def a_set(*messages: Message, codec: Any = "none", **values: Any) -> bytes:
-    """A set of the messages, whose offsets ascend from the set's."""
+    """Return a set of the messages, whose offsets ascend from the set's."""
     number = ("none", "gzip", "snappy", "lz4").index(codec)
     section = compress(codec, Messages(messages=list(messages)).encode())
     computed = {

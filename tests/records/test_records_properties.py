@@ -27,7 +27,7 @@ CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
 
 @st.composite
 def records(draw: st.DrawFn, *, headers: bool = True, timestamps: bool = True, at_least: int = 0) -> list[Record]:
-    """Records in the order of their offsets."""
+    """Return records in the order of their offsets."""
     offset = draw(st.integers(0, 2**40))
     made = []
     for step in draw(st.lists(st.integers(1, 1000), min_size=at_least, max_size=8)):
@@ -158,7 +158,7 @@ def facts(batch: RecordBatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", range(len(SMALL)), ids=lambda number: f"{number} {SMALL[number]['label'][:30]}")
 def test_flipped_bytes_give_an_error_or_the_same_records(number: int) -> None:
-    """With checksums; what none covers (offset, size, leader epoch of the header) may differ."""
+    """Checksums are checked; fields that none covers (offset, size, leader epoch of the header) may differ."""
     data = bytes.fromhex(SMALL[number]["hex"])
     good = [facts(batch) for batch in read_batches(data)]
     chance = random.Random(number)

@@ -21,7 +21,7 @@ CAPTURE = ROOT / "examples" / "capture"
 PRODUCED = 5 * 200 + 6 * 5 + 400
 """Records in topic `orders`: 200 with each compression, 6 transactions of 5, and 400 of the Java performance tool."""
 ABORTED = 2 * 5
-"""Of the 6 transactions every third was aborted."""
+"""Records of aborted transactions: every third of the 6."""
 
 COUNTS = {
     "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint": (2, 4),
@@ -119,7 +119,7 @@ def test_snapshot_has_its_header_voters_and_footer() -> None:
 
 @cache
 def captured_messages() -> list[tuple[str, Message, bool]]:
-    """All messages of the capture with records: whose they are, and whether the client reads committed records only."""
+    """Return all messages of the capture with records: client, message, and True if it reads only committed records."""
     data = gzip.decompress((CAPTURE / "frames.bin.gz").read_bytes())
     index = gzip.decompress((CAPTURE / "frames.jsonl.gz").read_bytes()).decode()
     committed_only = {}
@@ -156,7 +156,7 @@ def test_produce_requests_carry_what_was_produced() -> None:
 
 
 def fetched(client: str, *, committed: bool) -> dict[tuple[object, int], list[Record]]:
-    """What a client was sent, by topic and partition; of data records each once, with only those it would show."""
+    """Return the data records sent to a client, by topic and partition: each once, and only the ones that it shows."""
     found: dict[tuple[object, int], dict[int, Record]] = defaultdict(dict)
     for name, message, committed_only in captured_messages():
         if message.NAME == "FetchResponse" and name == client:

@@ -240,7 +240,7 @@ def test_batches_may_be_pickled_before_their_records_are_read(segment: Path) -> 
 
 
 def test_segment_that_becomes_shorter_ends_reading(segment: Path) -> None:
-    segment.write_bytes(WHOLE + BATCHES[4] * 1000)  # more than what is read in advance
+    segment.write_bytes(WHOLE + BATCHES[4] * 1000)  # more than is read in advance
     batches = read_segment(segment)
     assert next(batches).base_offset == 0
     segment.write_bytes(WHOLE[: STARTS[1] + 20])

@@ -20,13 +20,13 @@ Item = RecordBatch | Damage | Tail
 
 
 class Pipe:
-    """Gives bytes in pieces of any size, each once."""
+    """Stream that returns its bytes in pieces of any size, each once."""
 
     def __init__(self, data: bytes, chance: Random) -> None:
         self._file = io.BytesIO(data)
         self._chance = chance
         self.most = 0
-        """The most bytes that were asked for at once."""
+        """Largest size of one `read`."""
 
     def read(self, size: int) -> bytes:
         self.most = max(self.most, size)

@@ -20,7 +20,7 @@ from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, foreig
 
 
 def with_headers(headers: object) -> Record:
-    """A record whose user has set its headers to anything."""
+    """Return a record whose user has set its headers to anything."""
     record = Record(offset=RECORDS[0].offset + 1)
     record.headers = headers  # type: ignore[assignment]
     return record

@@ -1,4 +1,4 @@
-"""What is decoded is a buffer, and an error about a large value is not large itself, by the kernel and by Python."""
+"""Decoding takes a buffer, and an error about a large value is not large itself, in the kernel and in Python."""
 
 from __future__ import annotations
 

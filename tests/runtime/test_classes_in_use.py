@@ -1,4 +1,4 @@
-"""What a program can rely on when it uses generated classes."""
+"""Guarantees to programs that use generated classes."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_messages_can_be_pickled_and_copied(protocol: int) -> None:
 
 
 def test_uuids_of_messages_that_were_read_are_as_good_as_others() -> None:
-    """They are made without a call of their class."""
+    """Reading makes them without a call of their class."""
     (topic,) = MetadataResponse.decode(response().encode()).topics
     assert (topic.topic_id, topic.topic_id.is_safe) == (uuid.UUID(int=7), uuid.SafeUUID.unknown)
     assert pickle.loads(pickle.dumps(topic)) == copy.deepcopy(topic) == topic
@@ -313,7 +313,7 @@ SLOW_TO_IMPORT = {"contextlib", "dataclasses", "importlib.metadata", "inspect", 
 
 
 def modules_after(program: str) -> set[str]:
-    """The modules that a new process has after a program, without those of an environment."""
+    """Return the modules that a new process has after a program, without any that an environment adds."""
     environment = {**path(), "KIPWIRE_NATIVE": "1" if native.in_use else "0"}
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"{program}\nimport sys\nprint(*sys.modules)"],

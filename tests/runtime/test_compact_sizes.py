@@ -1,4 +1,4 @@
-"""Compact sizes of two bytes and more, which generated code writes: their bytes, their limit, and what is kept."""
+"""Compact sizes of two bytes and more, which generated code writes: their bytes, their limit, and the kept ones."""
 
 from __future__ import annotations
 

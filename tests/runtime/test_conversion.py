@@ -1,4 +1,4 @@
-"""From one version to another and back: what is lost is what `convert` reports, and nothing else."""
+"""From one version to another and back: `convert` reports every loss, and nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Difference = tuple[Path, str]
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal, NaN with itself, too."""
+    """True if two values are equal; NaN equals itself here."""
     if isinstance(one, float) and isinstance(other, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, list) and isinstance(other, list):
@@ -39,12 +39,12 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def same(*messages: Message) -> bool:
-    """Whether messages are equal, also if numbers in them are not equal to themselves."""
+    """True if messages are equal, even with NaN in them."""
     return all(one == messages[0] or repr(one) == repr(messages[0]) for one in messages)
 
 
 def lost_between(new: Struct, old: Struct, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The fields of a struct that another version of it does not have, wherever in it, with their values."""
+    """Yield the fields of a struct that another version of it does not have, wherever in it, with their values."""
     had = {field.spec_name for field in old.ATTRIBUTES}
     for field in new.ATTRIBUTES:
         value, here = getattr(new, field.name), [*path, field.name]
@@ -70,7 +70,7 @@ def reported(lost: list[Loss], *, is_dropped: bool) -> list[tuple[str, int, str]
 
 
 def at(message: Any, path: str) -> tuple[Any, str]:
-    """The struct of a value and the value's name."""
+    """Return the struct of a value and the value's name."""
     *steps, last = re.findall(r"\w+", path)
     for step in steps:
         message = message[int(step)] if step.isdigit() else getattr(message, step)
@@ -86,14 +86,14 @@ def unlose(message: Message, path: str) -> None:
     (field,) = [one for one in struct.ATTRIBUTES if one.name == name]
     empty = {"string": "", "bytes": b"", "records": b""}
     value = field.default_value()
-    if getattr(struct, name) is None and value is None:  # which the other version does not allow
+    if getattr(struct, name) is None and value is None:  # the other version does not allow it
         value = [] if field.array else field.struct() if field.struct else empty[field.element]
     assert not equal(getattr(struct, name), value), f"{path} is named although nothing is lost there"
     setattr(struct, name, value)
 
 
 def converted(convert: Callable[..., Any], message: Message, target: type[Message]) -> tuple[Any, list[Loss]]:
-    """The message in another version, after all that an error names was taken from it."""
+    """Convert the message to another version, after removing every value that an error names."""
     for _ in range(1000):
         lost: list[Loss] = []
         try:
@@ -160,7 +160,7 @@ def test_a_report_names_each_field_once_with_its_first_place() -> None:
 
 
 def test_a_topic_that_is_named_by_its_id_alone_is_reported_where_names_are_needed() -> None:
-    # Kafka calls both ignorable, so that nothing but the report says that the older request asks for no topic.
+    # Kafka calls both ignorable, so that only the report shows that the older request asks for no topic.
     topic = fetch_17.FetchTopic(topic_id=uuid.UUID(int=7))
     lost: list[Loss] = []
     older = kipwire.convert(fetch_17.FetchRequest(topics=[topic]), fetch_12.FetchRequest, lost=lost)

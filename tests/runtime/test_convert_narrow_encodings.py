@@ -32,7 +32,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
 
 
 def lost(message: Any, version: int) -> list[str]:
-    """What a conversion would lose, one line each; its message could not be encoded either."""
+    """Return the losses of a conversion, one line each; if there are none, encode its result, which must not fail."""
     try:
         converted = convert(message, version)
     except ConversionError as error:

@@ -1,4 +1,4 @@
-"""What a DecodeError says, and that no input, however hostile, costs much time or memory before it is refused."""
+"""The text of a DecodeError, and bounds on the time and memory that hostile input costs before it is refused."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_error_says_path_offset_and_reason(data: str, text: str) -> None:
 
 
 def fetch_request(tags: str) -> tuple[bytes, int]:
-    """A FetchRequest v17 with this tag section, and the position of the section."""
+    """Return a FetchRequest v17 with this tag section, and the position of the section."""
     body = kafka_messages.message("FetchRequest", 17)().encode()[:-1]
     return body + raw(tags), len(body)
 
@@ -213,7 +213,7 @@ EXAMPLES: dict[str, Any] = {
 
 
 def filled(cls: type[Struct]) -> Any:
-    """A struct with one element in each array, and nothing null."""
+    """Return a struct with one element in each array, and nothing null."""
     values: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
         inner: Any = filled(field.struct) if field.struct is not None else EXAMPLES[field.element]
@@ -282,7 +282,7 @@ def test_cost_of_refusing_much_grows_no_faster_than_the_input(name: str, version
 
 
 def memory_of_trying(cls: type[Message], data: bytes) -> int:
-    """How much memory, as `tracemalloc` sees it, decoding takes that may fail; an error is within the data."""
+    """Return the memory, as `tracemalloc` sees it, of decoding that may fail; an error must be within the data."""
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:

@@ -1,4 +1,4 @@
-"""What cannot be written is refused with the path of the value, and with nothing but an EncodeError."""
+"""Values that cannot be written are refused with their path, and with nothing but an EncodeError."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fetch_partition(**values: Any) -> Any:
 
 
 def refusal(message: Message) -> EncodeError:
-    """The error that every way of writing the message raises."""
+    """Return the error that every way of writing the message raises."""
     with pytest.raises(EncodeError) as caught:
         message.encode()
     for write in (message.encoded_size, message.to_json):

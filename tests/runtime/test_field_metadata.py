@@ -1,4 +1,4 @@
-"""What classes say of their fields: the text of the spec, read from their source; facts about types are stated once."""
+"""Metadata of fields: the text of the spec, read from the source of the class; facts about types are stated once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKAGES = (kafka_messages, kafka_records, proposals)
 
 
 def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, str]]:
-    """The texts of a struct's spec by attribute."""
+    """Yield the texts of a struct's spec by attribute."""
     for field in fields:
         if version in field.versions:
             yield attribute_name(field.name), field.about
@@ -35,7 +35,7 @@ def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, s
 
 
 def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
-    """The attribute's name, which texts use, by the name of each field that is not an ordinary word."""
+    """Return the attribute's name, which texts use, by the name of each field that is not an ordinary word."""
     every = (*spec.fields, *(field for struct in spec.structs for field in struct.fields))
     present = [field for field in every if version in field.versions and not field.wire.is_computed]
     presence_bits = {field.wire.presence_bit for field in present}
@@ -44,7 +44,7 @@ def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
 
 
 def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> int:
-    """Compare the texts of a class and of those in it; gives how many these were."""
+    """Compare the texts of a class and of the structs in it; return their number."""
     names = attributes(spec, version)
     expected = {
         name: re.sub(r"\w+", lambda word: names.get(word[0], word[0]), " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Frames are read with what their receiver did not ask for, and what is wrong with one says whose frame it is."""
+"""Frames are read with unexpected content, and the error of a wrong frame names its message."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kipwire.message.frames import Frame, RequestHeader, ResponseHeader
 REQUEST = kafka_messages.encode_request(MetadataRequest(), 7, "me")
 RESPONSE = kafka_messages.encode_response(MetadataResponse(controller_id=1), 7)
 REFUSED = bytes.fromhex("00000007 0023 00000001 0012 0000 0005")
-"""What brokers answer to ApiVersions in a version that they do not know (KIP-511)."""
+"""Answer of brokers to ApiVersions in an unknown version (KIP-511)."""
 SURPLUS = kafka_messages.encode_request(kafka_messages.request(51, 0)(), 3, "rdkafka") + b"\0"
 """AlterUserScramCredentials v0 as librdkafka writes it: the tag section of the body is there twice."""
 
 
 def refused(frame: bytes, *asked: Any) -> Any:
-    """The error of a frame that is read as a request, or as the response to what is asked."""
+    """Return the error of a frame that is read as a request, or as the response to an asked API and version."""
     with pytest.raises(DecodeError) as caught:
         kafka_messages.decode_response(frame, *asked) if asked else kafka_messages.decode_request(frame)
     return caught.value
 
 
-# What the receiver did not ask for.
+# Content that the receiver did not expect.
 
 
 def test_bytes_left_over_are_an_error_of_their_own_and_can_be_asked_for() -> None:
@@ -83,7 +83,7 @@ def test_errors_of_frames_survive_a_pickle() -> None:
     assert (type(error), error.api_key, error.correlation_id) == (kipwire.LeftOverError, 51, 3)
 
 
-# What is not a frame.
+# Bytes that are no frame.
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_values_of_wrong_types_are_refused_when_they_are_written(values: dict[st
         build("MetadataRequest", 12, values).encode()
 
 
-# What type checkers know: mypy and pyright look at this file, too.
+# Types in type checkers: mypy and pyright check this file, too.
 
 
 def test_type_checkers_know_headers_and_bodies() -> None:

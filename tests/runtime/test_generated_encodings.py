@@ -31,7 +31,7 @@ TABLE = {  # KIP-625's encodings: the bytes of 0, 1, -1, the lowest and the high
 
 
 def encoded_classes() -> list[tuple[str, int, str]]:
-    """The one-field messages: type, version, and the encoding of that version."""
+    """Return the one-field messages: type, version, and the encoding of that version."""
     return [
         (type_, version, encoding)
         for type_, width in WIDTHS.items()

@@ -1,4 +1,4 @@
-"""What the language allows and Kafka's own specs do not use: a package generated from the specs in data/forms."""
+"""Features of the language that Kafka's own specs do not use: a package generated from the specs in data/forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of other clients let pass is refused; names of all kinds work: classes of the specs in data/forms."""
+"""Bytes that other clients' readers accept are refused, and names of all kinds work: classes of data/forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.places import FORMS
 from tests.support.spec_package import Classes
 from tests.support.subjects.form_examples import is_written_and_read
 
-# Strictness: what Kafka's readers let pass, and what they refuse too.
+# Strictness: bytes that Kafka's readers accept, and bytes that they refuse, too.
 
 HALF_TEXT, LONG_TEXT = "61" * 32767, "61" * 32768
 

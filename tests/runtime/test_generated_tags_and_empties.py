@@ -161,7 +161,7 @@ def test_arrays_of_no_bytes_have_a_limit(forms: Classes, field: str) -> None:
 
 
 def empty_elements(*, rows: bytes = int32(0), deep: bytes = int32(0)) -> bytes:
-    """An EmptyElements whose other arrays have no elements."""
+    """Return an EmptyElements whose other arrays have no elements."""
     return rows + int32(0) + b"\xff" + deep + int32(0)
 
 
@@ -196,7 +196,7 @@ def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
 
 
 def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Classes) -> None:
-    """As many as half their bytes, wherever the buffer ends."""
+    """Their number may be half the number of bytes of the message, wherever the buffer ends."""
     cls = forms("EmptyElements", 0)
     row, nothing = (forms.struct("EmptyElements", 0, name) for name in ("Row", "Nothing"))
     rows = [row(many=[nothing(), nothing()]) for _ in range(1000)]

@@ -1,7 +1,7 @@
-"""What goes through a class costs what its structs and fields cost, from the first use on; not what ways there are.
+"""The cost of an action on a class grows with its structs and fields, from the first use on, not with the ways to them.
 
-Steps are counted, see `tests.support.growth`. Whatever the packages export has a row here: how it is called, or why it
-goes through no class.
+Steps are counted, see `tests.support.growth`. Each export of the packages has a row here: a call of it, or the reason
+why it involves no class.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tests.support.growing_specs import LEVELS, SHAPES, of_levels
 from tests.support.growth import LINEAR, QUADRATIC, Action, Fresh, Packages, slow, untold
 
 Walk = Callable[[Fresh], Action]
-"""Gives the action, and prepares what it takes from a class that the action does not use."""
+"""Function that returns an action, and prepares its arguments from classes that the action does not use."""
 
 
 def failing(call: Action, error: type[Exception] = KipwireError) -> Action:
-    """An action that fails as it has to."""
+    """Return an action that expects the call to fail."""
 
     def failed() -> None:
         with pytest.raises(error):
@@ -51,7 +51,7 @@ def may_lose(message: Any, version: int) -> None:
 
 
 def wrong(it: Fresh) -> Any:
-    """A message that cannot be encoded."""
+    """Return a message that cannot be encoded."""
     message = it.cls()
     setattr(message, it.cls.ATTRIBUTES[-1].name, object())
     return message
@@ -191,11 +191,11 @@ ACCEPTED: dict[tuple[str, str], str] = {
         "projection: Projection, replace",
     )
 }
-"""What grows with the square in a shape, with the reason."""
+"""Actions that may grow with the square of a shape's size, each with the reason."""
 
 
 def may_refuse(call: Action) -> None:
-    """Call what may have too many columns to say."""
+    """Call an action that may be refused for too many columns."""
     try:
         call()
     except ColumnError as error:

@@ -19,7 +19,7 @@ KEYS = (0, 7, 17, 18, 19)
 
 
 def spec_of(name: str, api_key: int) -> str:
-    """A message of two versions, flexible from 1 on, that begins with an int16 as an error code does."""
+    """Return a message of two versions, flexible from 1 on, that begins with an int16 as an error code does."""
     fields = [
         {"name": "Code", "type": "int16", "versions": "0+"},
         {"name": "Text", "type": "string", "versions": "0+"},

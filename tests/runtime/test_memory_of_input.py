@@ -17,7 +17,7 @@ PARTS = 4
 
 
 def assert_bounded(cls: type[Message]) -> int:
-    """See to it that no attack takes too much; how many attacks there were."""
+    """Check that no attack takes too much memory; return the number of attacks."""
     made = list(attacks(cls))
     for attack in made:
         memory = memory_of(cls, attack.data)

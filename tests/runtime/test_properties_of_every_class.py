@@ -1,4 +1,4 @@
-"""Every message in every version, with values, bytes and faults that nobody thought of."""
+"""Properties of every message in every version, with random values, bytes and faults."""
 
 from __future__ import annotations
 

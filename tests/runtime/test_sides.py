@@ -1,4 +1,4 @@
-"""What takes a message of one side refuses all others, by name, before any byte is made of them."""
+"""Functions for messages of one side refuse all others by name, before they write any byte."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ GIVEN: dict[str, Any] = {
 
 
 def server() -> tuple[ServerConnection, Any]:
-    """A connection with a request that waits."""
+    """Return a connection with a request that waits."""
     connection = ServerConnection(REGISTRY)
     connection.receive_data(len(REQUEST).to_bytes(4, "big") + REQUEST)
     return connection, next(iter(connection.events()))

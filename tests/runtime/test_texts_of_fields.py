@@ -51,7 +51,7 @@ TEXTS_OF_SPEC = {"first": "Which one.", "second": "", "inner": "What is in it."}
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[Path]:
-    """A generated package that nobody has imported."""
+    """A generated package that has not been imported."""
     specs = tmp_path / "specs"
     specs.mkdir()
     (specs / "Probe.json").write_text(json.dumps(SPEC))
@@ -62,7 +62,7 @@ def package(tmp_path: Path) -> Iterator[Path]:
 
 
 def probe(place: Path) -> Any:
-    """The class of a package in a folder or an archive."""
+    """Return the class of a package in a folder or an archive."""
     with importable(place):
         return importlib.import_module(f"{NAME}.probe.v0").Probe
 
@@ -166,7 +166,7 @@ def test_docstrings_are_read_with_and_without_indentation(section: str, margin: 
 
 
 def texts_in(cls: type[Struct]) -> Iterator[tuple[str, str, str]]:
-    """The fields of a class and of the structs in it: their class, name and text."""
+    """Yield the fields of a class and of the structs in it: their class, name and text."""
     for field in cls.FIELDS:
         yield cls.__name__, field.name, field.about
         if field.struct is not None:

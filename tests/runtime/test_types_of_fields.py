@@ -1,4 +1,4 @@
-"""What type checkers and editors know of the fields of generated classes. mypy and pyright look at this file, too."""
+"""Types of the fields of generated classes in type checkers and editors. mypy and pyright check this file, too."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_type_checkers_know_the_fields_of_each_kind() -> None:
     assert_type([one.replica_nodes for one in topic.partitions], list[list[int]])
     assert_type(PartitionData().diverging_epoch, EpochEndOffset)
     assert_type(PartitionData().records, bytes | None)
-    assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from that of another version
+    assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from the class of another version
     assert_type(RecordBatch().has_delete_horizon, bool)
 
 
 def wrong_lines() -> list[int]:
-    """The numbers of the lines that are marked as wrong."""
+    """Return the numbers of the lines that are marked as wrong."""
     lines = WRONG_USES.read_text("utf-8").splitlines()
     return [number for number, line in enumerate(lines, 1) if MARK.search(line)]
 
@@ -56,11 +56,11 @@ def test_each_wrong_use_is_marked_for_both_type_checkers() -> None:
 
 
 Errors = set[tuple[str, int]]
-"""Where a type checker found errors: file and line."""
+"""Places of the errors that a type checker found: file and line."""
 
 
 def by_mypy(folder: Path) -> Errors:
-    """The errors that mypy finds in the files of a folder."""
+    """Return the errors that mypy finds in the files of a folder."""
     (folder / "mypy.ini").write_text(
         f"[mypy]\nstrict = true\nmypy_path = {':'.join(str(ROOT / one) for one in IMPORTS)}\nfiles = .\n"
     )
@@ -71,7 +71,7 @@ def by_mypy(folder: Path) -> Errors:
 
 
 def by_pyright(folder: Path) -> Errors:
-    """The errors that pyright finds in the files of a folder, strict where they ask for it."""
+    """Return the errors that pyright finds in the files of a folder, in strict mode where a file sets it."""
     write_pyright_settings(folder)
     done = run(["pyright", "--outputjson"], folder)
     found = json.loads(done.stdout)["generalDiagnostics"]
@@ -112,7 +112,7 @@ def test_type_checkers_accept_classes_with_fields_of_any_name_and_form(
 
 
 class LanguageServer:
-    """What editors talk to, with one file open."""
+    """A language server, as editors use it, with one file open."""
 
     def __init__(self, process: subprocess.Popen[bytes], file: Path) -> None:
         self._process = process
@@ -125,7 +125,7 @@ class LanguageServer:
         self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
     def hover(self, line: int, column: int) -> str:
-        """The text that an editor shows over a place, both counted from 0."""
+        """Return the text that an editor shows over a place, both counted from 0."""
         place = {"textDocument": {"uri": self._uri}, "position": {"line": line, "character": column}}
         return str(self.ask("textDocument/hover", place)["contents"]["value"])
 

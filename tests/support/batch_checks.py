@@ -1,4 +1,4 @@
-"""What holds between the compiled kernel's batches and those of plain Python; tests and the fuzzer run these checks."""
+"""Checks of the compiled kernel's batches against plain Python's; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_PRODUCER = ("partition_leader_epoch", "producer_id", "producer_epoch", "base
 
 
 def check_read(kernel: ModuleType, data: bytes, **options: Any) -> int:
-    """All batches are the same, with the same records, up to the same error. Returns how many have records."""
+    """Check that kernel and Python read the same batches, up to the same error. Return the number with records."""
     teach(kernel)
     read = kernel.replacement("read_batches", PYTHON["read_batches"])
     records = kernel.replacement("records_of_batch", PYTHON["records_of_batch"])
@@ -55,7 +55,7 @@ def _read(
 
 
 def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, Any]) -> bytes | None:
-    """The batch is the same, or the error; the records stay as they are. Returns the batch."""
+    """Check that kernel and Python write the same batch, or raise the same error. Return the batch."""
     teach(kernel)
     write = kernel.replacement("write_batch", PYTHON["write_batch"])
     before = content_of(records)
@@ -68,7 +68,7 @@ def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, 
 
 
 def _outcome(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What the function returns, or which error it raises; any that is not of kipwire by its type alone."""
+    """Return the function's result, or its error: type and text of an error of kipwire, the type alone of any other."""
     try:
         return function(*arguments, **options)
     except KipwireError as error:
@@ -78,7 +78,7 @@ def _outcome(function: Callable[..., Any], *arguments: Any, **options: Any) -> A
 
 
 def random_arguments(records: list[Record], chance: random.Random) -> dict[str, Any]:
-    """Some arguments of `write_batch`, mostly ones that it accepts."""
+    """Return some arguments of `write_batch`, mostly ones that it accepts."""
     arguments: dict[str, Any] = {}
     if chance.random() < 0.3:
         arguments["compression"] = chance.choice(COMPRESSIONS)
@@ -98,7 +98,7 @@ def random_arguments(records: list[Record], chance: random.Random) -> dict[str, 
 
 
 def damaged_batch(batch: bytes, chance: random.Random) -> bytes:
-    """A batch with some bytes changed; mostly its checksum is right."""
+    """Return a batch with some bytes changed; mostly its checksum is right."""
     data = bytearray(batch)
     for _ in range(chance.choice((0, 1, 1, 2))):
         data[chance.randrange(len(data))] = chance.choice((0, 1, 2, 127, 128, 255, chance.randrange(256)))
@@ -110,7 +110,7 @@ def damaged_batch(batch: bytes, chance: random.Random) -> bytes:
 
 
 def random_options(chance: random.Random) -> dict[str, Any]:
-    """Some arguments of `read_batches`."""
+    """Return some arguments of `read_batches`."""
     options: dict[str, Any] = {}
     if chance.random() < 0.3:
         options["check_crcs"] = chance.choice((True, False))

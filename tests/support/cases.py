@@ -17,26 +17,26 @@ Case = TypeVar("Case")
 Versioned = TypeVar("Versioned", bound=tuple[Any, ...])
 
 THOROUGH = os.environ.get("KIPWIRE_TESTS") == "thorough"
-"""Whether everything is tried that the default suite tries a part of, as `make test-thorough` does each night."""
+"""True if all cases run, as by `make test-thorough` each night; the default suite runs some of them."""
 _STEP = 8
 
 _checked = 0
 
 
 def checked() -> int:
-    """How many cases this process has checked so far."""
+    """Return the number of cases that this process has checked so far."""
     return _checked
 
 
 def some(cases: Sequence[Case]) -> list[Case]:
-    """A part of many like cases: the first, the last, and every eighth between; all of them by `make test-thorough`."""
+    """Return a part of many like cases: the first, the last, and every eighth between; all in `make test-thorough`."""
     return list(cases) if THOROUGH else [*cases[:-1:_STEP], *cases[-1:]]
 
 
 def some_versions(cases: Iterable[Versioned]) -> list[Versioned]:
     """Classes to try, each given by a tuple that ends with its version: some versions of each message.
 
-    Those of one message differ in a few fields, and golden bytes are there for each of them.
+    Versions of one message differ in a few fields, and each of them has golden bytes.
     """
     messages: dict[tuple[Any, ...], list[Versioned]] = {}
     for case in cases:
@@ -51,7 +51,7 @@ def of_each(
     together: Callable[..., str],
     label: Callable[..., str] = lambda *case: "-".join(map(str, case)),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that runs a test with each case; it takes the place of `parametrize`.
+    """Run a test with each case; this decorator takes the place of `parametrize`.
 
     Args:
         names: the arguments that a case has values for, separated by commas.
@@ -92,7 +92,7 @@ def check_all(
 
     Raises:
         BaseException: the failure of the one case that failed, with its label.
-        BaseExceptionGroup: those of several.
+        BaseExceptionGroup: the failures of several cases.
     """
     global _checked
     failures: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""What holds between columns and rows, for both ways that columns are made; tests and the fuzzer run these."""
+"""Checks of columns against rows, for both ways to make columns; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BY_PYTHON = Way("python", _read_python, _write_python)
 
 
 def by_kernel() -> Way:
-    """The way through the compiled kernel, which must be there."""
+    """Return the way through the compiled kernel, which must be there."""
     from kipwire.columns import kernel_engine
 
     def read(cls: type[Message], struct: StructColumns, messages: pa.Array) -> pa.StructArray:
@@ -45,7 +45,7 @@ def by_kernel() -> Way:
 
 
 def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
-    """Every message has the values, the verdict and the bytes that it has alone, no matter what its neighbours are."""
+    """Check that every message has the same values, verdict and bytes as by itself, whatever its neighbours are."""
     expected, written = [], []
     for one in data:
         message = _decoded(cls, one)
@@ -62,7 +62,7 @@ def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> Non
 
 
 def check_errors(cls: type[Message], data: list[bytes | None]) -> None:
-    """The first broken message is an error with the text of the row decoder; `explain` has all of them."""
+    """Check that the first broken message is an error with the text of the row decoder; `explain` has all of them."""
     texts = [None if one is None else _fault(cls, one) for one in data]
     array = pa.array(data, pa.binary())
     broken = [row for row, text in enumerate(texts) if text is not None]
@@ -88,7 +88,7 @@ def check_choices(way: Way, cls: type[Message], data: list[bytes | None]) -> Non
 
 
 def only(value: Any, path: list[str]) -> Any:
-    """What plain values have at a path alone."""
+    """Return plain values reduced to one path."""
     if value is None or not path:
         return value
     if isinstance(value, list):
@@ -97,7 +97,7 @@ def only(value: Any, path: list[str]) -> Any:
 
 
 def paths(struct: StructColumns) -> list[str]:
-    """The paths of all columns, at any depth."""
+    """Return the paths of all columns, at any depth."""
     found = []
     for column in struct.columns:
         found.append(column.name)
@@ -107,7 +107,7 @@ def paths(struct: StructColumns) -> list[str]:
 
 
 def plain(message: Struct) -> dict[str, Any]:
-    """The values of a message as Arrow's arrays give them."""
+    """Return the values of a message as Arrow's arrays return them."""
     values = {field.name: _plain(getattr(message, field.name)) for field in message.ATTRIBUTES}
     if message.FLEXIBLE:
         values["unknown_tagged_fields"] = list((message._unknown_tagged_fields or {}).items())
@@ -123,7 +123,7 @@ def _plain(value: Any) -> Any:
 
 
 def bits(value: Any) -> Any:
-    """The value with floats as their bits, so that NaN can be compared and -0.0 is not 0.0."""
+    """Return the value with floats as their bits, so that NaN can be compared and -0.0 is not 0.0."""
     if isinstance(value, float):
         return struct.pack(">d", value)
     if isinstance(value, list):
@@ -132,7 +132,7 @@ def bits(value: Any) -> Any:
 
 
 def holds_nothing_else(array: pa.Array) -> bool:
-    """Whether no array within has more elements than its offsets cover, such as those of a broken message."""
+    """True if no array within has elements beyond its offsets, such as elements of a broken message."""
     if pa.types.is_struct(array.type):
         return all(
             len(child) == len(array) and holds_nothing_else(child)
@@ -159,13 +159,13 @@ def _fault(cls: type[Message], data: bytes) -> str | None:
 
 
 def check_values(message: Message) -> None:
-    """A message with any values is written, or refused, as a row as it is by itself, if a row can have its values."""
+    """Check that a message of any values is written or refused as a row as by itself, if a row can have its values."""
     cls = type(message)
     try:
         rows = pa.array([plain(message)], columns_of(cls).type)
     except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
         return
-    if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has made something else of a value
+    if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has converted a value to another one
         return
     try:
         expected: object = message.encode()

@@ -25,7 +25,7 @@ class Done(NamedTuple):
 
 
 def program_of(command: object) -> str:
-    """The program that has a command: `kipwire` or, of everything else, `kipgen`."""
+    """Return the program that has a command: `kipwire` for its own commands, else `kipgen`."""
     return "kipwire" if command in app.commands else "kipgen"
 
 

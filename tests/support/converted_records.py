@@ -1,4 +1,4 @@
-"""What Kafka converts records to, and the contents of batches, to compare compressed ones."""
+"""Records as Kafka converts them, and the contents of batches, to compare compressed ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENOUGH = 1 << 24
 
 
 def golden_conversions() -> list[dict[str, Any]]:
-    """The lines, each with the bytes of both sides; None for what Java refused."""
+    """Return the lines, each with the bytes of both sides; None for what Java refused."""
     return [
         {**line, "from": bytes.fromhex(line["from"]), "to": None if "refused" in line else bytes.fromhex(line["hex"])}
         for line in lines("record-conversion")
@@ -25,14 +25,14 @@ def golden_conversions() -> list[dict[str, Any]]:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether nothing in the bytes is compressed."""
+    """True if nothing in the bytes is compressed."""
     return all(batch.compression == "none" for batch in read_batches(data))
 
 
 def contents(data: bytes) -> list[dict[str, Any]]:
-    """All fields of each batch, with compressed bytes as what they decompress to.
+    """Return all fields of each batch, with compressed bytes as what they decompress to.
 
-    Sizes and checksums are those of the compressed bytes, so they are not among the fields.
+    Sizes and checksums depend on the compressed bytes, so they are left out.
     """
     found = []
     for batch in read_batches(data):

@@ -1,4 +1,4 @@
-"""What something costs, in figures that are the same on every machine: steps of Python code, and memory."""
+"""The cost of an action in figures that are the same on every machine: steps of Python code, and memory."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kipwire import DecodeError, Message, native
 
 class Cost(NamedTuple):
     steps: int
-    """Lines of Python code that ran, and calls of functions in C; what the kernel does takes none."""
+    """Lines of Python code that ran, and calls of functions in C; the kernel's work takes no steps."""
     memory: int
     """Bytes at the peak."""
 
 
 class TooManySteps(BaseException):
-    """The end of an action that takes more steps than it may; nothing that expects errors keeps it from ending."""
+    """End of an action that takes more steps than it may; as a BaseException it passes code that catches errors."""
 
 
 def cost_of(action: Callable[[], object]) -> Cost:
-    """What an action costs, once all that it needs has been imported and prepared. It must not raise."""
+    """Measure an action, once all that it needs has been imported and prepared. It must not raise."""
     action()
-    memory = min(_peak(action) for _ in range(3))  # what other threads take meanwhile is counted, too
+    memory = min(_peak(action) for _ in range(3))  # the least, since memory of other threads is counted, too
     return Cost(steps_of(action), memory)
 
 
 def steps_of(action: Callable[[], object], most: int = sys.maxsize) -> int:
-    """How many steps an action takes as things are, such as for the first use of a class. It must not raise.
+    """Count the steps of an action without a run before, such as the first use of a class. It must not raise.
 
     Raises:
         TooManySteps: it takes more than `most`.
@@ -69,7 +69,7 @@ def _peak(action: Callable[[], object]) -> int:
 
 
 def cost_of_refusing(cls: type[Message], data: bytes) -> Cost:
-    """The most that it takes to refuse the data, by the kernel where it is in use and by Python."""
+    """Return the highest cost of refusing the data, by the kernel where it is in use and by Python."""
 
     def refuse(decode: Callable[..., object]) -> Callable[[], object]:
         def refused() -> None:

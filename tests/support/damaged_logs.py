@@ -212,7 +212,7 @@ def _stretch(item: RecordBatch | Damage | Tail) -> Stretch:
 
 
 def _check_segments(chance: Random, log: Log) -> str:
-    """An error is one for `read_segment` if, and only if, there is damage; until then it has the same batches."""
+    """Check that `read_segment` raises an error if, and only if, there is damage, and has the same batches before."""
     for path in log.segments:
         items = _items(path)
         broken = next((number for number, item in enumerate(items) if isinstance(item, Damage)), None)
@@ -266,7 +266,7 @@ def _check_errors(chance: Random, log: Log) -> str:
         # An index may show that a tail is more than one batch, although none of them is whole.
         assert is_damaged or has_tail or _offsets_are_odd(log)
         return json.dumps(options)
-    assert not is_damaged or options["level"] == "batches"  # which looks at no checksum
+    assert not is_damaged or options["level"] == "batches"  # it checks no checksum
     found = _stretches(log, rows)
     last = max(log.segments)
     reached = max((one.end for one in found[last]), default=0)
@@ -286,7 +286,7 @@ def _items(path: Path) -> list[RecordBatch | Damage | Tail]:
 
 
 def _offsets_are_odd(log: Log) -> bool:
-    """Some batch has an offset that is not of its segment: no checksum covers it."""
+    """True if some batch has an offset that is not of its segment: no checksum covers it."""
     bases = [int(path.stem) for path in sorted(log.segments)]
     for path, (base, end) in zip(sorted(log.segments), pairwise([*bases, 2**63]), strict=True):
         with path.open("rb") as file:
@@ -319,7 +319,7 @@ def _check_stream(chance: Random, log: Log) -> str:
         raise AssertionError("the stream does not end")
 
     read_to_the_end()
-    # What is after the last whole batch of the log is read when others follow.
+    # Bytes after the last whole batch of the log are read once other batches follow.
     last = max(log.segments)
     before = last.read_bytes()
     reached = next(iter(kept["next_offsets"].values()), 0)
@@ -333,7 +333,7 @@ def _check_stream(chance: Random, log: Log) -> str:
         _expect_all(log, found, is_stream=True)
         _expect_rows(log, rows, found)
     except SourceError as error:
-        # It went by a damaged offset, which no checksum covers, and does not go on as if nothing were amiss.
+        # The stream went by a damaged offset, which no checksum covers; it reports that, and does not go on.
         assert reached > next_offset and "before offset" in str(error)
     finally:
         last.write_bytes(before)
@@ -358,7 +358,7 @@ def _grow(chance: Random, log: Log) -> int:
 
 
 def _stretches(log: Log, rows: list[dict[str, Any]]) -> dict[Path, list[Stretch]]:
-    """The stretches that rows of `kafka_log` speak of."""
+    """Return the stretches that rows of `kafka_log` cover."""
     found: dict[Path, set[Stretch]] = {path: set() for path in log.segments}
     for row in rows:
         path, position, error = Path(row["segment"]), row["batch_position"], row["error"]

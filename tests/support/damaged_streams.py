@@ -18,7 +18,7 @@ import pyarrow as pa
 from kipwire import KipwireError, Message, columns, native
 
 Check = Callable[[type[Message], pa.Array], object]
-"""What becomes of an array: bytes or rows, or the kind of its error."""
+"""Function that converts an array of messages or rows, and returns its result as plain data."""
 
 _POWERS = (28, 31, 32, 59, 60, 61, 62)
 _NUMBERS = [2**power + less for power in _POWERS for less in (-1, 0)] + [2**63 - 1, -1, 0]
@@ -26,7 +26,7 @@ ENORMOUS = [struct.pack("<q", number) for number in _NUMBERS]
 
 
 def varied(array: pa.Array, chance: random.Random) -> pa.Array:
-    """The array, or a slice of it, or one of other types with the same values, or of types that are refused."""
+    """Return the array, or a slice of it, or one of other types with the same values, or of types that are refused."""
     kind = chance.randrange(8)
     if kind == 0:
         return array.slice(chance.randrange(len(array)))
@@ -44,7 +44,7 @@ def varied(array: pa.Array, chance: random.Random) -> pa.Array:
 
 
 def _other(array: pa.Array, chance: random.Random) -> pa.Array:
-    """A column as one of another type."""
+    """Return a column as one of another type."""
     types = pa.types
     if types.is_fixed_size_binary(array.type):
         return pa.ExtensionArray.from_storage(pa.uuid(), array)
@@ -57,7 +57,7 @@ def _other(array: pa.Array, chance: random.Random) -> pa.Array:
 
 
 def stream_of(array: pa.Array, chance: random.Random) -> bytes:
-    """A stream with one batch of one column."""
+    """Return a stream with one batch of one column."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([array], names=["column"])
     options = pa.ipc.IpcWriteOptions(compression="lz4" if chance.random() < 0.05 else None)
@@ -68,7 +68,7 @@ def stream_of(array: pa.Array, chance: random.Random) -> bytes:
 
 
 def damage(stream: bytes, chance: random.Random) -> bytes:
-    """The stream with some faults: any bytes, and enormous lengths, offsets and sizes in their positions."""
+    """Return the stream with some faults: any bytes, and enormous lengths, offsets and sizes in their positions."""
     result = bytearray(stream)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
         at = chance.randrange(len(result))
@@ -80,30 +80,30 @@ def damage(stream: bytes, chance: random.Random) -> bytes:
             result[at] = chance.choice(
                 (0, 1, 127, 128, 255, chance.randrange(256), result[at] ^ 1 << chance.randrange(8))
             )
-    if chance.random() < 0.3:  # one number, wherever it is: that of the rows, or of bytes of a buffer
+    if chance.random() < 0.3:  # one number, wherever it is: a count of rows, or the size of a buffer
         old = struct.pack("<q", chance.choice((1, 2, 3, 4, 9, 10, 16, 40)))
         result = result.replace(old, chance.choice(ENORMOUS))
     return bytes(result)
 
 
 def check_decode(cls: type[Message], array: pa.Array) -> object:
-    """What becomes of messages: their rows and what is wrong with each."""
+    """Decode messages; return their rows and the error of each."""
     rows = columns.decode(cls, array, mode="null")
     rows.validate(full=True)
     return repr(rows.to_pylist()), columns.explain(cls, array, rows).to_pylist()
 
 
 def check_encode(cls: type[Message], array: pa.Array) -> object:
-    """What becomes of rows: their bytes."""
+    """Encode rows; return their bytes."""
     encoded = columns.encode(cls, array)
     encoded.validate(full=True)
     return encoded.to_pylist()
 
 
 def check(convert: Check, cls: type[Message], stream: bytes) -> None:
-    """See that the kernel and the generated classes make the same of a stream that pyarrow gets through.
+    """Check that the kernel and the generated classes have the same result for a stream that pyarrow survives.
 
-    Of an array that is not sound in a place that no row leads to, the kernel may make rows or bytes.
+    Where the generated classes refuse an array for a fault in a place that no row refers to, the kernel may accept it.
     """
     expected = in_a_child(lambda: outcome(convert, cls, stream, by_kernel=False))
     if expected is None:
@@ -116,14 +116,14 @@ def check(convert: Check, cls: type[Message], stream: bytes) -> None:
 
 
 def outcome(convert: Check, cls: type[Message], stream: bytes, *, by_kernel: bool) -> list[str]:
-    """The result for a stream's columns; there are none if pyarrow does not read it.
+    """Return the results for a stream's columns; none if pyarrow does not read it.
 
-    Any other error than those that columns promise goes on.
+    Errors that columns do not promise are raised.
     """
     native.in_use = by_kernel
     try:
         batch = pa.ipc.open_stream(stream).read_next_batch()
-        arrays = [batch.column(number) for number in range(batch.num_columns)]  # which reads their names
+        arrays = [batch.column(number) for number in range(batch.num_columns)]  # this reads their names
     except (pa.ArrowException, OSError, StopIteration, ValueError, KeyError, UnicodeDecodeError, MemoryError):
         return []
     found = []
@@ -136,10 +136,10 @@ def outcome(convert: Check, cls: type[Message], stream: bytes, *, by_kernel: boo
 
 
 def in_a_child(work: Callable[[], list[str]]) -> list[str] | None:
-    """What some work gives in a process of its own; None where pyarrow crashes there or has no memory left.
+    """Do some work in a child process and return its result; None if pyarrow crashes there or has no memory left.
 
     Raises:
-        AssertionError: the work raised what it should not.
+        AssertionError: the work raised an unexpected error.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -159,7 +159,7 @@ def in_a_child(work: Callable[[], list[str]]) -> list[str] | None:
 def _work(work: Callable[[], list[str]], pipe: int) -> None:
     """Be the child: write what the work gives, and end."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where a sanitizer reports crashes of pyarrow
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides a sanitizer's reports of crashes of pyarrow
         given: tuple[list[str], str | None]
         try:
             given = work(), None

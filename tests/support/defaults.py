@@ -11,5 +11,5 @@ S = TypeVar("S", bound=Struct)
 
 
 def of_defaults(cls: type[S]) -> S:
-    """An instance of defaults, with 0 where a value is required."""
+    """Return an instance of defaults, with 0 where a value is required."""
     return cls(**{field.name: 0 for field in cls.ATTRIBUTES if is_required(field)})

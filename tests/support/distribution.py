@@ -1,4 +1,4 @@
-"""Which worker process of pytest-xdist runs which tests: those that share what takes long to make run in one.
+"""Units of tests for the worker processes of pytest-xdist: tests that share slow fixtures run in one process.
 
 pytest-xdist's own `loadgroup` gives each test without a group a unit of work, and looks through all that have been
 given away whenever a test ends: with thousands of tests that takes minutes. It also passes groups on as parts of node
@@ -23,13 +23,13 @@ MESSAGES = frozenset(kafka_messages.names())
 
 @cache
 def group_of(module: str) -> str | None:
-    """The group that the `pytestmark` of a module names; `module` is its path in the repository."""
+    """Return the group that the `pytestmark` of a module names; `module` is its path in the repository."""
     found = GROUP.search((ROOT / module).read_text(encoding="utf-8"))
     return found and found[1]
 
 
 def unit_of(node_id: str) -> str:
-    """What a test shares its worker with: its group, or all tests of the same message, or else its module."""
+    """Return the unit of a test, which runs in one worker: its group, all tests of its message, or else its module."""
     module, _, rest = node_id.partition("::")
     parameters = rest.partition("[")[2].partition("]")[0].split("-")
     return group_of(module) or next((one for one in parameters if one in MESSAGES), module)
@@ -42,7 +42,7 @@ def order(node_id: str) -> int:
 
 
 class ByUnit(LoadScopeScheduling):  # type: ignore[misc]  # has no types that mypy sees
-    """Gives whole units to workers, in the order of the tests."""
+    """Scheduler that gives whole units to workers, in the order of the tests."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)

@@ -33,7 +33,7 @@ class Sample:
     language: str
     code: str
     reason: str = ""
-    """Why it cannot be run."""
+    """Reason why it cannot be run."""
 
     @property
     def is_run(self) -> bool:
@@ -41,7 +41,7 @@ class Sample:
 
 
 def samples(page: str, text: str) -> list[Sample]:
-    """The fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     return [
         Sample(
             page,
@@ -55,11 +55,11 @@ def samples(page: str, text: str) -> list[Sample]:
 
 
 def run(sample: Sample, before: list[Sample], folder: Path) -> str:
-    """Run a sample in a folder; what went wrong, or "".
+    """Run a sample in a folder; return its failure, or "".
 
     Args:
         sample: one that can be run.
-        before: those of its page before it, whose names a Python sample may use.
+        before: the samples of its page before it, whose names a Python sample may use.
         folder: where it runs; all samples of a page share one.
     """
     if sample.language == "python":
@@ -93,7 +93,7 @@ def _python(sample: Sample, before: list[Sample], folder: Path) -> str:
 
 
 def _session(sample: Sample, folder: Path) -> str:
-    """Run the commands of a session and compare what they say with what is shown."""
+    """Run the commands of a session, and compare their output with the page."""
     steps = re.split(r"^\$ ", sample.code, flags=re.MULTILINE)[1:]
     commands = [step.partition("\n")[0] for step in steps]
     # The mark ends the output of a command and keeps its exit status.

@@ -9,7 +9,7 @@ from tests.support.places import ROOT
 
 
 def example(name: str) -> ModuleType:
-    """A new module of a program, such as `proxy`."""
+    """Return a new module of a program, such as `proxy`."""
     spec = spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)

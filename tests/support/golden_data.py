@@ -19,14 +19,14 @@ ORIGINS = MESSAGES
 
 @cache
 def lines(name: str) -> list[dict[str, Any]]:
-    """The lines of one file."""
+    """Return the lines of one file."""
     with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 @cache
 def messages() -> dict[tuple[str, int], list[dict[str, Any]]]:
-    """All golden messages by name and version."""
+    """Return all golden messages by name and version."""
     found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for origin in ORIGINS:
         for line in lines(origin):
@@ -35,12 +35,12 @@ def messages() -> dict[tuple[str, int], list[dict[str, Any]]]:
 
 
 def every_message_and_version() -> list[tuple[str, int]]:
-    """What the package has classes for."""
+    """Return the name and version of every class of the package."""
     return [(name, version) for name in kafka_messages.names() for version in kafka_messages.versions(name)]
 
 
 def message_of(cls: type[Message], line: dict[str, Any]) -> Message:
-    """The message that a golden line describes, made from its JSON and its unknown tagged fields."""
+    """Return the message that a golden line describes, made from its JSON and its unknown tagged fields."""
     message = cls.from_json(line["json"])
     for unknown in line.get("unknown", ()):
         struct_at(message, unknown["path"]).unknown_tagged_fields[unknown["tag"]] = bytes.fromhex(unknown["hex"])
@@ -48,7 +48,7 @@ def message_of(cls: type[Message], line: dict[str, Any]) -> Message:
 
 
 def struct_at(message: Message, pointer: str) -> Any:
-    """The struct that a JSON pointer leads to."""
+    """Return the struct that a JSON pointer leads to."""
     value: Any = message
     for part in pointer.split("/")[1:]:
         if isinstance(value, list):
@@ -59,7 +59,7 @@ def struct_at(message: Message, pointer: str) -> Any:
 
 
 def unknown_tagged_fields(message: Message) -> list[dict[str, Any]]:
-    """All unknown tagged fields of a message, in the form of the golden lines."""
+    """Return all unknown tagged fields of a message, in the form of the golden lines."""
     found: list[dict[str, Any]] = []
 
     def visit(struct: Any, path: str) -> None:

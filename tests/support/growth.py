@@ -1,4 +1,4 @@
-"""How the steps of an action grow with what it is given, from the first use on."""
+"""Growth of the steps of an action with the size of its input, from the first use on."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.support.spec_package import importable, write_package
 Action = Callable[[], object]
 
 LINEAR = 2.6
-"""How many times the steps may be that twice as much takes: twice, and a little for logarithms."""
+"""Factor by which the steps may grow if the size doubles: two, and a little for logarithms."""
 QUADRATIC = 4.5
 _FEW = 400
-"""Steps that anything may take, such as those of the first import of a module."""
+"""Steps that any action may take, such as for the first import of a module."""
 
 
 def slow(action: Callable[[int], Action], count: int, *more: int, factor: float = LINEAR) -> str | None:
-    """What is wrong with the growth of an action; None if it is linear.
+    """Return the fault in the growth of an action; None if it is linear.
 
     Args:
-        action: gives the action for a size, with all that it takes prepared; it is used for the first time there.
+        action: returns the action for a size, with all its input prepared; the action is the first use of the class.
         count: the smallest size.
         more: others, each at most twice the one before.
-        factor: how many times the steps may be that the next size takes.
+        factor: by which the steps may grow from one size to the next.
     """
     for size in (2, more[0]):  # to import what it needs, some of it for larger sizes only
         steps_of(action(size))
@@ -45,7 +45,7 @@ def slow(action: Callable[[int], Action], count: int, *more: int, factor: float 
 
 
 def untold(names: set[str], *tables: Mapping[str, object]) -> str:
-    """What is public and in no table, or in a table and not public; empty if there is nothing."""
+    """Return the public names that no table has, and the names in tables that are not public; "" if there are none."""
     told = [name.split(",")[0].split(" ")[0] for table in tables for name in table]
     missing, gone = sorted(names.difference(told)), sorted(set(told) - names)
     texts = [f"give them a row: {', '.join(missing)}"] if missing else []
@@ -57,13 +57,13 @@ class Fresh(NamedTuple):
 
     package: ModuleType
     cls: Any
-    """In version 1, which has all fields."""
+    """Class in version 1, which has all fields."""
     values: dict[str, Any]
     """Plain values with one element on the way to the innermost field."""
     data: bytes
     """A message of these values."""
     path: str
-    """Of the innermost field."""
+    """Path of the innermost field."""
 
 
 class Packages:
@@ -74,7 +74,7 @@ class Packages:
         self._made: dict[str, tuple[dict[str, Any], bytes, str]] = {}
 
     def fresh(self, shape: Callable[[int], dict[str, Any]], name: str, count: int) -> Fresh:
-        """The package of a shape in a size; the name must be that of the shape."""
+        """Return a message of a shape in a size, from a newly imported package; `name` must be the shape's name."""
         package = f"growing_{''.join(filter(str.isalnum, name))}_{count}"
         if package not in self._made:
             specs = self._folder / f"{package}_specs"
@@ -97,7 +97,7 @@ class Packages:
 
 
 def _innermost(cls: Any) -> tuple[str, dict[str, Any]]:
-    """The path of the first field at the greatest depth that first fields lead to, and values on the way to it."""
+    """Return the path to the first field at the greatest depth, along first fields, and values on the way to it."""
     field = next((one for one in cls.ATTRIBUTES if one.struct is not None), None)
     if field is None:
         return (cls.ATTRIBUTES[0].name, {}) if cls.ATTRIBUTES else ("", {})

@@ -9,7 +9,7 @@ from kipwire.codec.checksums import crc32
 
 
 def octets(table: str) -> bytes:
-    """The bytes of a table: hex digits in each line, and after # what they are."""
+    """Return the bytes of a table: each line has hex digits, and a comment after #."""
     return bytes.fromhex("".join(line.partition("#")[0] for line in table.splitlines()))
 
 
@@ -19,12 +19,12 @@ def raw(text: str) -> bytes:
 
 
 def with_crc(data: bytes) -> bytes:
-    """The same entry of a message set, or set of the draft of KIP-98, with a checksum that is right."""
+    """Return the same entry of a message set, or set of the draft of KIP-98, with a checksum that is right."""
     return data[:12] + crc32(data[16:]).to_bytes(4, "big") + data[16:]
 
 
 def expect_fault(cls: type[Message], data: bytes, at: int, patch: str, path: str, offset: int) -> None:
-    """The bytes, overwritten from `at` on with hex digits, are refused at that location."""
+    """Check that the bytes, overwritten from `at` on with hex digits, are refused at that location."""
     wrong = bytes.fromhex(patch)
     with pytest.raises(DecodeError) as caught:
         cls.decode(data[:at] + wrong + data[at + len(wrong) :])

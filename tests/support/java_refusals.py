@@ -1,4 +1,4 @@
-"""How Kafka's own classes refuse requests, kept in tests/golden: `getErrorResponse` of kafka-clients 4.3.1.
+"""Refusals by Kafka's own classes, kept in tests/golden: `getErrorResponse` of kafka-clients 4.3.1.
 
 `python -m tests.support.java_refusals` writes them, with jars that Maven fetches.
 """
@@ -25,12 +25,12 @@ RELEASE = "4.3.1"
 FILE = GOLDEN / "error-responses.jsonl.gz"
 PROGRAM = SUPPORT / "java" / "ErrorResponses.java"
 CODE, TEXT = 29, "because"
-"""What each request is refused with."""
+"""Error code and text of every refusal."""
 REGISTRY = kafka_messages.REGISTRY
 
 
 def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
-    """Values in which each array has two elements, and no name or number stands twice."""
+    """Return values in which each array has two elements, and no name or number stands twice."""
     values: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
         if field.struct is not None:
@@ -44,7 +44,7 @@ def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
         elif not field.array and field.type in ("int32", "int64"):
             values[field.name] = next(numbers)
         elif not field.array and field.type in ("int8", "int16"):
-            values[field.name] = 1  # a kind of something that every table of Kafka has
+            values[field.name] = 1  # a value that every enum of Kafka has
         elif not field.array and field.type == "uuid":
             values[field.name] = UUID(int=next(numbers))
         elif field.type == "records":
@@ -53,7 +53,7 @@ def filled(cls: type[Struct], numbers: Iterator[int]) -> dict[str, Any]:
 
 
 def requests() -> Iterator[Message]:
-    """A request of each API and version."""
+    """Yield a request of each API and version."""
     for name in REGISTRY.names():
         if REGISTRY.entry(name).type == "request":
             for version in REGISTRY.versions(name):
@@ -62,12 +62,12 @@ def requests() -> Iterator[Message]:
 
 
 def recorded() -> list[dict[str, Any]]:
-    """The lines of the file: `message`, `version` and `hex` of a request, and `response`, the bytes that refuse it."""
+    """Return the lines of the file: `message`, `version` and `hex` of a request, and `response`, which refuses it."""
     return [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).decode().splitlines()]
 
 
 def printed(folder: Path) -> list[dict[str, Any]]:
-    """What the program prints, with jars that are put into a folder; without what this release does not have."""
+    """Run the program with jars fetched into a folder; return its lines, without messages that this release lacks."""
     jars = fetch_class_path(folder, RELEASE, ["kafka-clients"])
     java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
     command = [java, "-cp", ":".join(map(str, jars)), str(PROGRAM), str(CODE), TEXT]

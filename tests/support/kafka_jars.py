@@ -26,13 +26,13 @@ _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><vers
 def fetch_jars(
     folder: Path, version: str, artifacts: Iterable[str], group: str = "org.apache.kafka"
 ) -> dict[str, Path]:
-    """The jars of a release by artifact, without what they need.
+    """Fetch jars of a release, without their dependencies; return them by artifact.
 
     Args:
-        folder: where they are put.
+        folder: the folder for the jars.
         version: such as `4.4.0`.
         artifacts: such as `kafka-clients`.
-        group: who publishes them.
+        group: their Maven group.
     """
     names = list(artifacts)
     place = folder / version
@@ -41,7 +41,7 @@ def fetch_jars(
 
 
 def fetch_class_path(folder: Path, version: str, artifacts: Iterable[str]) -> list[Path]:
-    """The jars of a release of Kafka with everything that they need at run time."""
+    """Fetch the jars of a release of Kafka with all their dependencies at run time."""
     place = folder / version
     _copy(place, version, list(artifacts), "org.apache.kafka", "-DincludeScope=runtime")
     return sorted(place.glob("*.jar"))

@@ -1,7 +1,7 @@
-"""What is kept of each level of generated code: a package that kipgen made at that level, and what it did then.
+"""Packages kept for each level of generated code: as kipgen made them at that level, with their behaviour then.
 
-`python -m tests.support.level_checks` keeps one for the level of this checkout, once: what is kept is never
-made again, since code that users have is not made again either. The specs are those of the folder, written before.
+`python -m tests.support.level_checks` keeps one for the level of this checkout, once: a kept package is never
+made again, since users' code is not made again either. Its specs must be in the folder before.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tests.support.spec_package import write_package
 
 MOST_CUTS = 12
 NO_VALUE = 1j
-"""Of no field."""
+"""Value that no field can have."""
 
 
 def folder(level: int) -> Path:
-    """Where a level is kept: `specs`, the package `level_N` and `kept.json`."""
+    """Return the folder of a level: `specs`, the package `level_N` and `kept.json`."""
     return DATA / f"generated_level_{level}"
 
 
 def kept(level: int) -> dict[str, Any]:
-    """What the package of a level did when it was made: `messages`, and under `needs` what code of the level takes."""
+    """Return the behaviour of a level's package when it was made: `messages`, and `needs`, its use of the runtime."""
     found: dict[str, Any] = json.loads((folder(level) / "kept.json").read_text())
     return found
 
 
 def classes(level: int) -> Iterator[type[Message]]:
-    """Every class of the package of a level, whose folder must be on the path."""
+    """Yield every class of the package of a level, whose folder must be on the path."""
     registry = registry_of(f"level_{level}")
     for name in registry.names():
         for version in registry.versions(name):
@@ -51,13 +51,13 @@ def classes(level: int) -> Iterator[type[Message]]:
 
 
 def needs() -> dict[str, list[str]]:
-    """What generated code takes from the runtime: names of its modules, and arguments of what it calls."""
+    """Return generated code's use of the runtime: names by module, and arguments of the classes that it calls."""
     arguments = {made.__qualname__: sorted(inspect.signature(made).parameters) for made in (Field, Entry, Registry)}
     return {module: sorted(names) for module, names in RUNTIME_NAMES.items()} | arguments
 
 
 def behaviour(cls: type[Message], data: bytes) -> dict[str, Any]:
-    """What a class does with the bytes of a message, as plain data."""
+    """Return the behaviour of a class with the bytes of a message, as plain data."""
     message = cls.decode(data)
     return {
         "bytes": message.encode().hex(),
@@ -75,7 +75,7 @@ def _cuts(data: bytes) -> range:
 
 
 def _fault(cls: type[Message], data: bytes) -> list[str | int]:
-    """The path and the offset of the error; none where the bytes are those of a message."""
+    """Return the path and the offset of the error; [] if the bytes are a message."""
     try:
         cls.decode(data)
     except DecodeError as error:
@@ -84,7 +84,7 @@ def _fault(cls: type[Message], data: bytes) -> list[str | int]:
 
 
 def _places(message: Struct, before: str = "") -> Iterator[str]:
-    """The paths of all values of a message, but of arrays of structs those in the first element alone."""
+    """Yield the paths of all values of a message; in arrays of structs, only of the first element."""
     for field in message.ATTRIBUTES:
         path = f"{before}{field.name}"
         yield path
@@ -95,7 +95,7 @@ def _places(message: Struct, before: str = "") -> Iterator[str]:
 
 
 def _refused_at(cls: type[Message], data: bytes, path: str) -> str | None:
-    """The path of the error where the value at a path is none that its field can have."""
+    """Return the path of the error after the value at a path was replaced by one that its field cannot have."""
     message: Any = cls.decode(data)
     *outer, name = path.replace("[0]", ".0").split(".")
     item = message

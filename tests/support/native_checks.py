@@ -1,4 +1,4 @@
-"""What holds between the compiled kernel and the Python methods it replaces; tests and the fuzzer run these checks."""
+"""Checks of the compiled kernel against the Python methods that it replaces; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def give_up(*_: object, **__: object) -> Any:
 
 @contextmanager
 def alone(kernel: ModuleType) -> Iterator[None]:
-    """Within it the kernel raises `GaveUpError` where it would call the Python methods."""
+    """Make the kernel raise `GaveUpError` where it would call the Python methods."""
     kernel.fall_back_on(give_up, give_up, give_up, give_up)
     kernel.replacement("convert", give_up)
     try:
@@ -46,7 +46,7 @@ def alone(kernel: ModuleType) -> Iterator[None]:
 
 
 def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message | None:
-    """What is a message for one is the same message for the other. Returns that, or None for what is none.
+    """Check that kernel and Python decode the bytes to the same message, or refuse them. Return the message, or None.
 
     The kernel must be `alone`.
     """
@@ -61,7 +61,7 @@ def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message
 
 
 def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
-    """The bytes and the size are the same, and the message stays as it is. The kernel must be `alone`.
+    """Check that kernel and Python have the same bytes and size, and change no message. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -82,7 +82,7 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
 
 
 def check_convert(kernel: ModuleType, message: Message, target: type[Message], *, usual: bool) -> None:
-    """What both convert is the same message, and the given one stays as it is. The kernel must be `alone`.
+    """Check that kernel and Python convert to the same message, and keep the given one. The kernel must be `alone`.
 
     Args:
         kernel: the compiled module.
@@ -95,7 +95,7 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
     assert content(message) == before
     expected = result(
         PYTHON_CONVERT, message, target, errors=(AttributeError, TypeError)
-    )  # of what spoilt messages have
+    )  # from values of spoilt messages
     if found is None:
         assert not usual or expected is None, f"the kernel gave up on {before} to version {target.VERSION}"
     elif expected is not None:
@@ -103,7 +103,7 @@ def check_convert(kernel: ModuleType, message: Message, target: type[Message], *
 
 
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
-    """What are records for one are the same for the other, unless numbers have more than 64 bits. Returns them."""
+    """Check that kernel and Python read the same records, unless numbers exceed 64 bits. Return the kernel's."""
     found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
     with without_kernel():
         expected = result(sections.read_by_classes, data, base_offset, base_timestamp)
@@ -123,11 +123,11 @@ def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_t
 def check_write_records(
     kernel: ModuleType, records: list[Record], base_offset: int, base_timestamp: int
 ) -> bytes | None:
-    """What the kernel writes is what Python writes, and what it says of their order is so. Returns what it wrote."""
+    """Check that the kernel writes the same as Python, and finds no order where there is none. Return its bytes."""
     before = [slots(one) for one in records]
     found: bytes | None = kernel.write_records(records, base_offset, base_timestamp)
     with without_kernel():
-        # Callers have looked at the types of what they hand over.
+        # Callers have checked the types of their arguments.
         expected = result(sections.write_by_classes, records, base_offset, base_timestamp, errors=ODD_ERRORS)
         plain = sections.write_plainly(records, base_offset, base_timestamp)
         ordered = result(ordered_records, records, 2, errors=ODD_ERRORS)
@@ -140,7 +140,7 @@ def check_write_records(
 
 
 def spoil_records(records: list[Record], chance: random.Random) -> None:
-    """Change or delete something of a record or of a header; what comes out may be valid."""
+    """Change or delete a part of a record or of a header; the result may still be valid."""
     at = chance.randrange(len(records))
     name = chance.choice(Record.__slots__)
     kind = chance.randrange(10)
@@ -166,19 +166,19 @@ def without_kernel() -> Iterator[None]:
 
 
 def content_of(records: list[Record] | None) -> object:
-    """All that is in records, for comparing; None for none."""
+    """Return all that is in records, for comparing; None for none."""
     return None if records is None else [slots(one) for one in records]
 
 
 def slots(record: object) -> object:
-    """All that is in a record, each with its very type; the value itself if it is none."""
+    """Return all that is in a record, each with its very type; the value itself if it is none."""
     if not isinstance(record, Record):
         return content(record)
     return [content(getattr(record, name, "nothing there")) for name in Record.__slots__]
 
 
 def content(value: object) -> object:
-    """A value with all that is in it, slot by slot, each with its very type: for comparing."""
+    """Return a value with all that is in it, slot by slot, each with its very type: for comparing."""
     if isinstance(value, Struct):
         slots = [slot for base in type(value).__mro__ for slot in getattr(base, "__slots__", ())]
         return type(value), [content(getattr(value, slot, "nothing there")) for slot in slots]
@@ -196,7 +196,7 @@ def content(value: object) -> object:
 
 
 def spoil(message: Message, chance: random.Random) -> None:
-    """Change or delete something at any depth; what comes out may be valid."""
+    """Change or delete a value at any depth; the result may still be valid."""
     item = chance.choice(list(structs_in(message)))
     names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
@@ -212,7 +212,7 @@ def spoil(message: Message, chance: random.Random) -> None:
 
 
 def damage(data: bytes, chance: random.Random) -> bytes:
-    """The bytes with one to three faults, or none where a fault changes nothing."""
+    """Return the bytes with one to three faults, or none where a fault changes nothing."""
     result = bytearray(data)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(result))
@@ -235,19 +235,19 @@ _ENORMOUS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff" * 10, b"\x80"
 
 
 class _Int(int):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class Text(str):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class _List(list[Any]):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class Index:
-    """What is no integer and can be used as one."""
+    """Not an integer, but usable as one."""
 
     def __index__(self) -> int:
         return 5
@@ -270,7 +270,7 @@ ODD_ERRORS = (AttributeError, TypeError, ValueError)
 
 
 def result(function: Callable[..., Any], *arguments: object, errors: tuple[type[Exception], ...] = ()) -> Any:
-    """What the function returns; None if the kernel does not serve it, or raises one of kipwire's errors.
+    """Return the function's result; None if the kernel does not serve it, or one of kipwire's errors is raised.
 
     Any other is a defect, unless it is one of `errors`.
     """
@@ -287,7 +287,7 @@ def _expect_same(found: object, expected: object, what: str) -> None:
 
 
 def structs_in(item: Struct) -> Iterator[Struct]:
-    """The struct and all structs in it."""
+    """Yield the struct and all structs in it."""
     yield item
     for field in item.ATTRIBUTES:
         value = getattr(item, field.name)

@@ -1,4 +1,4 @@
-"""Files as tcpdump writes them, made of the frames of a capture: for tests of what reads them."""
+"""Files as tcpdump writes them, made of the frames of a capture, for tests of their readers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CAPTURE = ROOT / "examples" / "capture"
 IP4, IP6 = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
 ETHERNET, VLAN, COOKED, COOKED_2, LOOPBACK, RAW = "ethernet", "vlan", "cooked", "cooked 2", "loopback", "raw"
 LINKS = {ETHERNET: 1, VLAN: 1, COOKED: 113, COOKED_2: 276, LOOPBACK: 0, RAW: 101}
-"""Kinds of links with the numbers that files have for them."""
+"""Numbers of the kinds of links in capture files."""
 PORTS = {"tee1": 9092, "tee2": 9093, "ctrl": 9094}
-"""What the listeners of the capture are here."""
+"""Ports that stand for the listeners of the capture."""
 FIRST_CLIENT_PORT = 40000
 SIZE_BYTES = 4
 
@@ -32,7 +32,7 @@ class Tcp:
     """A TCP segment between a client and a broker."""
 
     time: int
-    """In nanoseconds."""
+    """Time in nanoseconds."""
     client_port: int
     broker_port: int
     from_client: bool
@@ -44,20 +44,20 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Disorder:
-    """What happens to segments on their way into a file."""
+    """Disorder of segments on their way into a file."""
 
     shuffled: bool = False
     repeated: float = 0.0
-    """How many of them come again, later."""
+    """Share of segments that come again, later."""
     overlapping: float = 0.0
-    """How many begin before their place, with bytes that came before."""
+    """Share of segments that begin too early, with bytes that came before."""
     lost: float = 0.0
     largest: int = 1460
     """Bytes of a segment."""
     joined: bool = False
-    """Whether frames that follow each other share segments."""
+    """True if successive frames share segments."""
     opened: bool = True
-    """Whether it is seen how connections are opened."""
+    """True if the file has the opening of connections."""
     closed: bool = True
 
 
@@ -72,13 +72,13 @@ class _Flow:
 
 
 def shipped_frames() -> list[dict[str, Any]]:
-    """The rows of the example's capture, in its order."""
+    """Return the rows of the example's capture, in its order."""
     (part,) = parts(CAPTURE / "frames.jsonl.gz", 1 << 40)
     return [row for batch in read_frames(part, FrameFilter()) for row in batch.to_pylist()]
 
 
 def segments(frames: Sequence[dict[str, Any]], random: Random, disorder: Disorder) -> Iterator[Tcp]:
-    """The segments that carry frames; runs of frames of one direction of one connection stay in their order."""
+    """Yield the segments that carry frames; runs of frames of one direction of one connection stay in their order."""
     flows: dict[tuple[int, bool], _Flow] = {}
     last: dict[int, tuple[int, int]] = {}
     for (connection, direction), run in groupby(frames, key=lambda row: (row["connection"], row["direction"])):
@@ -111,7 +111,7 @@ def dump(
     unit: int = 1,
     order: str = "<",
 ) -> bytes:
-    """A pcap file.
+    """Return a pcap file.
 
     Args:
         tcp: the segments.
@@ -133,10 +133,10 @@ def dump(
 def dump_ng(
     tcp: Iterable[Tcp], links: Sequence[str] = (ETHERNET,), order: str = "<", random: Random | None = None
 ) -> bytes:
-    """A pcapng file; packets go by its interfaces at random, whose times are in nano- and in microseconds in turn."""
+    """Return a pcapng file with packets on random interfaces, whose times are in nano- and microseconds in turn."""
     random = random or Random(0)
     parts = [_block(order, 0x0A0D0D0A, pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    parts.append(_block(order, 5, b"12345678"))  # some statistics, which nobody needs here
+    parts.append(_block(order, 5, b"12345678"))  # statistics, which readers skip
     for number, link in enumerate(links):
         option = pack(order + "HHBxxxHH", 9, 1, 6 if number % 2 else 9, 0, 0)
         parts.append(_block(order, 1, pack(order + "HHI", LINKS[link], 0, 0) + option))
@@ -150,7 +150,7 @@ def dump_ng(
 
 
 def packet(one: Tcp, link: str, hosts: tuple[str, str]) -> bytes:
-    """A segment with its headers."""
+    """Return a segment with its headers."""
     source, target = hosts if one.from_client else hosts[::-1]
     ports = (one.client_port, one.broker_port) if one.from_client else (one.broker_port, one.client_port)
     option = b"\x01\x01\x08\x0a" + bytes(8)  # timestamps, as nearly all packets have

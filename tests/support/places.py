@@ -8,6 +8,6 @@ ROOT = TESTS.parent
 DATA = TESTS / "data"
 GOLDEN = TESTS / "golden"
 FORMS = DATA / "forms"
-"""Specs of what the language allows and Kafka's own specs do not use."""
+"""Specs with features of the language that Kafka's own specs do not use."""
 LAYOUTS = DATA / "layouts"
-"""Specs of record formats that use every property of theirs."""
+"""Specs of record formats that use every property of record formats."""

@@ -1,4 +1,4 @@
-"""What holds of chosen fields of any message: their values are those of decoding, and new ones those of encoding."""
+"""Checks of chosen fields of any message: reading equals decoding, and replacing equals encoding a changed message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.native_checks import PYTHON, content, result
 
 
 def every_path(cls: type[Struct]) -> list[str]:
-    """The path of each field, at any depth."""
+    """Return the path of each field, at any depth."""
     found = []
     for field in cls.ATTRIBUTES:
         found.append(field.name)
@@ -26,7 +26,7 @@ def every_path(cls: type[Struct]) -> list[str]:
 
 
 def some_paths(cls: type[Struct], chance: random.Random) -> tuple[str, ...]:
-    """A few paths in any order, none of them part of another."""
+    """Return a few paths in any order, none of them part of another."""
     chosen: list[str] = []
     paths = every_path(cls)
     chance.shuffle(paths)
@@ -37,7 +37,7 @@ def some_paths(cls: type[Struct], chance: random.Random) -> tuple[str, ...]:
 
 
 def projector(kernel: ModuleType, cls: type[Message], paths: Sequence[str]) -> Any:
-    """What the kernel has made of paths; None for classes and fields that it leaves to Python."""
+    """Return the kernel's projector for paths; None for classes and fields that it leaves to Python."""
     try:
         return kernel.Projector(cls, choice_of(paths, range(len(paths))), len(paths))
     except kernel.NotServed:
@@ -45,9 +45,9 @@ def projector(kernel: ModuleType, cls: type[Message], paths: Sequence[str]) -> A
 
 
 def check_read(kernel: ModuleType, cls: type[Message], data: bytes, paths: Sequence[str]) -> tuple[Any, ...] | None:
-    """The kernel gives the values of the message that Python decodes, and none where there is no message.
+    """Check that the kernel reads the same values as Python, and none where there is no message.
 
-    Returns them. The kernel must be `alone`.
+    Return the values. The kernel must be `alone`.
     """
     ways = [steps_to(cls, path) for path in paths]
     message = result(PYTHON["decode"], cls, data)
@@ -67,7 +67,7 @@ def check_read(kernel: ModuleType, cls: type[Message], data: bytes, paths: Seque
 def check_replace(
     kernel: ModuleType, cls: type[Message], data: bytes, paths: Sequence[str], values: Sequence[Any], *, usual: bool
 ) -> None:
-    """The kernel gives the bytes that Python gives by decoding, setting values and encoding, or gives up.
+    """Check that the kernel returns the same bytes as Python by decoding, setting values and encoding, or gives up.
 
     Args:
         kernel: the compiled module, which must be `alone`.
@@ -75,7 +75,7 @@ def check_replace(
         data: the bytes of a message.
         paths: the chosen fields.
         values: of any shape.
-        usual: whether the bytes are those that encoding gives and values have their very types: then it must not.
+        usual: True if the bytes come from encoding, and values have exactly their types: then it must not give up.
     """
     if (served := projector(kernel, cls, paths)) is None:
         return
@@ -93,12 +93,12 @@ def check_replace(
 
 
 def other_values(values: Sequence[Any], others: Sequence[Any], chance: random.Random) -> list[Any]:
-    """Values of the same shape, with some of the innermost ones taken from values of another message."""
+    """Return values of the same shape, with some of the innermost ones taken from values of another message."""
     return [_mixed(one, _leaves(other), chance) for one, other in zip(values, others, strict=True)]
 
 
 def spoilt_values(values: Sequence[Any], chance: random.Random) -> list[Any]:
-    """Values of which one, at some depth, is something else, is missing or is there twice."""
+    """Return values of which one, at some depth, is something else, is missing or is there twice."""
     spoilt: Any = copy.deepcopy(list(values))
     level = spoilt
     while True:
@@ -125,7 +125,7 @@ def _replaced_by_python(cls: type[Message], data: bytes, paths: Sequence[str], v
 
 
 def _leaves(value: Any) -> list[Any]:
-    """All values in lists, and shorter lists of them; not null ones, which may be that of what is around a field."""
+    """Return a value and all values in its lists, but no null: a null may stand for the struct around a field."""
     found = [value] if value is not None else []
     for element in value if isinstance(value, list) else ():
         found += _leaves(element)

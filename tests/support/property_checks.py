@@ -1,4 +1,4 @@
-"""What holds for every message of every generated class; test modules run these checks on their classes."""
+"""Properties of every message of every generated class; test modules check them for their classes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class _Index:
 
 
 class _Text(str):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 class _List(list[Any]):
-    """A subclass of what a field takes."""
+    """A subclass of a field's type."""
 
 
 PROFILE = settings(
@@ -58,7 +58,7 @@ PROFILE = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    phases=(Phase.generate, Phase.shrink),  # what explains a failure takes minutes with messages of many fields
+    phases=(Phase.generate, Phase.shrink),  # explaining a failure takes minutes with messages of many fields
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
@@ -79,14 +79,14 @@ ANYTHING: SearchStrategy[Any] = st.sampled_from([value for values in _ODD for va
 """Values of many types; most fields cannot carry them."""
 
 ANY_TAG = st.sampled_from([0, 1, 7, 127, 128, 2**31 - 1, 2**31, -1, 1.0, 300.0, "a", None, True, b"a", (1,)])
-"""Tags, and what is none."""
+"""Tags, and values that are no tags."""
 
 
 _STRATEGIES: dict[tuple[type[Any], bool], SearchStrategy[Any]] = {}
 
 
 def messages_of(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
-    """As `kipwire.testing.messages`, made once a process: making a strategy and checking it costs more than a draw."""
+    """Return `kipwire.testing.messages`, made once a process: making and checking a strategy costs more than a draw."""
     found = _STRATEGIES.get((cls, long))
     if found is None:
         found = _STRATEGIES[cls, long] = messages(cls, long=long)
@@ -97,7 +97,7 @@ def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) ->
     """Run a check on examples of its arguments."""
     together = strategies[0] if len(strategies) == 1 else st.tuples(*strategies)
 
-    # Hypothesis reads the code of what it runs, every time it does: this is short. The seed is the property's own.
+    # Hypothesis reads the code of this function at every run, so it is short. The seed is the property's own.
     def holds(example: Any) -> None:
         property_(*example) if len(strategies) > 1 else property_(example)
 
@@ -105,7 +105,7 @@ def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) ->
 
 
 def check_round_trip(message: Message) -> None:
-    """What is encoded is decoded again, from a buffer of its own and out of a longer one."""
+    """Check that an encoded message can be decoded, from a buffer of its own and out of a longer one."""
     cls = type(message)
     data = message.encode()
     assert message.encoded_size() == len(data)
@@ -131,7 +131,7 @@ def check_unknown_tagged_fields(message: Message) -> None:
 
 
 def check_json(message: Message) -> None:
-    """The JSON form, through text, gives the same message without its unknown tagged fields."""
+    """Check that the JSON form, through text, gives the same message without its unknown tagged fields."""
     cls = type(message)
     text = json.dumps(message.to_json(), allow_nan=False)
     known = _without_what_json_lacks(message)
@@ -192,13 +192,13 @@ def check_any_bytes(cls: type[Message], data: bytes) -> None:
 
 
 def check_many_bytes(cls: type[Message], faulty: list[bytes]) -> None:
-    """As `check_any_bytes`, for each; one example represents many, as making examples takes most of the time."""
+    """Run `check_any_bytes` for each; one example has many bytes, as making examples takes most of the time."""
     for data in faulty:
         check_any_bytes(cls, data)
 
 
 def check_decode_error(error: DecodeError, cls: type[Message], data: bytes) -> None:
-    """A DecodeError has the message, a location within the bytes and a reason, and survives pickling."""
+    """Check that a DecodeError has the message, a location within the bytes and a reason, and survives pickling."""
     assert (error.message, error.version) == (cls.NAME, cls.VERSION)
     assert 0 <= error.offset <= len(data)
     assert error.reason
@@ -225,7 +225,7 @@ def check_encode_agrees(message: Message) -> None:
 
 
 def messages_with_a_wrong_value(cls: type[M]) -> SearchStrategy[M]:
-    """Messages that are valid but for one value at any depth, which may be anything (also something valid)."""
+    """Return messages that are valid but for one value at any depth, which may be anything (also something valid)."""
     return _spoilt(messages_of(cls))
 
 
@@ -249,7 +249,7 @@ def _spoilt(draw: DrawFn, strategy: SearchStrategy[M]) -> M:
 
 
 def slim(message: M) -> M:
-    """The message, or a copy with no more than one element in each array where it takes many bytes."""
+    """Return the message, or a copy with no more than one element in each array where it takes many bytes."""
     if message.encoded_size() <= 300:
         return message
     result = copy.deepcopy(message)
@@ -261,7 +261,7 @@ def slim(message: M) -> M:
 
 
 def structs_in(message: Struct) -> Iterator[Struct]:
-    """The message and all structs in it, each before those that it has."""
+    """Yield the message and all structs in it, each before its own structs."""
     yield message
     for field in message.ATTRIBUTES:
         if field.struct is not None:
@@ -270,14 +270,14 @@ def structs_in(message: Struct) -> Iterator[Struct]:
 
 
 def _list(field: Field, value: Any) -> list[Any]:
-    """The elements of an array, or the one value; nothing of null."""
+    """Return the elements of an array, or the one value in a list; [] for null."""
     if value is None:
         return []
     return list(value) if field.array else [value]
 
 
 def _without_what_json_lacks(message: M) -> M:
-    """A copy without unknown tagged fields, with plain NaNs: JSON has neither those nor the bits of NaNs."""
+    """Return a copy without unknown tagged fields, with plain NaNs: JSON has neither those nor the bits of NaNs."""
     result = copy.deepcopy(message)
     for struct in structs_in(result):
         if struct.FLEXIBLE:

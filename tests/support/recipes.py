@@ -11,11 +11,11 @@ from tests.support.places import ROOT
 PAGE = ROOT / "docs" / "call.md"
 ADDRESS = "localhost:9092"
 TOPIC, GROUP = "orders", "billing"
-"""Those of the page."""
+"""Names in the recipes of the page."""
 
 
 class Recipe(NamedTuple):
-    """What is under one heading."""
+    """Content under one heading."""
 
     title: str
     commands: tuple[tuple[str, ...], ...]
@@ -23,12 +23,12 @@ class Recipe(NamedTuple):
 
 
 def recipes(address: str, topic: str = TOPIC, group: str = GROUP) -> list[Recipe]:
-    """The recipes in the order of the page, for a broker.
+    """Return the recipes in the order of the page, for a broker.
 
     Args:
         address: of the broker.
-        topic: takes the place of that of the page.
-        group: likewise.
+        topic: replaces the page's topic.
+        group: replaces the page's group.
     """
     (section,) = re.findall(r"^## Recipes\n(.*?)^## ", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     found = []

@@ -1,4 +1,4 @@
-"""What holds between records as columns and as objects, for both ways to columns; tests and the fuzzer run these."""
+"""Checks of records as columns against records as objects, for both ways to columns; tests and the fuzzer run them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ INT64 = range(-(2**63), 2**63)
 
 
 def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
-    """Every batch has the records, or the error, that it has by itself, no matter what its neighbours are.
+    """Check that every batch has the same records, or the same error, as by itself, whatever its neighbours are.
 
     Args:
         way: `KernelRecords`, `PythonRecords`, or a function that makes such an object.
         batches: any, also broken ones.
 
     Returns:
-        How many of the batches are broken.
+        The number of broken batches.
     """
     filled = way()
     keys: list[list[bytes]] = []
@@ -58,7 +58,7 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
 
 
 def rows_of(number: int, records: list[Record]) -> list[dict[str, Any]]:
-    """The records of a batch of this number, as Arrow's arrays give them."""
+    """Return the records of a batch of this number, as Arrow's arrays give them."""
     return [
         {
             "batch": number,
@@ -73,13 +73,13 @@ def rows_of(number: int, records: list[Record]) -> list[dict[str, Any]]:
 
 
 def batch_of(section: bytes, count: int, **fields: Any) -> RecordBatch:
-    """A batch with any bytes as its records; its checksum is right."""
+    """Return a batch with any bytes as its records; its checksum is right."""
     (batch,) = read_batches(BatchLayout(records=section, records_count=count, **fields).encode())
     return batch
 
 
 def random_batches(chance: random.Random) -> list[RecordBatch]:
-    """Some batches; about half are damaged after their headers."""
+    """Return some batches; about half are damaged after their headers."""
     batches = []
     for _ in range(chance.randrange(1, 6)):
         records = [_random_record(at, chance) for at in range(chance.randrange(6))]
@@ -119,7 +119,7 @@ def _random_record(offset: int, chance: random.Random) -> Record:
 
 
 def _error_of(filled: Any, number: int, batch: RecordBatch) -> tuple[type[Exception], str]:
-    """The error that a batch cannot be added for; nothing has been added then."""
+    """Return the error of adding a broken batch, which must add nothing."""
     before = filled.rows, filled.size
     try:
         filled.add(number, batch)

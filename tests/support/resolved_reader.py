@@ -29,7 +29,7 @@ def need(condition: object, what: str) -> None:
 
 
 def forms_of(document: Json) -> dict[tuple[str, int], Json]:
-    """The form of every message in every version."""
+    """Return the form of every message in every version."""
     return {(m["name"], v): form for m in document["messages"] for form in m["forms"] for v in form["versions"]}
 
 
@@ -44,7 +44,7 @@ class Reader:
     """The unknown tagged fields, as the golden lines have them."""
 
     def message(self) -> Json:
-        """The JSON form; the message must take all bytes."""
+        """Read the message, which must take all bytes; return its JSON form."""
         value, _ = self.struct(self.form["structs"][-1]["name"], len(self.data), "")
         need(self.pos == len(self.data), "bytes are left over")
         return value
@@ -68,14 +68,14 @@ class Reader:
         return value
 
     def number(self, form: str, bits: int, end: int) -> int:
-        """A number that says how long something is."""
+        """Read a number that is a length."""
         if form in ("int8", "int16", "int32"):
             return int.from_bytes(self.take(int(form[3:]) // 8, end), "big", signed=True)
         value = self.varint(bits, end)
         return value >> 1 ^ -(value & 1) if form == "zigzag_varint" else value
 
     def struct(self, name: str, end: int, path: str) -> tuple[Json, int]:
-        """A struct, and where it ends at the latest."""
+        """Read a struct; return its values, and the limit of its bytes."""
         (told,) = [one for one in self.form["structs"] if one["name"] == name]
         values: Json = {}
         starts: dict[str, int] = {}
@@ -113,7 +113,7 @@ class Reader:
             need(self.pos == start + size, "the size of a tagged field is wrong")
 
     def item(self, item: Json, seen: Json, values: Json, end: int, path: str) -> Any:
-        """What later items need of an item; what is a field gets into the values."""
+        """Read an item; put the values of fields into `values`, and return the value that later items need."""
         told = item["value"]
         value: Any
         key = item["name"][0].lower() + item["name"][1:]
@@ -176,7 +176,7 @@ class Reader:
         return found
 
     def single(self, told: Json, end: int) -> Any:
-        """A bool, a number or a uuid."""
+        """Read a bool, a number or a uuid."""
         if told["form"] != "fixed":
             number = self.varint(told["bits"], end)
             if told["form"] == "zigzag_varint":

@@ -16,7 +16,7 @@ _CHECKSUM = re.compile(r" is 0x[0-9a-f]{8}, but bytes .* have 0x([0-9a-f]{8})$")
 
 
 def tampered(cls: type[Message], data: bytes, chance: random.Random) -> bytes:
-    """The bytes with another size somewhere; or with more bytes, and sizes around them that say so or nearly so."""
+    """Return the bytes with another size somewhere, or with more bytes and sizes around them that fit or nearly fit."""
     elements: list[Element] = []
     walk(cls, data, 0, elements.append)
     made = _stretched if chance.random() < 0.6 else _overwritten
@@ -24,7 +24,7 @@ def tampered(cls: type[Message], data: bytes, chance: random.Random) -> bytes:
 
 
 def written(element: Element, number: int) -> bytes:
-    """A number in the form of a size, a count or a length; the lowest bits of it where it is of a fixed width."""
+    """Return a number in the form of a size, a count or a length; only its lowest bits if the width is fixed."""
     kind = element.kind
     bits = _BITS.search(kind)
     if "compact" in kind:
@@ -40,7 +40,7 @@ def written(element: Element, number: int) -> bytes:
 
 
 def _overwritten(data: bytes, elements: list[Element], chance: random.Random) -> bytes:
-    """One size is another number."""
+    """Replace one size by another number."""
     sizes = [element for element in elements if element.role in SIZES]
     if not sizes:
         return data
@@ -60,7 +60,7 @@ def _overwritten(data: bytes, elements: list[Element], chance: random.Random) ->
 
 
 def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> bytes:
-    """Text or bytes get longer, so that a size around them gets to an edge, and all sizes around them declare it."""
+    """Lengthen text or bytes, so that a size around them gets to an edge, and correct all sizes around them."""
     values = [one for one in elements if one.role == "value" and isinstance(one.value, (str, bytes))]
     if not values:
         return data
@@ -88,7 +88,7 @@ def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> b
 
 
 def with_checksums(cls: type[Message], data: bytes) -> bytes:
-    """The bytes with the checksums that they have to have, so that they are read beyond those."""
+    """Return the bytes with right checksums, so that reading goes on after them."""
     for _ in range(20):
         try:
             walk(cls, data, 0)

@@ -37,7 +37,7 @@ def importable(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
-    """The package of the specs, imported; worker processes that share the folder generate it once."""
+    """Import the package of the specs; worker processes that share the folder generate it once."""
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = folder / f"{name}.done"
@@ -49,7 +49,7 @@ def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
 
 
 def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
-    """The module of each version of one spec, by its text.
+    """Return the module of each version of one spec, by its text.
 
     The name of the package must be one that no other test imports.
     """
@@ -70,7 +70,7 @@ def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
 
 
 def classes_of(text: str, package: str, folder: Path) -> dict[int, Any]:
-    """The class of each version of the message that a spec describes; see `modules_of`."""
+    """Return the class of each version of the message that a spec describes; see `modules_of`."""
     return {
         version: getattr(module, module.__all__[-1]) for version, module in modules_of(text, package, folder).items()
     }
@@ -86,7 +86,7 @@ class Classes:
         return self.package.REGISTRY.message(name, version)
 
     def module(self, name: str, version: int) -> Any:
-        """The module of a message, which has its structs too."""
+        """Return the module of a message, which has its structs too."""
         return sys.modules[self(name, version).__module__]
 
     def struct(self, name: str, version: int, struct: str) -> Any:
@@ -94,7 +94,7 @@ class Classes:
 
 
 def declared_versions(specs: Path) -> list[tuple[str, int]]:
-    """Every message of the specs in every version, known before anything is generated."""
+    """Return every message of the specs in every version, known before anything is generated."""
     pairs = []
     for file in sorted(specs.glob("*.json")):
         lowest, _, highest = json.loads(file.read_text())["validVersions"].partition("-")

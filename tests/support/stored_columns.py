@@ -30,7 +30,7 @@ FILE = DATA / "stored_columns.json"
 RELEASES = {"3.9": "3.9.1", "4.0": "4.0.1", "4.1": "4.1.1", "4.3": "4.3.1", "4.4": "4.4.0"}
 """The last release of each line whose columns are known."""
 SINCE_4_0 = {"kafka-share-coordinator"}
-"""What was not an artifact of its own before."""
+"""Artifacts that did not exist before."""
 EARLY_ACCESS = {
     "ReadShareGroupStateSummaryResponse": "4.1",
     "ShareGroupMetadataValue": "4.1",
@@ -38,7 +38,7 @@ EARLY_ACCESS = {
     "ShareSnapshotValue": "4.1",
     "ShareUpdateValue": "4.1",
 }
-"""From when on a version means what it means now; before that it could change."""
+"""Line since which the versions of a message are final; earlier releases could still change them."""
 
 _SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
 
@@ -57,24 +57,24 @@ class Recorded(NamedTuple):
     """One message in the file."""
 
     versions: Mapping[str, int]
-    """The highest version by the line of releases from which on it is that."""
+    """Highest version, by the line of releases that introduced it."""
     columns: tuple[Column, ...]
 
     def highest(self, line: str) -> int | None:
-        """The highest version that a line of releases has; None before it has the message."""
+        """Return the highest version that a line of releases has; None before it has the message."""
         known = [version for since, version in self.versions.items() if is_in(since, line)]
         return known[-1] if known else None
 
 
 def is_in(since: str, line: str) -> bool:
-    """Whether a line of releases has what is there since another one."""
+    """True if a line of releases is `since` or a later one."""
     lines = list(RELEASES)
     return lines.index(since) <= lines.index(line)
 
 
 @cache
 def recorded() -> dict[str, Recorded]:
-    """The content of the file."""
+    """Return the content of the file."""
     return {name: _parsed(entry) for name, entry in json.loads(FILE.read_text()).items()}
 
 
@@ -91,14 +91,14 @@ def _column(entry: Any, first: str) -> Column:
 
 
 def our_specs() -> dict[str, MessageSpec]:
-    """The specs of Kafka's messages that have versions and are no layouts."""
+    """Return the specs of Kafka's messages that have versions and are no layouts."""
     checked, _ = check.read_folder(ROOT / "schemas" / "kafka_messages")
     specs = [one.spec for one in checked if one.spec is not None]
     return {spec.name: spec for spec in specs if not spec.valid_versions.is_empty and not spec.is_layout}
 
 
 def specs_in(jars: Path) -> dict[str, MessageSpec]:
-    """The specs in the jars of a release as far as they can be understood; some of 3.9 have a key twice."""
+    """Return the specs in the jars of a release as far as they can be understood; some of 3.9 have a key twice."""
     found = {}
     for jar in sorted(jars.glob("*.jar")):
         with zipfile.ZipFile(jar) as archive:
@@ -111,7 +111,7 @@ def specs_in(jars: Path) -> dict[str, MessageSpec]:
 
 
 def document(releases: Mapping[str, Mapping[str, MessageSpec]]) -> str:
-    """The text of the file, from our specs and those of each line of releases."""
+    """Return the text of the file, from our specs and the specs of each line of releases."""
     lines = [f"{json.dumps(name)}: {json.dumps(_entry(spec, releases))}" for name, spec in sorted(our_specs().items())]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

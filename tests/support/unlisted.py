@@ -11,7 +11,7 @@ import pytest
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let nobody list a folder, whatever its permissions are."""
+    """Refuse to list a folder, whatever its permissions are."""
     for name in ("scandir", "listdir"):
         monkeypatch.setattr(os, name, _forbidden(getattr(os, name), folder))
 

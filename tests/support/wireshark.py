@@ -30,7 +30,7 @@ class Shown(NamedTuple):
     name: str
     """Its name in filters, without the protocol's."""
     start: int
-    """From the start of the protocol's bytes."""
+    """Position from the start of the protocol's bytes."""
     size: int
     show: str
     label: str
@@ -87,23 +87,23 @@ def _packet(proto: Element, name: str) -> Packet:
 
 
 def user_dump(contents: Iterable[bytes]) -> bytes:
-    """A capture of messages by themselves."""
+    """Return a capture of messages by themselves."""
     parts = [pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 24, USER0)]
     parts += (pack("<IIII", 0, 0, len(data), len(data)) + data for data in contents)
     return b"".join(parts)
 
 
-# What `kipwire inspect` says, as tshark is due to show it.
+# Output of `kipwire inspect`, in the form that tshark must show.
 
 _KINDS = re.compile(r"-(u?int\d+|bool|string|bytes|double|guid|none)$")
-"""What the name of a field ends in that had another type in another version."""
+"""End of the name of a field that had another type in another version."""
 ESCAPED = "escaped"
 Due = Counter[tuple[str, int, int, str]]
-"""How often there is a field of a name, a byte offset, a size and a value."""
+"""Number of fields by name, byte offset, size and value."""
 
 
 def due(pieces: Sequence[Piece], offset: int = 0) -> Due:
-    """The fields of an inspection; the length of a value that is there is seen by where the value is."""
+    """Return the fields of an inspection; the length of a present value shows in the place of the value."""
     return Counter(_due(pieces, offset))
 
 
@@ -156,14 +156,14 @@ def _plain(value: object) -> str:
 
 
 def found(packet: Packet) -> Due:
-    """The fields of a packet that specs have, and the structs that they are in."""
+    """Return the fields of a packet that specs have, and the structs that they are in."""
     return Counter(
         (_short(one), one.start, one.size, _shown(one)) for one in packet.fields if one.name not in _NOT_OF_SPECS
     )
 
 
 def _short(one: Shown) -> str:
-    """The message and the attribute; paths lead to what they name, but for structs that several fields share."""
+    """Return the message and the attribute; paths lead to what they name, but for structs that several fields share."""
     if one.name == "null":
         return f"null.{one.label.removesuffix(': null')}"
     message, *attributes = _KINDS.sub("", one.name).split(".")
@@ -179,7 +179,7 @@ def _snake(name: str) -> str:
 
 
 def struct_names(*documents: dict[str, Any]) -> set[str]:
-    """The messages and attributes whose values are structs or arrays of structs: tshark has a line for each."""
+    """Return the messages and attributes whose values are structs or arrays of structs: tshark has a line for each."""
     return {
         f"{_snake(message['name'])}.{item['attribute']}"
         for document in documents
@@ -202,7 +202,7 @@ class Batch(NamedTuple):
 
 
 def batches(records: Piece) -> Iterator[Batch]:
-    """The batches of a field of records."""
+    """Yield the batches of a field of records."""
     data, start = records.value, 0
     assert isinstance(data, bytes)
     while start < len(data):
@@ -243,9 +243,9 @@ def _at(pieces: Iterable[Piece], offset: int) -> Iterator[Piece]:
 def differences(
     packet: Packet, pieces: Sequence[Piece], structs: set[str], offset: int = 0, unpacked: Sequence[Piece] = ()
 ) -> list[str]:
-    """What tshark does not show as `kipwire inspect` does; the places of what is unpacked are not compared."""
+    """Return the differences between tshark and `kipwire inspect`; places of unpacked parts are not compared."""
     wanted, there = due(pieces, offset), found(packet)
-    # Wireshark escapes in several ways what cannot be printed: of such texts the place is compared.
+    # Wireshark escapes unprintable characters in several ways: only the places of such texts are compared.
     escaped = {one[:3] for one in wanted if one[3] == ESCAPED}
     there = Counter((*one[:3], ESCAPED) if one[:3] in escaped else one for one in there.elements())
     lacking, more = wanted - there, there - wanted

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 BUILDERS = Request.__subclasses__()
 OWN_CLASSES = {builder: builder._CLASSES for builder in BUILDERS}
 DRAWN = 8
-"""How many values of each class are compared."""
+"""Number of compared values of each class."""
 ANSWER_OF_ANOTHER_VERSION = {admin.DescribeGroupsRequest_v3}
 """aiokafka reads the answer to it as one of version 2, which lacks a field."""
 
@@ -81,7 +81,7 @@ def test_it_is_taken_out_again(adapter: ModuleType) -> None:
 
 
 def flexible_versions() -> dict[int, range]:
-    """The flexible versions of each API that a fake broker has: aiokafka has no class for any of them."""
+    """Return the flexible versions of each API that a fake broker has: aiokafka has no class for any of them."""
     found = {}
     for builder in BUILDERS:
         served = SERVED.get(builder.API_KEY, range(0))
@@ -118,13 +118,13 @@ def test_what_a_later_version_cannot_carry_is_an_error() -> None:
 
 
 def pairs(builder: Any) -> Iterator[tuple[Any, Any]]:
-    """Each class of a request of aiokafka, with the one that replaces it."""
+    """Return each class of a request of aiokafka, with the one that replaces it."""
     theirs = OWN_CLASSES[builder]
     return zip(theirs, builder._CLASSES[-len(theirs) :], strict=True)
 
 
 def drawn(kind: Any, source: random.Random) -> Any:
-    """A value of a type of aiokafka."""
+    """Return a value of a type of aiokafka."""
     if isinstance(kind, types.Array):
         return [drawn(kind.array_of, source) for _ in range(source.choice((0, 1, 3)))]
     if isinstance(kind, types.Schema):
@@ -144,7 +144,7 @@ def drawn(kind: Any, source: random.Random) -> Any:
 
 
 def answers(request: Any, frame: bytes) -> Any:
-    """The response in a frame, as a connection of aiokafka reads it."""
+    """Return the response in a frame, as a connection of aiokafka reads it."""
     buffer = io.BytesIO(frame)
     assert request.parse_response_header(buffer).correlation_id == 7
     return request.RESPONSE_TYPE.decode(buffer)
@@ -189,7 +189,7 @@ def test_members_of_a_group_read_each_other() -> None:
         ConsumerProtocolMemberAssignment.decode(b"")
 
 
-# Where aiokafka is wrong, or lets something pass.
+# Faults of aiokafka, and faults that it lets pass.
 
 
 def test_tagged_fields_have_sizes(adapter: ModuleType) -> None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 TOPIC = "orders"
 CONFLUENT: Any = confluent_kafka.admin
-"""Which has no types for what it exports."""
+"""`Any`, since the module has no types for its exports."""
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_kafka_python(broker: FakeBroker) -> None:
 
 
 def open_transaction(broker: FakeBroker) -> Producer:
-    """A producer with an open transaction that has a record."""
+    """Return a producer with an open transaction that has a record."""
     settings = {"transactional.id": "payments", "linger.ms": 0, "log_level": 0}
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **settings})
     producer.init_transactions(TIMEOUT)

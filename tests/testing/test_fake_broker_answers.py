@@ -1,4 +1,4 @@
-"""What the fake broker answers where the request, or what there is, is out of the ordinary."""
+"""Answers of the fake broker to unusual requests, or in an unusual state."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Maker:
         self.ids = (to.topics.named(TOPIC).topic_id, UUID(int=0), UUID(int=5))
 
     def message(self, cls: Any) -> Any:
-        """A struct or message of a class."""
+        """Return a struct or message of a class."""
         fields = [one for one in cls.ATTRIBUTES if one.tag is None or self.random.random() < 0.5]
         return cls(**{one.name: self._value(one) for one in fields})
 
@@ -67,7 +67,7 @@ class Maker:
         return 0.5 if kind == "float" else self.random.random() < 0.5
 
     def _records(self) -> bytes:
-        """A batch, as it should be or with other bytes."""
+        """Return a batch, whole or with some bytes changed."""
         numbers: dict[str, Any] = {
             "producer_id": 1000,
             "producer_epoch": self.random.choice((0, 1)),
@@ -84,7 +84,7 @@ class Maker:
 
 
 async def answered(to: Node, asked: Request, fault: Any = None) -> Message | None:
-    """The response; None if the request waits for others, or if the connection is closed."""
+    """Return the response; None if the request waits for others, or if the connection is closed."""
     task = asyncio.ensure_future(answer(to, asked, fault))
     for _ in range(STEPS):
         await asyncio.sleep(0)
@@ -118,7 +118,7 @@ def test_every_served_request_is_answered(api: ApiKey) -> None:
             if found is not None:
                 frame = REGISTRY.encode_response(found, 7)
                 assert REGISTRY.decode_response(frame, type(body)).body == found
-    for topic in made.topics.by_name.values():  # what it has stored can be read
+    for topic in made.topics.by_name.values():  # stored batches can be read
         for log in topic.partitions:
             log.records(is_committed=False)
             log.first_since(0)

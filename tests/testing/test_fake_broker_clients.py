@@ -50,7 +50,7 @@ def test_records_of_every_codec_are_produced_and_consumed(broker: FakeBroker, cl
 @pytest.mark.parametrize("acks", [0, 1, "all"])
 def test_producers_choose_their_acknowledgements(broker: FakeBroker, client: Client, acks: int | str) -> None:
     client.send(broker.bootstrap_servers, TOPIC, values("v"), acks=acks)
-    broker.wait_until(lambda: len(broker.records(TOPIC)) == 5, TIMEOUT)  # nobody says that acks=0 has arrived
+    broker.wait_until(lambda: len(broker.records(TOPIC)) == 5, TIMEOUT)  # with acks=0 there is no response to wait for
     assert in_broker(broker) == values("v")
     assert {request.is_answered for request in broker.requests(ApiKey.PRODUCE)} == {acks != 0}
 
@@ -72,7 +72,7 @@ def test_two_members_share_a_topic_until_one_leaves(broker: FakeBroker, client: 
         return {one.partition for topic in topics for one in topic.partitions}
 
     members = [Member(client, broker.bootstrap_servers, TOPIC, "g")]
-    # librdkafka 2.16 goes back to the first offset, long after, of a partition that it loses while it asks for that.
+    # If librdkafka 2.16 loses a partition while it asks for the first offset, it goes back to that offset much later.
     broker.wait_until(lambda: fetched() == {0, 1}, TIMEOUT)
     members.append(Member(client, broker.bootstrap_servers, TOPIC, "g"))
 

@@ -38,9 +38,9 @@ class Client:
         self.group, self.member_id, self.instance_id = group, member_id, instance_id
         self.epoch = JOINS
         self.owned: frozenset[Place] = frozenset()
-        """What it reads."""
+        """Partitions that it reads."""
         self.assigned: frozenset[Place] = frozenset()
-        """What it was told last."""
+        """Partitions of the last assignment that it received."""
 
     def beat(self, now: float = 0, **values: Any) -> Beaten:
         said: dict[str, Any] = {"instance_id": self.instance_id, **values}
@@ -208,7 +208,7 @@ def test_assignors_give_every_partition_to_one_member_that_reads_it_evenly_and_k
 
 
 STEPS = {"new": 6, "beat": 6, "follow": 12, "read": 2, "leave": 1, "pause": 1, "crash": 1, "wait": 2, "grow": 1}
-"""What members do at random, and how often."""
+"""Steps that members take at random, each with its weight."""
 
 
 def run_schedule(seed: int, steps: int) -> None:

@@ -17,7 +17,7 @@ from kipwire.testing import FakeBroker
 from tests.support.subjects.exactly_once import COPIES, SOURCE, TARGET, copied, fence, read
 
 RECORDS = 7
-"""In each partition; three transactions."""
+"""Number of records in each partition, which take three transactions."""
 SECONDS = 60.0
 _AT_A_TIME = 5
 RETRIABLE = (
@@ -36,13 +36,13 @@ BREAKS: tuple[dict[str, Any], ...] = (
     *({"after": count} for count in (1, 5, 20)),
     *({"received": count} for count in (6, 60)),
 )
-"""Where connections break: before, within and after a request, and within an answer."""
+"""Places where connections break: before, within and after a request, and within an answer."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
 def disturb(broker: FakeBroker, run: str, chance: Random) -> None:
-    """Let one thing happen."""
+    """Disturb the run in one random way."""
     partition = chance.randrange(len(COPIES))
     name = f"{run}-{partition}"
     match chance.randrange(9):
@@ -80,12 +80,12 @@ def heal(broker: FakeBroker) -> None:
 
 
 def running(broker: FakeBroker) -> set[int]:
-    """The ids of the nodes that run."""
+    """Return the ids of the nodes that run."""
     return {one for one in broker.node_ids if broker.is_running(one)}
 
 
 def run_once(seed: int) -> None:
-    """One run, on a cluster of its own."""
+    """Run once, on a cluster of its own."""
     run = f"run{seed}"
     source, target = SOURCE.format(run), TARGET.format(run)
     with FakeBroker(dict.fromkeys((source, target), len(COPIES)), nodes=3) as broker:
@@ -107,14 +107,14 @@ def run_once(seed: int) -> None:
 
 def run_all(seeds: range) -> None:
     """Several runs at a time, since librdkafka waits twice for half a second in each."""
-    logging.disable(logging.CRITICAL)  # clients say much about what happens to them
+    logging.disable(logging.CRITICAL)  # clients log much about the disturbances
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         for future in [pool.submit(run_once, seed) for seed in seeds]:
             future.result()
 
 
 def run_in_a_child(seeds: range) -> None:
-    """As `run_all`, in a process of its own, since librdkafka 2.16.0 ends the process about once in 300 runs.
+    """Do as `run_all` in a process of its own, since librdkafka 2.16.0 ends the process about once in 300 runs.
 
     That is its assertion `rk->rk_eos.txn_req_cnt > 0` on an answer to AddPartitionsToTxn. The runs are made again then.
     """

@@ -20,7 +20,7 @@ from tests.support.places import ROOT, SUPPORT
 SOURCES = SUPPORT / "foreign"
 BUILD = ROOT / "build" / "foreign"
 BUILD_SECONDS = 600
-"""How long a build may take, downloads included."""
+"""Time limit of a build, downloads included."""
 RUN_SECONDS = 120
 CODECS = {"none", "gzip", "snappy", "lz4", "zstd"}
 
@@ -98,7 +98,7 @@ def command(client: str) -> list[str]:
 
 
 def sent_codecs(broker: FakeBroker) -> set[str]:
-    """The compressions of all that clients have produced, whether it is still there or not."""
+    """Return the codecs of all batches that clients have produced, deleted ones included."""
     bodies: list[Any] = [request.body for request in broker.requests(ApiKey.PRODUCE)]
     return {
         batch.compression

@@ -47,7 +47,7 @@ def error_of(action: Callable[[], object]) -> int:
 
 
 def stable(*instance_ids: str | None, now: float = 0.0) -> tuple[Group, list[str]]:
-    """A group in which all have their assignments, `a0`, `a1` and so on; and the ids of its members."""
+    """Return a group in which all have their assignments, `a0`, `a1` and so on; and the ids of its members."""
     group = Group("g")
     ids: list[str] = []
     for instance_id in instance_ids:
@@ -117,7 +117,7 @@ def test_a_member_that_is_not_heard_of_is_removed() -> None:
     group, (first, second) = stable(None, None)
     generation = group.generation
     group.heartbeat(first, None, generation, 5)
-    assert group.next_expiry == SESSION  # that of the second
+    assert group.next_expiry == SESSION  # of the second member
     assert not group.expire(SESSION - 0.1)
     assert group.expire(SESSION)
     assert list(group.members) == [first] and group.state == PREPARING

@@ -25,11 +25,11 @@ from tests.support.subjects.fake_broker_requests import examples, node, request
 pytestmark = pytest.mark.night
 
 SECONDS = float(os.environ.get("TRAFFIC_SECONDS", "90"))
-"""Of traffic, in which the requests that are kept reach their bound long before the half."""
+"""Seconds of traffic, in which the number of kept requests reaches its bound long before the half."""
 CLIENTS = 8
 REQUESTS_OF_A_CONNECTION = 200
 ALLOWED = 1.15
-"""How much larger the process may be at the end than at the half."""
+"""Factor by which the process may grow between the half and the end."""
 
 
 def resident() -> int:

@@ -1,4 +1,4 @@
-"""The heads of the fake broker's APIs say what is served and what differs, and docs/testing.md says the same."""
+"""The heads of the fake broker's APIs list served versions and differences, and docs/testing.md agrees with them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ UNLIKE = "Unlike Kafka:"
 
 
 def differences(module: ModuleType) -> list[str]:
-    """What a head says of differences, one line each."""
+    """Return the differences that a head lists, one line each."""
     text = (module.__doc__ or "").partition(UNLIKE)[2]
     return [" ".join(one.split()) for one in re.split(r"^\* ", text, flags=re.MULTILINE)[1:]]
 
 
 def title(key: int) -> str:
-    """The name of an API as Kafka's specs have it."""
+    """Return the name of an API as Kafka's specs have it."""
     return REGISTRY.request(key, SERVED[key][-1]).__name__.removesuffix("Request")
 
 

@@ -148,7 +148,7 @@ METADATA = bytes.fromhex("0000000e 0003 0001 00000007 ffff ffffffff")
 @pytest.mark.parametrize("received", [1, 6, 7, 17, 18, 10_000])
 def test_a_connection_breaks_within_a_request_after_any_number_of_bytes(received: int) -> None:
     def answered(port: int, count: int) -> bool:
-        """Whether the first bytes of a request are answered; without an answer the connection is closed."""
+        """True if the first bytes of a request are answered; without an answer the connection must be closed."""
         with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
             client.sendall(METADATA[:count])
             with suppress(ConnectionResetError):

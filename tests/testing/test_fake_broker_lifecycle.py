@@ -44,7 +44,7 @@ class Connection:
         self.socket.sendall(self.connection.send(build(REGISTRY.request(api, version), values)))
 
     def receive(self) -> Any:
-        """The next response; None if the broker closes the connection."""
+        """Return the next response; None if the broker closes the connection."""
         while data := self.socket.recv(65536):
             self.connection.receive_data(data)
             for event in self.connection.events():
@@ -79,7 +79,7 @@ def test_nothing_is_left_after_the_end() -> None:
         assert idle.receive() is None and waiting.receive() is None
         idle.socket.close()
         waiting.socket.close()
-        gc.collect()  # what is not closed warns now
+        gc.collect()  # open sockets warn now
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((broker.host, broker.port), timeout=20)
@@ -143,7 +143,7 @@ def test_it_runs_in_the_event_loop_of_the_test() -> None:
             assert len(list(connection.events())) == 1
             assert [record.value for record in broker.records("orders")] == [b"v"]
             assert await asyncio.to_thread(broker.topics) == {"orders": 1}
-            assert threading.active_count() - before <= 1  # that of to_thread
+            assert threading.active_count() - before <= 1  # the thread of to_thread
             with pytest.raises(RuntimeError, match="would block the event loop"):
                 broker.wait_until(lambda: True)
             await asyncio.to_thread(broker.wait_until, lambda: True)
@@ -367,7 +367,7 @@ def test_it_stops_while_a_client_does_not_read() -> None:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         for _ in range(200):
             client.send(ApiKey.FETCH, 12, **asked)
-        broker.wait_until(lambda: len(broker.requests(ApiKey.FETCH)) > 5)  # the answers fill what the sockets hold
+        broker.wait_until(lambda: len(broker.requests(ApiKey.FETCH)) > 5)  # the answers fill the buffers of the sockets
     client.socket.close()
 
 

@@ -25,7 +25,7 @@ from tests.testing.test_fake_broker_lifecycle import Connection
 
 USER, PASSWORD = "alice", "s€cret"
 UNUSUAL = "alice, of =2C"
-"""Which kafka-python does not escape."""
+"""Name with characters that kafka-python does not escape."""
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 

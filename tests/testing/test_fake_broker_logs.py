@@ -23,7 +23,7 @@ def refused(log: Log, data: bytes) -> int:
 
 
 def sent(*values: bytes, sequence: int, epoch: int = 0, producer_id: int = 7, is_transactional: bool = False) -> bytes:
-    """A batch of an idempotent producer."""
+    """Return a batch of an idempotent producer."""
     return batch(
         *values,
         producer_id=producer_id,
@@ -34,7 +34,7 @@ def sent(*values: bytes, sequence: int, epoch: int = 0, producer_id: int = 7, is
 
 
 def marker(type_: Literal["ABORT", "COMMIT"], epoch: int = 0) -> bytes:
-    """The control batch that ends a transaction of the producer with the id 7."""
+    """Return the control batch that ends a transaction of the producer with the id 7."""
     record = Record(offset=0, key=end_marker_key(type_), value=bytes(6))
     return write_batch([record], is_control=True, is_transactional=True, producer_id=7, producer_epoch=epoch)
 
@@ -182,7 +182,7 @@ def test_deleted_records_are_gone_and_their_offsets_stay() -> None:
         log.append(batch(*values, timestamp=log.end_offset))
     size = log.size
     log.delete_before(3)
-    log.delete_before(1)  # which is deleted already
+    log.delete_before(1)  # it is deleted already
     assert (log.start_offset, log.end_offset, log.last_stable_offset) == (3, 4, 4)
     assert [record.value for record in log.records(is_committed=False)] == [b"d"]
     assert [one.base_offset for one in log.batches] == [2]

@@ -70,7 +70,7 @@ def test_two_members_share_the_partitions_and_one_gets_all_when_the_other_leaves
         assert broker.group("g").state == "Stable"
         two.consumer.close()
         poll_until(lambda: one.partitions == [0, 1, 2, 3], one)
-        assert len(one.got) == 12  # nothing twice: all was committed
+        assert len(one.got) == 12  # no record twice: all were committed
     assert broker.committed_offsets("g") == {(TOPIC, partition): 3 for partition in range(4)}
     assert broker.group("g").state == "Empty"
     assert broker.requests(ApiKey.JOIN_GROUP) == []

@@ -1,4 +1,4 @@
-"""A fake cluster of several nodes: who answers for what, what moves, and what becomes of nodes that stop."""
+"""A fake cluster of several nodes: the node that answers a request, moving leaders, and nodes that stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.subjects.fake_cluster import address, asked
 from tests.testing.test_fake_broker_lifecycle import Connection
 
 NEW = {"transaction_timeout_ms": 60_000, "producer_id": -1, "producer_epoch": -1}
-"""Of a producer that begins."""
+"""Values of a request by a producer that begins."""
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def metadata(broker: FakeBroker, node: int = 1) -> Any:
 
 
 def produced(broker: FakeBroker, node: int, partition: int = 0, version: int = 10, value: bytes = b"v") -> Any:
-    """The response to a Produce, and its one partition."""
+    """Return the response to a Produce, and its one partition."""
     topics = [{"name": "orders", "partition_data": [{"index": partition, "records": batch(value)}]}]
     found = asked(broker, node, "Produce", version, acks=-1, timeout_ms=1000, topic_data=topics)
     return found, found.responses[0].partition_responses[0]
 
 
 def fetched(broker: FakeBroker, node: int, version: int = 12, wait: int = 0, **values: Any) -> Any:
-    """The response to a Fetch, and its one partition."""
+    """Return the response to a Fetch, and its one partition."""
     partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000, **values}
     name = {"topic": "orders"} if version < 13 else {"topic_id": metadata(broker, node).topics[0].topic_id}
     topics = [{**name, "partitions": [partition]}]

@@ -20,7 +20,7 @@ PAIRS = [(key, version) for key, versions in SERVED.items() for version in versi
 
 
 def rows(struct: Any) -> int:
-    """How many structs in a message have an error code, itself among them."""
+    """Return the number of structs in a message that have an error code, the message included."""
     below = [
         one
         for field in struct.ATTRIBUTES
@@ -39,7 +39,7 @@ def test_every_code_of_a_refusal_is_the_one_that_was_given(data: st.DataObject) 
     asked = data.draw(messages(REGISTRY.request(key, version), long=False))
     error = data.draw(st.sampled_from((ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_COORDINATOR, UNUSUAL)))
     refused = APIS[key].refuse(asked, error)
-    if key != ApiKey.FETCH or version < 7:  # its own code is that of the session
+    if key != ApiKey.FETCH or version < 7:  # later versions have the session's code at the top
         assert set(error_codes(refused)) <= {error}
     else:
         assert set(error_codes(refused)) - {error} <= {0}

@@ -1,4 +1,4 @@
-"""Transactions of the fake broker: what is committed, aborted, fenced and refused."""
+"""Transactions of the fake broker: commits, aborts, fencing and refusals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Producer:
         self.sequence = 0
 
     def ask(self, api: ApiKey, **values: Any) -> list[int]:
-        """The error codes of a response."""
+        """Return the error codes of a response."""
         version = BEFORE_EPOCHS.get(api, SERVED[api][-1])
         return error_codes(ask(self.to, request(api, version, {**self.names, **values})))
 
@@ -62,7 +62,7 @@ class Producer:
         self.sequence += 1
 
     def produced(self, data: bytes, version: int = 11) -> int:
-        """The error code of a batch in a version of Produce that adds no partition by itself."""
+        """Return the error code of a batch in a version of Produce that adds no partition by itself."""
         topic = {"name": TOPIC, "partition_data": [{"index": 0, "records": data}]}
         values = {"transactional_id": TRANSACTIONAL_ID, "acks": -1, "timeout_ms": 1, "topic_data": [topic]}
         (found,) = error_codes(ask(self.to, request(ApiKey.PRODUCE, version, values)))
@@ -117,7 +117,7 @@ def test_a_producer_that_begins_again_aborts_and_fences_the_one_before_it() -> N
     producer.add(0)
     producer.send(b"open")
     again = Producer(made)
-    assert again.names == {**producer.names, "producer_epoch": 2}  # 1 is that of the marker, as in Kafka
+    assert again.names == {**producer.names, "producer_epoch": 2}  # the marker took 1, as in Kafka
     assert [record.value for record in made.topics.named(TOPIC).partition(0).records(is_committed=True)][3:] == []
     assert producer.add(0) == [ErrorCode.PRODUCER_FENCED]
     ended = request(ApiKey.END_TXN, 1, {**producer.names, "committed": True})
@@ -155,7 +155,7 @@ def test_a_producer_gets_its_next_epoch_at_each_end() -> None:
     producer = Producer(made)
     log = made.topics.named(TOPIC).partition(0)
     for number, is_commit in enumerate((True, False, True)):
-        assert producer.produced(producer.batch(b"%d" % number, 0), 12) == 0  # which adds the partition
+        assert producer.produced(producer.batch(b"%d" % number, 0), 12) == 0  # this adds the partition
         ended = request(ApiKey.END_TXN, 5, {**producer.names, "committed": is_commit})
         first, again = ask(made, ended), ask(made, ended)  # asked again, since the answer was lost
         assert (first.error_code, first.producer_epoch) == (again.error_code, again.producer_epoch) == (0, number + 1)

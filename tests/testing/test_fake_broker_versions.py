@@ -38,7 +38,7 @@ NEEDS_A_TRANSACTION = {
 
 
 def ready_for(api: ApiKey) -> tuple[Any, dict[str, Any]]:
-    """A node in which a request of an API succeeds, and its values."""
+    """Return a node in which a request of an API succeeds, and its values."""
     made = node()
     values = dict(examples(made)[api])
     protocol = {"protocol_type": "consumer", "protocol_name": "range"}

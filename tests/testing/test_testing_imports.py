@@ -1,4 +1,4 @@
-"""`kipwire.testing` imports what is asked for, and its fixture works in the tests of others."""
+"""`kipwire.testing` imports only the requested modules, and its fixture works in the tests of other projects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAVY = ("hypothesis", "kafka_messages", "asyncio", "kipwire.records", "kipwire.
 
 
 def imported(code: str) -> set[str]:
-    """Which heavy modules are there after some code, in a new process."""
+    """Return the heavy modules that some code imports in a new process."""
     shown = f"import json, sys\n{code}\nprint(json.dumps([one for one in {HEAVY} if one in sys.modules]))"
     done = subprocess.run(
         [sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=60, cwd=ROOT

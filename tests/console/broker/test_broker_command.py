@@ -117,7 +117,7 @@ def test_a_port_that_is_taken_is_one_line() -> None:
 
 
 def steps() -> dict[str, str]:
-    """The steps of the Dockerfile, by their first words."""
+    """Return the steps of the Dockerfile, by their first words."""
     lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
     return {first: rest for first, _, rest in (line.partition(" ") for line in lines)}
 
@@ -133,7 +133,7 @@ def test_the_entry_point_of_the_dockerfile_serves_clients_of_the_host(start: Sta
 
 @pytest.mark.night
 def test_the_pip_line_of_the_dockerfile_installs_all_that_it_needs(tmp_path: Path, start: Start) -> None:
-    """As the steps say: the wheel goes to /tmp, here to another folder, and pip installs it into an empty Python."""
+    """The steps put the wheel into /tmp, here into another folder, and pip installs it into an empty Python."""
     wheels, copied = tmp_path / "dist", tmp_path / "tmp"
     copied.mkdir()
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]

@@ -1,4 +1,4 @@
-"""What the tests of kipwire call share."""
+"""Fixtures for the tests of kipwire call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Call = Callable[..., Done]
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's environment says how to reach brokers."""
+    """Remove the user's settings for brokers from the environment."""
     for name in os.environ:
         if name.startswith("KIPWIRE_") and name != "KIPWIRE_NATIVE":
             monkeypatch.delenv(name)

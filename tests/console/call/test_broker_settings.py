@@ -1,4 +1,4 @@
-"""How to reach brokers: options, client properties files and the environment; secrets are in no text."""
+"""Settings to reach brokers: options, client properties files and the environment; no text contains a secret."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_hostile_login_is_refused_without_going_back_and_forth_in_it(config: C
             _ = settings.security
 
 
-# Which mechanism, and with which secret.
+# The mechanism and its secret.
 
 
 def sasl_of(settings: Settings) -> Mechanism | None:
@@ -384,7 +384,7 @@ def test_a_person_at_a_terminal_is_asked_once(monkeypatch: pytest.MonkeyPatch) -
         return "hunter2"
 
     monkeypatch.setattr("kipwire.console.brokers.tls.getpass", answer)
-    with pytest.raises(SettingsError, match="the password of alice is missing"):  # nobody is there
+    with pytest.raises(SettingsError, match="the password of alice is missing"):  # no terminal to ask
         _ = Settings(login=Given(Sasl.PLAIN, "alice")).security
     assert not asked
     monkeypatch.setattr("sys.stdin", Terminal())
@@ -396,7 +396,7 @@ def test_a_person_at_a_terminal_is_asked_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Terminal(io.StringIO):
-    """What looks like a terminal."""
+    """A stream that passes for a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -43,7 +43,7 @@ ALL = '{"topics": null}'
 
 
 def given(listener: Listener, *, certificate: Path = CLIENT, ca: Path = CA) -> list[object]:
-    """The options of TLS that a listener needs."""
+    """Return the options of TLS that a listener needs."""
     options: list[object] = ["--ca", ca] if listener.has_tls else []
     return [*options, "--cert", certificate] if listener.wants_certificate else options
 
@@ -58,7 +58,7 @@ def metadata(done: Done) -> Any:
 
 
 def settled(call: Call, *arguments: object) -> Any:
-    """The response to a request for a coordinator, which a broker has only some time after it is first asked."""
+    """Return a coordinator's response; repeat the call until the broker has one, some time after the first call."""
     for seconds in (*[0.1] * 100, None):
         done = call(*arguments)
         if done.returncode == 0 or seconds is None:

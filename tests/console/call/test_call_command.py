@@ -262,7 +262,7 @@ def test_one_of_all_brokers_without_an_answer_does_not_hide_the_others(call: Cal
     assert f"// ListGroupsResponse version 5, from node 1 at {broker.bootstrap_servers}" in text.stdout
 
 
-# What brokers do wrong.
+# Faults of brokers.
 
 
 def framed(frame: bytes) -> bytes:
@@ -373,7 +373,7 @@ def test_options_come_from_the_environment(broker: FakeBroker, call: Call, monke
     assert "the password of alice is missing" in done.stderr
 
 
-# A protocol of one's own, shells, and what is installed.
+# A protocol of one's own, shells, and installed packages.
 
 
 @pytest.fixture
@@ -409,7 +409,7 @@ def test_a_protocol_of_ones_own_is_called(own_package: str, call: Call) -> None:
 
 
 def completed(words: str, **variables: str) -> list[str]:
-    """What a shell offers for the last word."""
+    """Return the completions that a shell offers for the last word."""
     environment = {**os.environ, "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), **variables}
     done = subprocess.run(
         [sys.executable, "-m", "kipwire"],

@@ -129,7 +129,7 @@ def test_every_template_is_a_request_that_can_be_sent(api: Api, version: int) ->
     sent = encode_pinned(REGISTRY, api, version, parse(text, "x"), "me")
     header, body = REGISTRY.decode_request(sent.frame)
     assert (header.request_api_key, header.request_api_version) == (api.key, version)
-    if api.request == body.NAME:  # of two names of one API the frame is that of the served one
+    if api.request == body.NAME:  # an API with two names has the frame of the served name
         assert body == sent.body
     assert max(map(len, text.splitlines())) < 130
     for field in cls.ATTRIBUTES:

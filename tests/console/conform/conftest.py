@@ -1,4 +1,4 @@
-"""What the tests of kipwire conform share."""
+"""Fixtures for the tests of kipwire conform."""
 
 from __future__ import annotations
 

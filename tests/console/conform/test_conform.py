@@ -1,4 +1,4 @@
-"""`kipwire conform`: what is asked, what is wrong, what is expected, and that no program stops the run."""
+"""`kipwire conform`: its questions, failures and expected failures, and programs that cannot stop the run."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def steps() -> list[str]:
-    """The commands of the page that need a compiler."""
+    """Return the commands of the page that need a compiler."""
     (code,) = [one.code for one in samples("conform.md", PAGE) if "needs a C compiler" in one.reason]
     return [line for line in code.splitlines() if not line.startswith("#")]
 

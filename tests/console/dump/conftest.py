@@ -1,4 +1,4 @@
-"""What the tests of kipwire dump share."""
+"""Fixtures for the tests of kipwire dump."""
 
 from __future__ import annotations
 

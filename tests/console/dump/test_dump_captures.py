@@ -1,4 +1,4 @@
-"""What kipwire dump shows of captures: one line for each frame, with who, what, how long and what went wrong."""
+"""kipwire dump of captures: one line for each frame, with its client, API, latency and error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAPTURE = ROOT / "examples" / "capture"
 
 
 def exchanged(*ids: int) -> Talk:
-    """A conversation of whole requests, each with its response."""
+    """Return a conversation of whole requests, each with its response."""
     talk = Talk()
     for number in ids:
         request = kafka_messages.encode_request(ApiVersionsRequest(), number, "me")

@@ -1,4 +1,4 @@
-"""Damaged logs: kipwire dump says where and what is wrong, goes on if the format allows it, and exits with 1."""
+"""Damaged logs: kipwire dump reports its place and kind, goes on if the format allows it, and exits with 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kipwire dump --follow: what is added to a segment, and the next one, as they are written; and how a dump ends."""
+"""kipwire dump --follow shows additions to a segment, and the next segment, as they are written, until it is ended."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA
 
 LONGEST = 120
-"""Seconds after which a process is ended that does not say what is waited for; the test fails then."""
+"""Seconds to wait for a process's output; then the process is killed, and the test fails."""
 FIRST, SECOND, THIRD = batch(0, b"a"), batch(1, b"b", b"c"), batch(3, b"d")
 NEXT = "00000000000000000003.log"
 
 
 @contextmanager
 def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A process of kipwire dump."""
+    """Run kipwire dump in a process, and kill it at the end."""
     command = [sys.executable, "-c", "from kipwire.console.cli import main; main()", "dump", *map(str, arguments)]
     with subprocess.Popen(
         command,
@@ -51,7 +51,7 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def lines(process: subprocess.Popen[str], count: int) -> list[str]:
-    """The next lines of a process, waited for; the first words of each."""
+    """Wait for the next lines of a process; return the first words of each."""
     assert process.stdout is not None
     return [" ".join(process.stdout.readline().split()[:2]) for _ in range(count)]
 
@@ -99,7 +99,7 @@ def test_what_is_added_after_damage_is_shown(tmp_path: Path) -> None:
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
-    """What a process says after Ctrl-C, which must be what ends it."""
+    """Interrupt a process as Ctrl-C does, which must end it; return its standard error."""
     assert process.stderr is not None
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
@@ -149,7 +149,7 @@ def test_a_log_whose_last_segments_are_removed_goes_on_in_the_one_before(tmp_pat
     with started(tmp_path / "a-0", "--follow") as process:
         assert process.stderr is not None
         assert lines(process, 5)[-1] == "offset=3-3 records=1"
-        last.unlink()  # as a follower does that cuts off what its leader does not have
+        last.unlink()  # as a follower cuts off records that its leader lacks
         assert process.stderr.readline() == f"{last}: was removed; going on with {file.name}\n"
         append(file, batch(3, b"other"))
         assert lines(process, 1) == ["offset=3-3 records=1"]
@@ -183,12 +183,12 @@ def test_a_cut_within_a_batch_shows_that_batch_again_when_it_is_whole(tmp_path: 
 
 
 class _EnoughError(Exception):
-    """Ends what would go on until Ctrl-C."""
+    """The end of a dump that would go on until Ctrl-C."""
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_change_of_its_files_ends_it(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two looks anything may happen to the files, also within a look; what is there at the end is shown."""
+    """Anything may happen to the files between two looks, and within a look; the last records are shown in the end."""
     choice = random.Random(seed)
     folder = tmp_path / "a-0"
     log(folder, FIRST)

@@ -1,4 +1,4 @@
-"""The JSON text of messages is that of their JSON form, for every kind of field."""
+"""The JSON text of messages equals their JSON form as text, for every kind of field."""
 
 from __future__ import annotations
 

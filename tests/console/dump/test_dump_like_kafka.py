@@ -135,7 +135,7 @@ def _compare_decoded(content: str, ours: dict[str, Any]) -> None:
     assert int(value["version"]) == ours["version"]
     if not key:  # of the metadata log, as in TOPIC_RECORD
         assert value["type"].replace("_", "").lower() == ours["record_type"].lower()
-    if ours["record_type"] == "GroupMetadata":  # Kafka shows what version 0 of the consumers' protocol has
+    if ours["record_type"] == "GroupMetadata":  # Kafka shows only fields of version 0 of the consumers' protocol
         for member, shown in zip(value["data"]["members"], ours["value"]["members"], strict=True):
             subscription, assignment = member.pop("subscription"), member.pop("assignment")
             assert subscription["topics"] == shown.pop("subscription")["topics"]

@@ -1,4 +1,4 @@
-"""What kipwire dump shows of logs: every batch and every record once, within the bounds that are asked for."""
+"""kipwire dump of logs: every batch and every record once, within the given bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORDERS = ("orders-0", "orders-1", "orders-2", "compacted-0")
 
 
 def content(value: object) -> bytes | None:
-    """The bytes of a key or a value in JSON."""
+    """Return the bytes of a key or a value in JSON."""
     if isinstance(value, dict):
         return b64decode(value["base64"])
     return value.encode() if isinstance(value, str) else None

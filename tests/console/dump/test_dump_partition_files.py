@@ -1,4 +1,4 @@
-"""kipwire dump shows the files beside segments, as Kafka's own tool does, and says what is wrong with damaged ones."""
+"""kipwire dump shows the files beside segments, as Kafka's own tool does, and reports the damage of damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kipwire dump --brokers shows the records of topics as it shows those of files, and goes on where leaders move."""
+"""kipwire dump --brokers shows the records of topics as it shows records of files, and follows leaders that move."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class Scripted:
 
 @contextmanager
 def reading(brokers: Scripted, capsys: pytest.CaptureFixture[str]) -> Iterator[list[dict[str, Any]]]:
-    """The lines of a partition of such brokers, once the block has ended."""
+    """Read a partition of such brokers; the list has its lines once the block has ended."""
     lines: list[dict[str, Any]] = []
     with asyncio.Runner() as runner:
         out = Output()

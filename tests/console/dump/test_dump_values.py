@@ -1,4 +1,4 @@
-"""Functions of users decode keys and values for display; what they do wrong is in the line of the record."""
+"""Functions of users decode keys and values for display; their errors are in the line of the record."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def circular(data):
     return found
 
 class Deserializer:
-    """Takes what those of Confluent's client take."""
+    """Takes the arguments of a deserializer of Confluent's client."""
     def __call__(self, data, ctx=None):
         return f"{ctx.topic}-{ctx.field}"
     def method(self, data):

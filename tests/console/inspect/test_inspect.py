@@ -35,7 +35,7 @@ def assert_without_gaps(inspection: Inspection) -> None:
         assert ends[-1] == len(inspection.data)
 
 
-# What is read.
+# Decoding.
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""How inspections look, and the command that shows them."""
+"""Inspections as text, JSON and pages, and the command that shows them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support import command_line
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected
 
-# How it looks.
+# Text, JSON and pages.
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_json_has_every_byte_once() -> None:
 
 
 class _Page(HTMLParser):
-    """What a page consists of."""
+    """A parsed page: its tags, its hex dump and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
 
 
 def test_page_of_a_long_message_has_an_end() -> None:
-    """Of many elements, of one long element, and of an error after the end."""
+    """The page has an end for many elements, for one long element, and for an error after the end."""
     cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
     with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
     many = cls(topics=[TopicRequest(name="a")] * 6_000).encode()
@@ -360,7 +360,7 @@ def test_sets_of_operations_are_shown_with_their_names() -> None:
     ]
     assert piece.name == "ALTER, DESCRIBE"
     assert ">384 ALTER, DESCRIBE<" in page(inspect_message(cls, answer.encode()))
-    answer.cluster_authorized_operations = -(2**31)  # it was not asked for
+    answer.cluster_authorized_operations = -(2**31)  # the value for "not requested"
     (piece,) = [
         one for one in inspect_message(cls, answer.encode()).pieces if one.path == "cluster_authorized_operations"
     ]

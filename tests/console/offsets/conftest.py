@@ -1,4 +1,4 @@
-"""What the tests of kipwire offsets share."""
+"""Fixtures for the tests of kipwire offsets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Offsets = Callable[..., Done]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's environment says how to reach brokers, and nothing waits before it asks again."""
+    """Remove the user's settings for brokers from the environment, and the pause before requests are repeated."""
     for name in os.environ:
         if name.startswith("KIPWIRE_") and name != "KIPWIRE_NATIVE":
             monkeypatch.delenv(name)
@@ -45,7 +45,7 @@ def offsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def lines_of(done: Done, type_: str) -> list[dict[str, Any]]:
-    """The JSON objects of a type that a call has printed."""
+    """Return the JSON objects of a type that a call has printed."""
     return [one for one in map(json.loads, done.stdout.splitlines()) if one["type"] == type_]
 
 
@@ -63,7 +63,7 @@ async def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int
 
 
 def committed(broker: FakeBroker, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-    """The same at the coordinator of a fake broker."""
+    """Commit offsets of a group without members at the coordinator of a fake broker."""
     address = broker.bootstrap_servers.split(",")[broker.coordinator(group=group) - 1]
     asyncio.run(commit(address, group, offsets))
 

@@ -35,7 +35,7 @@ def seen(offset: int, end: int, time: float, *problems: Problem) -> Look:
 
 @asynccontextmanager
 async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
-    """A server, and what asks it: bytes in, bytes out."""
+    """Run a server; yield a function that sends it bytes, and returns the bytes of the answer."""
     handler = Server(exporter)
     server = await asyncio.start_server(handler.handle, "127.0.0.1", 0, limit=HEAD_BYTES)
     host, port = server.sockets[0].getsockname()
@@ -56,7 +56,7 @@ async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
 
 
 def made(rounds: list[Look | Exception], said: list[str] | None = None, *, oldest: float = 1000) -> Exporter:
-    """An exporter after some rounds."""
+    """Return an exporter after some rounds."""
     one = Exporter(60, oldest, (said if said is not None else []).append)
     left = iter(rounds)
 
@@ -211,7 +211,7 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
             try:
                 assert not (await look(cluster, Wanted())).problems
                 await asyncio.to_thread(broker.stop_node, 1)
-                assert not (await look(cluster, Wanted())).problems  # by the other one, which it has heard of
+                assert not (await look(cluster, Wanted())).problems  # by the other node, known from metadata
                 await asyncio.to_thread(broker.stop_node, 2)
                 with pytest.raises(Refused):
                     await look(cluster, Wanted())

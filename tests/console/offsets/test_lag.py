@@ -1,4 +1,4 @@
-"""What follows from looks: lag in records and seconds, totals, and who stands still."""
+"""Figures computed from looks: lag in records and seconds, totals, and consumers that stand still."""
 
 from __future__ import annotations
 

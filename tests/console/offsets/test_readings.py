@@ -1,4 +1,4 @@
-"""What is read of the answers of brokers: members, assignments, times of records."""
+"""Readings of the answers of brokers: members, assignments, times of records."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def batch(*offsets: int, **more: Any) -> bytes:
 
 
 def first_in(data: bytes, offset: int) -> tuple[int | None, int]:
-    """The time of the first record from one offset on, and where to go on."""
+    """Return the time of the first record from an offset on, and the offset to go on from."""
     firsts, reached = firsts_in(data, [offset])
     return (firsts[0].time if firsts else None), reached
 
@@ -115,7 +115,7 @@ def test_a_batch_serves_all_offsets_within_it() -> None:
 
 
 def expected(offset: int) -> int:
-    """The offset of the first record from one on."""
+    """Return the offset of the first record from an offset on."""
     return min(one for one in (0, 1, 2, 7, 9, 20) if one >= offset)
 
 

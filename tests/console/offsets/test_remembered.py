@@ -36,7 +36,7 @@ Change = Callable[[FakeBroker], Any]
 
 
 async def rounds(broker: FakeBroker, *changes: Change) -> list[tuple[Look, int]]:
-    """A round of an exporter, and one after each change, with the offsets that each has fetched records from."""
+    """Run one round of an exporter, and one after each change; return each look, with the number of its fetches."""
     cluster = Cluster(Settings(), [parse_address(one) for one in broker.bootstrap_servers.split(",")])
     memory, found = Memory(), []
     try:
@@ -139,4 +139,4 @@ def test_many_groups_of_many_partitions_need_few_requests() -> None:
             committed(broker, f"g{group}", {("orders", partition): group for partition in range(40)})
         ((found, fetched),) = asyncio.run(rounds(broker))
         assert (sum(map(len, found.firsts.values())), fetched) == (200, 40)
-        assert len(broker.requests(ApiKey.FETCH)) == 2  # of `rounds`, and of the look alone
+        assert len(broker.requests(ApiKey.FETCH)) == 2  # one in `rounds`, and one for the look alone

@@ -1,4 +1,4 @@
-"""What the tests of kipwire pack share."""
+"""Fixtures for the tests of kipwire pack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kipwire dump says in JSON, kipwire pack turns back into the log: byte for byte, or with the same meaning."""
+"""kipwire pack turns the JSON of kipwire dump back into the log: byte for byte, or with the same meaning."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Packed(NamedTuple):
 
 
 def dumped(folder: Path, name: str = NAME, **wanted: Any) -> bytes:
-    """The JSON lines of a file, without the command line, which takes longer than the rest."""
+    """Return the JSON lines of a file, without the command line, which takes longer than the rest."""
     text = io.StringIO()
     with redirect_stdout(text):
         out = Output()
         dump = LogDump(JsonLines(), out, Wanted(records=True, **wanted))
         dump.whole(log_file(folder / name, None))
         out.flush()
-    assert '"type":"error"' not in text.getvalue()  # records that say nothing are no damage
+    assert '"type":"error"' not in text.getvalue()  # control records without a known meaning are no damage
     return text.getvalue().encode()
 
 
@@ -85,7 +85,7 @@ def bytes_of(key: str) -> bytes:
 
 
 def expect_same(log: bytes, found: Packed) -> None:
-    """The batches are the same; those without compression byte for byte, and our own compression, too."""
+    """Check that the batches are the same: byte for byte without compression, and with kipwire's own compression."""
     before, after = list(read_batches(log)), list(read_batches(found.data))
     for one, other in zip(before, after, strict=True):
         assert facts(one) == facts(other)
@@ -156,7 +156,7 @@ def test_our_own_compression_has_the_same_bytes_again() -> None:
 
 
 def with_attributes(batch: bytes, at: int, bits: int) -> bytes:
-    """The batch with bits set in its attributes, and the checksum of that."""
+    """Return the batch with bits set in its attributes, and with the right checksum."""
     changed = bytearray(batch)
     changed[at] |= bits
     crc, checksum = (17, crc32c) if batch[16] == 2 else (12, crc32)
@@ -169,7 +169,7 @@ def test_bits_without_meaning_come_back() -> None:
     old = [write_message_set(some, magic=magic) for magic in (0, 1)]
     for log in (with_attributes(write_batch(some), 21, 0x40), *(with_attributes(one, 17, 0xC0) for one in old)):
         expect_same(log, back_and_forth(log))
-    # An odd producer, which no builder would write, and a control batch whose records say nothing that Kafka knows.
+    # An odd producer id, which no builder would write, and a control batch with records of no known type.
     odd = bytearray(write_batch([Record(offset=5, timestamp=7, key=b"\0\0\0\x63", value=None)], is_control=True))
     odd[43:51] = b"\xff" * 7 + b"\xfe"
     log = with_attributes(bytes(odd), 22, 0x10)

@@ -13,11 +13,11 @@ from tests.support.live.kafka_tools import tool
 pytestmark = pytest.mark.maven
 
 _OF_BYTES = re.compile(r"(position|size|crc): \d+ ?")
-"""What compressing again changes."""
+"""Parts of a line that compressing again changes."""
 
 
 def rows(files: list[Path]) -> list[list[str]]:
-    """The lines of Kafka's tool about each file; all of them must be valid."""
+    """Return the lines of Kafka's tool about each file; all of them must be valid."""
     names = ",".join(map(str, files))
     text = tool("org.apache.kafka.tools.DumpLogSegments", "--files", names, "--print-data-log", "--deep-iteration")
     parts = [part.splitlines()[1:] for part in text.split("Dumping ")[1:]]

@@ -29,7 +29,7 @@ SECONDS = 60
 
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The program and its port, once it listens."""
+    """Run the program; yield it and its port, once it listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "kipwire", "proxy", "--listen", f"127.0.0.1:{port}", *arguments]

@@ -1,4 +1,4 @@
-"""What the tests of kipwire tap share."""
+"""Fixtures for the tests of kipwire tap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kipwire tap shows: one line for each request with its response, and only those that are wanted."""
+"""kipwire tap shows one line for each request with its response, and only the selected requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLIENT, BROKER = "10.0.0.1:50000", "10.0.0.2:9092"
 
 
 def exchanged(*ids: int, talk: Talk | None = None) -> Talk:
-    """A conversation of whole requests, each with its response."""
+    """Return a conversation of whole requests, each with its response."""
     talk = talk or Talk()
     for number in ids:
         asked(talk, number)
@@ -118,7 +118,7 @@ def test_a_request_without_response_has_a_line(objects: Objects, tmp_path: Path)
     exchanged(2, talk=asked(talk, 9))
     found = objects(write(tmp_path, asked(talk, 3)))
     assert [(one["api"], one["correlation_id"], one["response_size"]) for one in found] == [
-        ("Produce", 1, None),  # at once: it wants none
+        ("Produce", 1, None),  # at once: it gets no response
         ("ApiVersions", 9, None),  # when a later one is answered
         ("ApiVersions", 2, 10),
         ("ApiVersions", 3, None),

@@ -67,7 +67,7 @@ def test_ctrl_c_ends_it_as_it_ends_dump() -> None:
 
 
 class _Interrupted:
-    """Standard input, of which some arrives before somebody presses Ctrl-C."""
+    """Standard input with some data, and then Ctrl-C."""
 
     def __init__(self, data: bytes) -> None:
         self.buffer = self

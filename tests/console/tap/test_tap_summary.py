@@ -1,4 +1,4 @@
-"""What kipwire tap counts: clients, APIs, latencies, errors; and whom an upgrade would break."""
+"""Counts of kipwire tap: clients, APIs, latencies and errors; and the clients that an upgrade would break."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_libraries_are_those_that_connections_name(objects: Objects) -> None:
     known = {row["client_id"]: row["software_name"] for row in summary["clients"]}
     assert known["adminclient-1"] == "apache-kafka-java"
     assert known["kp-txn"] == "kafka-python"
-    assert known["broker-1-fetcher-0"] is None  # it asks for no versions
+    assert known["broker-1-fetcher-0"] is None  # it sends no ApiVersions request
 
 
 def test_tables_for_people_have_the_same(tap: Tap) -> None:

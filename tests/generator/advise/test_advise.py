@@ -24,7 +24,7 @@ def metadata_responses() -> list[Any]:
     return [kafka_messages.decode_response(frame, 3, entry["api_version"])[1] for entry, frame in found]
 
 
-# What is advised.
+# Advice.
 
 
 def put_in(document: dict[str, Any], path: str, text: str) -> None:
@@ -36,7 +36,7 @@ def put_in(document: dict[str, Any], path: str, text: str) -> None:
 
 
 def changed_spec(spec: Path, fields: list[dict[str, Any]], highest: int) -> str:
-    """A spec with one more version and everything pasted."""
+    """Return a spec up to this version, with all texts of the advice pasted."""
     document = json.loads(spec.read_text())
     lowest = document["validVersions"].split("-")[0]
     document["validVersions"] = f"{lowest}-{highest}"
@@ -68,7 +68,7 @@ def test_generated_code_saves_just_the_bytes_that_were_promised(tmp_path: Path) 
     folder.mkdir()
     (folder / "MetadataResponse.json").write_text(changed_spec(METADATA, result["fields"], NEXT))
     (folder / "MetadataRequest.json").write_text(changed_spec(SPECS / "MetadataRequest.json", [], NEXT))
-    copy(SPECS.parent / "enums" / "AclOperation.enum.json", folder)  # which names the bits of two fields
+    copy(SPECS.parent / "enums" / "AclOperation.enum.json", folder)  # it names the bits of two fields
     with generated(folder, "advised_metadata", tmp_path) as package:
         old_class, new_class = (package.message("MetadataResponse", version) for version in (13, NEXT))
     saved = 0

@@ -22,7 +22,7 @@ def fields_by_path(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def capture_of(folder: Path, frames: list[tuple[dict[str, Any], bytes]]) -> Path:
-    """A capture without compression."""
+    """Write a capture without compression; return its folder."""
     data, lines = b"", []
     for entry, frame in frames:
         lines.append(json.dumps({**entry, "off": len(data), "len": len(frame)}))
@@ -33,7 +33,7 @@ def capture_of(folder: Path, frames: list[tuple[dict[str, Any], bytes]]) -> Path
     return folder
 
 
-# What is read.
+# Samples.
 
 
 def test_capture_lines_and_frames_give_the_same_counts(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_json_lines_need_a_version(tmp_path: Path) -> None:
     assert f"{file}:1: no version is given; give --version" in done.stderr
 
 
-# How it reports.
+# Reports.
 
 
 def test_text_has_the_figures_and_the_lines_to_paste() -> None:

@@ -116,7 +116,7 @@ def test_parts_of_a_topic_can_be_counted_apart(a: list[Message], b: list[Message
 
 
 def integers_in(cls: type[Struct], value: dict[str, Any]) -> Iterator[int]:
-    """Every int16, int32 and int64 in the JSON form, which like the wire has no tagged fields at their defaults."""
+    """Yield every int16, int32 and int64 in the JSON form, which lacks tagged fields at defaults, as the wire does."""
     for field in cls.ATTRIBUTES:
         inner = value.get(field.json_name)
         for one in inner if isinstance(inner, list) else [] if inner is None else [inner]:

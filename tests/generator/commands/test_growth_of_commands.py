@@ -35,7 +35,7 @@ from tests.support.subjects.drifting_specs import drifted, jar
 
 
 class Case:
-    """A spec in files of its own; its package, if it is asked for, is one that nobody has used."""
+    """A spec in files of its own; its package, if needed, has not been used before."""
 
     def __init__(self, folder: Path, packages: Packages, shape: Callable[[int], dict[str, Any]], name: str, size: int):
         self.folder = folder / f"{''.join(filter(str.isalnum, name))}{size}"
@@ -50,7 +50,7 @@ class Case:
         return packages.fresh(shape, name, size)
 
     def changed(self, old: str, new: str) -> Path:
-        """The spec with other words."""
+        """Write the spec with a text replaced; return the file."""
         file = self.folder / "changed" / "Big.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(self.text.replace(old, new), encoding="utf-8")
@@ -140,7 +140,7 @@ ACCEPTED = {
     (name, "of_fields"): "fields that only look alike are matched by the longest common runs, as difflib finds them"
     for name in ("compat, other names",)
 }
-"""What grows with the square in a shape, with the reason."""
+"""Cases that may grow with the square of a shape's size, each with the reason."""
 
 
 def test_every_command_has_a_row() -> None:

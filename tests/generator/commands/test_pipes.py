@@ -1,4 +1,4 @@
-"""A pipe, a socket or a device that somebody names is refused in one line, and never waited for."""
+"""A pipe, a socket or a device given as a file is refused in one line, and never waited for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 SECONDS = 60
-"""How long a command may take before it counts as hanging; it takes less than one."""
+"""Seconds after which a command counts as hanging; it takes less than one."""
 
 SPEC = str(ROOT / "schemas/kafka_messages/clients/MetadataRequest.json")
 
@@ -93,12 +93,12 @@ COMMANDS = {
     "settings": ["check", "specs", "in settings"],
     "settings of a project": ["check", "specs", "in project"],
 }
-"""Each place of a command line, and of what it leads to, where a file is read."""
+"""Commands that read a pipe in place of a file, given on the command line or named in another file."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with pipes of all names."""
+    """A folder with a pipe under each of these names."""
     for name in ("specs", "with_pipe"):
         (tmp_path / name).mkdir()
         for file, text in new_specs("Foo", "request", 1000).items():

@@ -53,14 +53,14 @@ SCHEMAS = {path.name: without_conditions(json.loads(path.read_text())) for path 
 
 
 def documents() -> list[object]:
-    """Every spec and enum of the repository, and the examples of all rules, good and bad."""
+    """Return every spec and enum of the repository, and the examples of all rules, good and bad."""
     loaded = [load(file) for file in sorted((ROOT / "schemas").rglob("*.json"))]
     loaded += [load_text(text, "x.json") for rule in ALL for text in (*rule.good, *rule.bad)]
     return [one.document.value for one in loaded if one.document is not None]
 
 
 def damaged(value: object, choice: random.Random) -> object:
-    """A copy of a document with a value at one place that may be wrong there."""
+    """Return a copy of a document with a value at one place that may be wrong there."""
     if not isinstance(value, dict | list) or not value or choice.random() < 0.2:
         return choice.choice([None, True, 1, -1, 2**40, 1.0, "", "x", "0+", "none", "request", [], {}, ["x"], {"a": 1}])
     copy = value.copy()

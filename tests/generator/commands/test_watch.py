@@ -18,7 +18,7 @@ from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import spec
 
 _SECONDS = 30
-"""How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
+"""Seconds to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
 
 
 class _Watch:
@@ -51,7 +51,7 @@ class _Watch:
         self.process.stdout.close()
 
     def line_with(self, text: str) -> str:
-        """The next line that has the text in it."""
+        """Return the next line that has the text in it."""
         while text not in (line := self.lines.get(timeout=_SECONDS)):
             pass
         return line

@@ -33,7 +33,7 @@ RENAMED_BY_KAFKA = {
     "VoteRequest.topics.partitions.replica_id": "3.9 calls it candidate_id",
     "VoteRequest.topics.partitions.replica_directory_id": "3.9 calls it candidate_directory_id",
 }
-"""Columns that are not after all those of earlier releases, since Kafka gave released fields other names."""
+"""Columns that do not follow all columns of earlier releases, since Kafka renamed released fields."""
 
 # Our own package, release by release
 
@@ -68,7 +68,7 @@ def test_what_a_release_of_kafka_added_comes_after_what_was_there() -> None:
 
 
 def _not_last(columns: Sequence[Column], path: str) -> Iterator[str]:
-    """The columns that a later release added before one that was there."""
+    """Yield the columns that a later release added before one that was there."""
     lines = list(RELEASES)
     for number, column in enumerate(columns):
         if any(lines.index(after.since) < lines.index(column.since) for after in columns[number + 1 :]):
@@ -82,7 +82,7 @@ def _each(columns: Sequence[Column]) -> Iterator[Column]:
         yield from _each(column.inner)
 
 
-# What the command says
+# Findings of the command
 
 
 @pytest.mark.parametrize(

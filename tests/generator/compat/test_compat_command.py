@@ -1,4 +1,4 @@
-"""`kipgen compat` as it is used: what it prints, what it writes, what is allowed, and its exit status."""
+"""`kipgen compat` as a command: its output, its files, its allowed changes, and its exit status."""
 
 from __future__ import annotations
 

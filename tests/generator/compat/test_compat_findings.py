@@ -58,7 +58,7 @@ def _check_read_alike(writer: Any, reader: Any) -> None:
     @settings(max_examples=10, deadline=None, database=None)
     @given(messages(writer, long=False))
     def read_alike(message: Any) -> None:
-        # JSON leaves unknown tags out, which one side may know.
+        # JSON leaves unknown tags out, which may be known fields on one side.
         data = writer.from_json(message.to_json()).encode()
         assert reader.decode(data).encode() == data
 
@@ -105,7 +105,7 @@ def _is_read_otherwise(first: Any, second: Any, message: Any) -> bool:
         return True
 
 
-# What a finding says
+# Texts of findings
 
 
 def test_change_of_many_versions_is_one_finding_with_its_versions_and_place(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_every_finding_between_two_releases_has_an_explanation(pair: tuple[str, 
 
 
 def _is_new_model(finding: Finding) -> bool:
-    """Whether it comes from the types that 4.1 gave to coordinator records, which were data before.
+    """True if a finding comes from the types that 4.1 gave to coordinator records, which had the type data before.
 
     The number before a key in the log was the version of its spec; since then it is the apiKey, and the version is 0.
     """

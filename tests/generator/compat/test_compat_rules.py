@@ -1,4 +1,4 @@
-"""What `kipgen compat` says of a change: rule by rule, by the table of verdicts, and beside the bytes themselves."""
+"""Verdicts of `kipgen compat` on a change: rule by rule, by the table of verdicts, and checked with real bytes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def resolved(package: str) -> dict[str, Any]:
 
 
 def keys_of(value: object) -> Iterator[str]:
-    """The names of all properties, except of what is in a default, which is a message's."""
+    """Yield the names of all properties, but not within a default, whose names are the message's."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
@@ -91,7 +91,7 @@ def test_equal_specs_give_the_same_bytes_in_any_order() -> None:
     assert text_of(document("p", specs, [])) != both[0]
 
 
-# Completeness: a reader that has only the document reads what kipwire and Java read.
+# Completeness: a reader that has only the document reads the same values as kipwire and Java.
 
 
 def test_all_golden_messages_are_read_from_the_document_alone() -> None:

@@ -73,7 +73,7 @@ TABLES = {
 REMOVED = {"ZkMigrationState": "metadata.migration.ZkMigrationState#value"}
 """Tables that 3.9 was the last release to have, of fields that are still there."""
 OURS_ALONE = {
-    "AcknowledgeType": {(0, "GAP", "-")},  # what clients write for offsets without a record
+    "AcknowledgeType": {(0, "GAP", "-")},  # written by clients for offsets without a record
     "LeaderRecoveryState": {(-1, "NO_CHANGE", "-")},  # a constant of that class
 }
 NO_TABLE = {"ConsumerGroupMemberType"}
@@ -99,7 +99,7 @@ def kafka_tables(folder: Path, version: str, artifacts: tuple[str, ...], tables:
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[Row]]:
-    """The tables of 4.4.0, and those of 3.9.1 that are gone."""
+    """The tables of Kafka 4.4.0, and the removed tables as 3.9.1 had them."""
     folder = tmp_path_factory.mktemp("jars")
     old = kafka_tables(folder, "3.9.1", ("kafka-clients", "kafka-metadata", "kafka-server-common"), REMOVED)
     return kafka_tables(folder, "4.4.0", ARTIFACTS, TABLES) | old

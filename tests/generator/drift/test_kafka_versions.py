@@ -36,7 +36,7 @@ EARLIER_NAMES = {
     "ListOffsetRequest": "ListOffsetsRequest",
     "ListOffsetResponse": "ListOffsetsResponse",
 }
-"""What has no class of its own: the bytes are those of its later name."""
+"""Messages without a class of their own: the class of the later name has the same bytes."""
 NEVER_SERVED = {
     (f"{api}{part}", 0)
     for api in ("ShareAcknowledge", "ShareFetch", "ShareGroupDescribe", "ShareGroupHeartbeat")
@@ -52,9 +52,9 @@ OTHER_FORMS = {
     ("ReadShareGroupStateSummaryResponse", 0): {"3.9", "4.0"},
     ("RequestHeader", 0): {"2.2", "2.3"},
 }
-"""In which lines the bytes were others than those of ours: early access, and a spec that no frame was written by."""
+"""Lines of releases whose bytes differed from ours: early access, and a spec that wrote no frame."""
 LATER_TAGS = {("ApiVersionsResponse", 3), ("FetchResponse", 12), ("UpdateMetadataRequest", 8)}
-"""What got a tagged field after its release."""
+"""Messages that got a tagged field after their release."""
 
 
 def line_of(release: str) -> str:
@@ -65,7 +65,7 @@ LINES = [line_of(release) for release in HISTORY["releases"]]
 
 
 def pairs_of(line: str) -> Iterator[tuple[str, int]]:
-    """The messages and versions of a line of releases."""
+    """Yield the messages and versions of a line of releases."""
     until = LINES[: LINES.index(line) + 1]
     for name, changes in HISTORY["versions"].items():
         known = [changes[one] for one in until if one in changes]
@@ -153,7 +153,7 @@ def our_specs() -> dict[str, MessageSpec]:
 
 
 def specs_in(jar: Path) -> Iterator[MessageSpec]:
-    """The specs in a jar as far as they can be understood; those before 2.4 have no flexible versions."""
+    """Yield the specs in a jar as far as they can be understood; those before 2.4 have no flexible versions."""
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
             if not re.fullmatch(r"common/message/\w+\.json", name):
@@ -161,7 +161,7 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
             text = archive.read(name).decode()
             if '"flexibleVersions"' not in text:
                 text = re.sub(r'("validVersions"\s*:\s*"[^"]*")', r'\1, "flexibleVersions": "none"', text, count=1)
-            # One file in 2.8 ends twice; Kafka's reader takes what comes first.
+            # One file in 2.8 ends twice; Kafka's reader takes the first part.
             loaded = load_text(text, name)
             if loaded.document is None:
                 loaded = load_text(re.sub(r"\]\s*\}\s*\Z", "", text), name)
@@ -175,7 +175,7 @@ def on_the_wire(spec: MessageSpec, version: int) -> WireItems:
 
 
 def untagged(items: WireItems) -> WireItems:
-    """The same without what is said of tagged fields."""
+    """Return the items without tagged fields, at any depth."""
     plain = tuple(replace(item, inner=item.inner and untagged(item.inner)) for item in items.plain)
     return replace(items, plain=plain, tagged=())
 

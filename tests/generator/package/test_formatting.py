@@ -1,4 +1,4 @@
-"""What kipgen generates is as black would format it, although black sees only its long lines."""
+"""Generated code is formatted as by black, although kipgen gives black only the long lines."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_default_with_an_exponent_is_as_black_formats_it(default: str) -> None
 def test_a_blank_text_is_as_no_text(about: str) -> None:
     fields = [{"name": "Alpha", "type": "int8", "versions": "0", "about": about}]
     head = {"type": "data", "name": "Probe", "validVersions": "0-1", "flexibleVersions": "none"}
-    check_modules({**head, "about": about, "fields": fields})  # version 1 has nothing but the text
+    check_modules({**head, "about": about, "fields": fields})  # version 1 has the text alone
 
 
 @settings(deadline=None)

@@ -267,7 +267,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wheel_generates_a_users_own_package(specs: Path, installed: Path) -> None:
-    """From the wheel alone: templates and JSON Schema are in it."""
+    """The wheel has the templates and the JSON Schema."""
     where = run([sys.executable, "-c", "import kipgen; print(kipgen.__file__)"], installed)
     assert Path(where.strip()).is_relative_to(installed / "site")
     shown = run(
@@ -281,7 +281,7 @@ def test_a_wheel_generates_a_users_own_package(specs: Path, installed: Path) -> 
 
 
 def test_a_wheel_shows_bytes_on_a_page(installed: Path) -> None:
-    """From the wheel alone: the style and the script of the page are in it."""
+    """The wheel has the style and the script of the page."""
     arguments = ["inspect", "HeartbeatResponse", "4", "00000000001900", "--html", "page.html"]
     run([sys.executable, "-m", "kipwire", *arguments], installed)
     page = (installed / "page.html").read_text()

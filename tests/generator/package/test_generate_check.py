@@ -1,4 +1,4 @@
-"""What `kipgen generate --check` proves, and what a run may touch."""
+"""Guarantees of `kipgen generate --check`, and the files that a run may touch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kipwire.tools.files import write_whole
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import change, content, generate, planned
 
-# What --check proves, and what a run may touch
+# Guarantees of --check, and files that a run may touch
 
 
 def checked(specs: Path, package: Path) -> PackageChanges:

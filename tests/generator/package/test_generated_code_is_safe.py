@@ -113,13 +113,13 @@ hostile = st.lists(st.sampled_from([*FRAGMENTS, "a", " ", "Z9"]), min_size=1, ma
 
 
 def unlike_a_name(text: str) -> str:
-    """The text, or a longer one if it could be a name or is blank, which is the same as no text."""
+    """Return the text, or a longer one if it could be a name or is blank, which is the same as no text."""
     is_hostile = text.strip() and not (text.replace(" ", "").isalnum() and text.isascii())
     return text if is_hostile else f"{text}\n#"
 
 
 def texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all texts in a spec."""
+    """Yield the paths of all texts in a spec."""
     if isinstance(value, str):
         yield path
     elif isinstance(value, dict | list):
@@ -137,7 +137,7 @@ def with_text(spec: dict[str, Any], path: tuple[Any, ...], text: str) -> dict[st
 
 
 def generated(spec: dict[str, Any], source: str = "specs/Probe.json") -> list[str] | None:
-    """The modules of a spec; None if it is refused."""
+    """Return the modules of a spec; None if it is refused."""
     checked = check.read_bytes(json.dumps(spec).encode(), "Probe.json")
     if checked.spec is None:
         assert any(problem.severity == "error" for problem in checked.problems)
@@ -146,7 +146,7 @@ def generated(spec: dict[str, Any], source: str = "specs/Probe.json") -> list[st
 
 
 def skeleton(module: str) -> str:
-    """A module's syntax tree without what its texts say; read as Python reads a file, with its encoding."""
+    """Return a module's syntax tree without the content of its texts, read as Python reads a file, by its encoding."""
     tree = ast.parse(module.encode())
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -157,7 +157,7 @@ def skeleton(module: str) -> str:
 
 @cache
 def plain_skeletons(name: str) -> list[str]:
-    """Those of the modules of a spec that is not attacked."""
+    """Return the skeletons of the modules of a spec that is not attacked."""
     return list(map(skeleton, generated({"ProbeRequest": MESSAGE, "Probe": LAYOUT}[name]) or []))
 
 

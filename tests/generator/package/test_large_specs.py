@@ -26,7 +26,7 @@ def read(spec: dict[str, Any]) -> MessageSpec:
 
 
 def growth(work: Callable[[int], Callable[[], object]], count: int) -> float:
-    """How many times the steps are that three times as much takes."""
+    """Return the factor by which the steps grow if the count is three times as large."""
     few, many = (cost_of(work(number)).steps for number in (count, 3 * count))
     return many / few
 

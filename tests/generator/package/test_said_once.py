@@ -1,4 +1,4 @@
-"""What a generated module says, it says once and for a reason: no constant without use, no fact that follows."""
+"""A generated module states each fact once and for a reason: no constant without use, no fact that others imply."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _init(item: Any) -> None:
 
 
 def levels(type_: str, *, flexible: bool, count: int = LEVELS) -> Any:
-    """The outermost of structs within each other, each of which has two fields of the one below it."""
+    """Return the outermost of structs within each other, each of which has two fields of the one below it."""
     inner = struct("Level0", (Field("number", "Number", "int32", default=0),), flexible=flexible)
     for level in range(1, count):
         fields = tuple(
@@ -86,7 +86,7 @@ class CountedList(list[Any]):
 
 
 def outer(inner: Any) -> Any:
-    """A message with a tagged struct, which is made when it is asked for."""
+    """Return a message with a tagged struct, which is made when it is asked for."""
     attributes = {
         "__slots__": ("_lazy_inner",),
         "NAME": "Outer",

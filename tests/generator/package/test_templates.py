@@ -13,11 +13,11 @@ from kipgen.resources import template_folder
 DEEPEST = 3
 
 Calls = dict[str, list[str]]
-"""By macro, as `file:name`: the macros that it calls."""
+"""Macros that each macro calls, by its `file:name`."""
 
 
 def calls_of(texts: Mapping[str, str]) -> Calls:
-    """The call graph of the macros of all templates, by the names of their files."""
+    """Return the call graph of the macros of all templates, by the names of their files."""
     trees = {file: jinja2.Environment().parse(text) for file, text in texts.items()}
     macros = {f"{file}:{macro.name}" for file, tree in trees.items() for macro in tree.find_all(nodes.Macro)}
     calls: Calls = {}
@@ -30,7 +30,7 @@ def calls_of(texts: Mapping[str, str]) -> Calls:
 
 
 def _imports(tree: nodes.Template) -> Iterator[tuple[str, str]]:
-    """The names under which a template knows others, or their macros."""
+    """Yield the names under which a template knows others, or their macros."""
     for whole in tree.find_all(nodes.Import):
         yield whole.target, f"{_file(whole)}:"
     for some in tree.find_all(nodes.FromImport):
@@ -53,7 +53,7 @@ def _called(node: nodes.Expr, file: str, imported: dict[str, str]) -> str:
 
 
 def too_deep(calls: Calls) -> list[str]:
-    """The chains of more macros than may call each other, in their order; one that comes again ends its chain."""
+    """Return the chains of more macros than may call each other, in their order; a repeated macro ends its chain."""
     found = []
     pending = [[name] for name in calls]
     while pending:

@@ -73,7 +73,7 @@ OF_LAYOUTS: dict[str, tuple[str, object]] = {
 
 
 def nested(field: str) -> list[tuple[str, tuple[str, ...]]]:
-    """A field at the top, in structs in structs, and in a common struct: the fields, and the common structs."""
+    """Return a field at the top, in structs in structs, and in a common struct: the fields, and the common structs."""
     inner = field_of("[]Nest", "Out", fields=[LEAF, field_of("Deep", "Down", fields=[field])])
     shared = struct_named("Shared", LEAF, field)
     return [(field, ()), (inner, ()), (field_of("Shared", "Use"), (shared,))]

@@ -69,7 +69,7 @@ KEYS = {"name": "LampKey", "about": "The APIs.", "valuesFrom": {"type": "request
 
 
 def written(folder: Path, **files: Any) -> Path:
-    """A folder with specs by the names of their files, in which `__` means a dot."""
+    """Return a folder with specs by the names of their files, in which `__` means a dot."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / f"{name.replace('__', '.')}.json").write_text(json.dumps(content))
@@ -95,7 +95,7 @@ def generate(specs: Path, package: Path) -> PackageChanges:
 
 @pytest.fixture
 def lamps(specs: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A package with a name of its own, so that what is kept of another one's enums is not used."""
+    """A package with a name of its own, so that no kept enums of another package are used."""
     written(specs, ErrorCode__enum=ERROR, LampKey__enum=KEYS)
     location = package.with_name(f"lamps_{re.sub('[^a-z0-9]', '_', str(package.parent.name).lower())}")
     generate(specs, location)
@@ -135,7 +135,7 @@ def test_sets_of_bits_have_the_names_of_the_bits_that_are_set(lamps: ModuleType)
     cls: Any = lamps.message("LampRequest", 2)
     fields = {field.name: field for field in cls.FIELDS}
     seen = fields["seen"]
-    assert (seen.enum, seen.enum_of_bits) == (None, module.Light)  # its numbers are not those of the enum
+    assert (seen.enum, seen.enum_of_bits) == (None, module.Light)  # values are sets of bits, not numbers of the enum
     assert {name for name, field in fields.items() if field.enum_of_bits} == {"seen"}
     red, broken = module.Light.RED, module.Light.BROKEN
     for number, expected in ((0b1000, (red,)), (0b1111, (red,)), (3, ()), (0, ()), (-1, (red,)), (-128, ())):

@@ -1,4 +1,4 @@
-"""The texts of problems name what is wrong and what would be right, in the words of the spec."""
+"""The texts of problems name the fault and the remedy, in the words of the spec."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def register(*values: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def problems(folder: Path, content: dict[str, Any]) -> list[str]:
-    """What is wrong with a register, each as `path: rule: text`."""
+    """Return the problems of a register, each as `path: rule: text`."""
     file = folder / "ShopKeys.enum.json"
     file.write_text(json.dumps(content))
     return [f"{one.path}: {one.rule}: {one.text}" for one in check.read_file(file).problems]

@@ -1,4 +1,4 @@
-"""The verdicts on spec files that the language's description gives: what is accepted and what is refused."""
+"""Spec files are accepted or refused as in the description of the language."""
 
 from __future__ import annotations
 

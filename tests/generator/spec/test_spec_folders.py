@@ -43,7 +43,7 @@ def test_recursion_through_others_is_found_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("last", "rule"), [("int8", "struct-depth"), ("S0", "recursive-struct")])
 def test_a_chain_of_many_structs_is_refused_with_its_place(last: str, rule: str, tmp_path: Path) -> None:
-    count = 1500  # more than Python lets functions nest; what costs the square of it takes minutes
+    count = 1500  # more than Python's limit of recursion; a quadratic step would take minutes
     types = [*(f"S{number}" for number in range(1, count)), last]
     common = tuple(
         f'{{"name": "S{at}", "versions": "0+", "fields": [{{"name": "X", "type": "{used}", "versions": "0+"}}]}}'

@@ -1,4 +1,4 @@
-"""Layouts in the spec language: what is said about a wrong one, and where; and that all that is accepted works."""
+"""Layouts in the spec language: the text and place of each problem of a wrong one; every accepted layout works."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     return read_file(file, "Probe.json", kafka=kafka)
 
 
-# What is reported, and where. The first field is in line 5.
+# Problems and their places. The first field is in line 5.
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:
     assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["layout-api-key", "layout-api-key"]
 
 
-# What is accepted works
+# Accepted layouts work
 
 
 def test_example_of_the_documentation_has_the_bytes_that_are_there(tmp_path: Path) -> None:

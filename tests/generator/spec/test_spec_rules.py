@@ -59,7 +59,7 @@ def test_rules_have_ids_of_their_own_and_a_sentence() -> None:
         assert rule.good and rule.bad
 
 
-# What is read
+# Reading
 
 
 def test_property_that_is_left_out_has_the_default_of_the_language(tmp_path: Path) -> None:

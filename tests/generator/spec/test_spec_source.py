@@ -1,4 +1,4 @@
-"""The text of a spec file: what is read, where everything is, and what is rejected at which line and column."""
+"""The text of a spec file: its values with their places, and the line and column of every refusal."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ WHOLE = (0xF00BABA8).to_bytes(4, "little") + b"the rest"
 
 
 class Installed:
-    """Stands for an installed Java and Spark, and the archives that are kept for them."""
+    """Fake installation of Java and Spark, with the archives that are kept for them."""
 
     def __init__(self, folder: Path) -> None:
         self.java, self.spark, self.kept = folder / "java", folder / "spark", folder / "cache/kipwire/spark-classes"
@@ -31,12 +31,12 @@ class Installed:
         return list(using(self.java, self.spark))
 
     def make(self, written: bytes = WHOLE) -> Path:
-        """The archive that Java makes if it writes these bytes."""
+        """Return the archive that Java makes if it writes these bytes."""
         return make(lambda: file_to_make().write_bytes(written))
 
 
 def file_to_make() -> Path:
-    """Where the JVM that starts now is to write the archive."""
+    """Return the file that a JVM started now has to write the archive to."""
     option = os.environ["SPARK_SUBMIT_OPTS"].split('"')[3]
     name, _, file = option.partition("=")
     assert name == "-XX:ArchiveClassesAtExit"
@@ -122,7 +122,7 @@ def test_java_writes_an_archive_and_ignores_a_broken_one(tmp_path: Path, monkeyp
     java, spark = Path(os.environ["JAVA_HOME"]), Path(_find_spark_home())
 
     def run(*options: str) -> tuple[str, str]:
-        """What a class of Spark prints, and which classes Java has loaded from where."""
+        """Run a class of Spark; return its output, and Java's log of the loaded classes and their sources."""
         log = tmp_path / "loaded.txt"
         program = ["-cp", f"{spark}/jars/*", "org.apache.spark.launcher.Main", "org.apache.spark.Wanted"]
         command = [str(java / "bin" / "java"), *options, f"-Xlog:class+load:file={log}", *program]
@@ -149,7 +149,7 @@ def test_java_writes_an_archive_and_ignores_a_broken_one(tmp_path: Path, monkeyp
         b"",
     ):
         archive.write_bytes(broken)
-        assert bool(using(java, spark) == options) is (len(broken) == len(whole))  # then Java sees what is wrong
+        assert bool(using(java, spark) == options) is (len(broken) == len(whole))  # then Java detects the fault
         said, loaded = run(*using(java, spark))
         assert said == plain
         assert "(top)" not in loaded

@@ -1,4 +1,4 @@
-"""How much of compacted topics is dead, on Spark, from logs that are made for it."""
+"""The share of dead records in compacted topics, on Spark, from logs made for it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def keyed(offset: int, pairs: list[tuple[str | None, str | None]], producer: int
 
 
 def write_compacted(logs: Path, checkpoint: str) -> None:
-    """A log folder of a broker, with what its cleaner has written of how far it has come."""
+    """Write a log folder of a broker, with the checkpoint of its cleaner."""
     folder = logs / "stock-0"
     write_log(folder, keyed(0, [("a", "11"), ("b", "22"), ("a", "333"), (None, "x")]))
-    # The transaction of 7 was aborted, so that its records make nothing dead.
+    # The transaction of 7 was aborted, so that its records replace no earlier ones.
     write_log(folder, keyed(4, [("b", "4444")], producer=7), marker(5, 7, 1), keyed(6, [("c", None)]), base=4)
     (folder / f"{4:020}.txnindex").write_bytes(pack(">hqqqq", 0, 7, 4, 5, 6))
     write_log(folder, keyed(7, [("a", "5"), ("d", "66")]), base=7)

@@ -36,10 +36,10 @@ def test_fields_of_every_message_keep_their_encodings_where_advise_lets_them() -
                 continue
             if field.note.startswith("not in") and not row["note"]:  # it ends with the newest version, as specs say
                 continue
-            # Of two that save as much, advise also looks at the default; and it adds up the paths of a common struct.
+            # advise also chooses between equal savings by the default, and adds up the paths of a common struct.
             assert field.sizes[row["best"]] == field.sizes[str(field.best)], where
             assert row["saved"] * len(field.paths) == field.saved, where
-            # The newest version has what the next one has, and words for that.
+            # The newest version must have the same note as the next one, but for its name.
             assert row["note"] == re.sub(r"version \d+, the next one", f"version {newest}, the newest one", field.note)
             changed += row["saved"] > 0
             if row["note"]:

@@ -90,7 +90,7 @@ def test_what_cannot_be_done_is_one_line_and_status_2(
 def test_json_has_the_rows_of_all_tables_after_the_totals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Lines are those of the files of tables, with the name of the table."""
+    """Each line is a line from the file of a table, with the name of the table added."""
     for job in ("offsets", "metadata"):
         out = tmp_path / job
         arguments = (job, "-f", "json", "--out", out, "--out-format", "jsonl")
@@ -134,7 +134,7 @@ def test_a_broken_record_is_named_with_its_place(
 
 
 def large_log(folder: Path, batches: int) -> Path:
-    """A log of one partition and its commits that takes a while to read: copies of a batch at other offsets."""
+    """Write a log of one partition, and commits that take a while to read: copies of a batch at other offsets."""
     logs = write_logs(folder, "t", {0: [Batch(0, [0])]}, [Commit("g", 0, 1, 2)])
     segment = next((logs / "__consumer_offsets-0").iterdir())
     batch = segment.read_bytes()

@@ -25,7 +25,7 @@ FAR = 3_000_000_000
 
 
 def table(spark: SparkSession, folder: Path, name: str, stalled_after: int = 60) -> DataFrame:
-    """A table of the report, in its order."""
+    """Return a table of the report, in its order."""
     found = next(one for one in offsets_report(spark, folder, stalled_after).tables if one.name == name)
     return found.frame.orderBy(*found.order)
 
@@ -152,7 +152,7 @@ def test_a_partition_ends_where_its_last_segment_begins_or_later(spark: SparkSes
     folder = write_logs(tmp_path, "t", log, commits)
     roll(folder, 0, 190)
     (folder / "t-0" / f"{0:020}.log").unlink()  # retention
-    roll(folder, 1, 50)  # compaction has removed what was between
+    roll(folder, 1, 50)  # compaction has removed the records in between
     roll(folder, 2, 10, b"\0" * 8 + b"\0\0\1\0")  # a batch that is not complete
     roll(folder, 3, 10, write_batch([Record(offset=12, timestamp=0, value=b"v")]))
     report = offsets_report(spark, folder)

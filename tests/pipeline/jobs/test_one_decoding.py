@@ -48,7 +48,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 
 def paths(node: Any) -> Iterator[list[str]]:
-    """The nodes of a plan that Spark runs, from the result down to each scan."""
+    """Yield the nodes of a plan that Spark runs, from the result down to each scan."""
     below = node.relation().cachedPlan() if node.nodeName().startswith("InMemoryTableScan") else None
     children = [node.children().apply(at) for at in range(node.children().size())] if below is None else [below]
     for child in children:
@@ -58,7 +58,7 @@ def paths(node: Any) -> Iterator[list[str]]:
 
 
 def decodings(frame: DataFrame) -> int:
-    """The most steps in Python that a row goes through from a scan to the result."""
+    """Return the most steps in Python that a row goes through from a scan to the result."""
     java: Any = frame._jdf
     plan = java.queryExecution().executedPlan()
     return max(sum(name.endswith("EvalPython") for name in path) for path in paths(plan))
@@ -99,7 +99,7 @@ QUERIES: dict[str, Query] = {
     ),
     "the order": lambda table, m: table.orderBy(m["offset"].desc()).limit(3),
 }
-"""What people do with the fields of messages."""
+"""Common queries on the fields of messages."""
 
 
 @pytest.mark.night

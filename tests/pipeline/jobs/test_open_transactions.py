@@ -30,7 +30,7 @@ pytestmark = [
 
 
 def data(offset: int, producer: int, count: int = 1, sequence: int = 0, epoch: int = 0) -> bytes:
-    """A batch of a transaction."""
+    """Return a batch of a transaction."""
     some = [Record(offset=offset + at, timestamp=NOW + offset, key=b"k", value=b"v") for at in range(count)]
     return write_batch(some, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, is_transactional=True)
 
@@ -40,7 +40,7 @@ def plain(offset: int, count: int = 1) -> bytes:
 
 
 def known(transactional_id: str, producer: int, status: int, partitions: dict[str, list[int]] | None) -> Record:
-    """What a coordinator has written of a transactional id."""
+    """Return a record as a coordinator writes it about a transactional id."""
     named = None if partitions is None else [PartitionsSchema(topic=t, partition_ids=p) for t, p in partitions.items()]
     value = TransactionLogValue(
         producer_id=producer,
@@ -59,7 +59,7 @@ def known(transactional_id: str, producer: int, status: int, partitions: dict[st
 
 
 def snapshot(*producers: ProducerEntry) -> bytes:
-    """A producer snapshot, as brokers write it."""
+    """Return a producer snapshot, as brokers write it."""
     body = ProducerSnapshot(producer_entries=list(producers)).encode()
     return pack(">hI", 1, crc32c(body[4:])) + body[4:]
 
@@ -77,7 +77,7 @@ def write_transactions(logs: Path) -> None:
         data(11, 3, 3, sequence=10, epoch=2),
     )
     write_log(logs / "orders-1", data(0, 2), marker(1, 2, 9, is_empty=True), plain(2))
-    # The segments before it are gone; what was open then, only the snapshot says.
+    # The segments before it are gone; only the snapshot has the transactions that were open then.
     write_log(logs / "orders-2", plain(50, 2), marker(52, 6, 4), data(53, 6, sequence=1), base=50)
     common = {"timestamp": NOW, "offset_delta": 0}
     (logs / "orders-2" / f"{50:020}.snapshot").write_bytes(
@@ -125,7 +125,7 @@ def write_transactions(logs: Path) -> None:
 
 
 def write_metadata(logs: Path, partitions: int) -> None:
-    """The metadata log of a cluster whose coordinators' topic has so many partitions."""
+    """Write the metadata log of a cluster whose coordinators' topic has so many partitions."""
     topic, other = UUID(int=1), UUID(int=2)
     given = [
         (2, TopicRecord(name="__transaction_state", topic_id=topic)),
@@ -176,7 +176,7 @@ def test_producers_are_as_a_broker_loads_them(report: Report) -> None:
         (0, 1, 0, 7, 3, 3),
         (0, 2, 1, 8, -1, None),  # its marker has begun a new epoch, whose sequence numbers begin anew
         (0, 3, 2, -1, 12, 11),
-        (1, 2, 0, -1, 0, None),  # of its marker compaction has left the head alone
+        (1, 2, 0, -1, 0, None),  # compaction has left only the head of its marker
         (2, 4, 0, 3, 6, 40),
         (2, 6, 0, 4, 1, 53),
     }

@@ -93,7 +93,7 @@ def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def groups(count: int) -> FirstRows:
-    """The offsets of so many partitions, 20 for each group."""
+    """Return the offsets of so many partitions, 20 for each group."""
     columns = ("group", "topic", "partition", "offset", "lag", "last_commit")
     rows = tuple(
         dict(zip(columns, (f"group-{n // 20} <script>", f"topic-{n % 50}", n, n * 1000, n % 97, TIME), strict=True))
@@ -103,7 +103,7 @@ def groups(count: int) -> FirstRows:
 
 
 def data_of(text: str) -> list[list[list[str]]]:
-    """The rows of each table, as the page's script reads them."""
+    """Return the rows of each table, as the page's script reads them."""
     return [json.loads(one) for one in re.findall(r'<script type="application/json">(.*?)</script>', text)]
 
 

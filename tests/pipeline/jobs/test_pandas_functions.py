@@ -35,7 +35,7 @@ MESSAGES = (
     ("FetchRequest", 17),
     ("OffsetCommitValue", 4),
 )
-"""With structs in lists in lists, uuids, floats, tagged fields and nulls."""
+"""Messages with structs in lists in lists, uuids, floats, tagged fields and nulls."""
 
 
 def forget_functions() -> None:

@@ -1,4 +1,4 @@
-"""What reports say first, and what they do not hide: on pages, in charts and on a terminal of 80 columns."""
+"""Reports begin with totals and problems, and hide nothing: on pages, in charts and on a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PLACE = {"group": pa.string(), "topic": pa.string(), "partition": pa.int32()}
 
 
 def lines(frame: Frame, *, ends: list[tuple[float, int]], until: float) -> dict[str, list[tuple[float, int]]]:
-    """The lines of a group that reads to the end and dies after 10 seconds, and of one that lives."""
+    """Return the lines of a group that reads to the end and dies after 10 seconds, and of one that lives."""
     commits = [("dead", 5, 50, 0), ("dead", 10, 100, 0), ("alive", 10, 100, 0), ("alive", until, ends[-1][1], 0)]
     lagging = frame(
         {**PLACE, "time": TIME, "offset": pa.int64(), "lag": pa.int64()},

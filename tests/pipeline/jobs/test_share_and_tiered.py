@@ -87,7 +87,7 @@ def remote(message: Message) -> Record:
 
 
 def tiered_records() -> list[Record]:
-    """Two segments, of which one is complete, one is deleted, and a partition that is removed."""
+    """Return records about two segments, one complete and one deleted, and about a removed partition."""
     of = {"topic_id_partition": {"name": "orders", "id": UUID(int=7), "partition": 3}}
     some = []
     for number, last in ((1, 1), (2, 3)):

@@ -24,7 +24,7 @@ BATCHES = st.lists(
 
 
 def by_offset(batches: list[StateBatch]) -> dict[int, tuple[int, int]]:
-    """The state of each offset: the one of the highest rank."""
+    """Return the state of each offset: the one of the highest rank."""
     found: dict[int, tuple[int, int]] = {}
     for one in batches:
         for offset in range(one.first_offset, one.last_offset + 1):

@@ -45,7 +45,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Chosen:
 
 
 def log_of(root: Path, topic: str, size: int = 100) -> Path:
-    """The folder of a partition as a live broker has it: with room in its indexes that it has taken in advance."""
+    """Write the folder of a partition as a live broker has it: with indexes that are allocated in advance."""
     folder = root / f"{topic}-0"
     folder.mkdir(parents=True)
     for ending, length in ((".log", size), (".index", 10 * MIB), (".timeindex", 10 * MIB)):

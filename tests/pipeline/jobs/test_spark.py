@@ -206,7 +206,7 @@ def test_a_stream_that_fails_in_the_middle_of_a_batch_loses_and_repeats_nothing(
     segment.write_bytes(b"".join(data[:3]) + data[3][:30])
     with pytest.raises(StreamingQueryException, match="the disk is full"):
         run(fails=True)
-    # What came since must not get into the batch that is done again.
+    # Later records must not get into the batch that is done again.
     segment.write_bytes(b"".join(data))
     run(fails=False)
 
@@ -273,7 +273,7 @@ def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
 
 
 def plan_of(frame: DataFrame) -> str:
-    """The plan that Spark runs."""
+    """Return the plan that Spark runs."""
     java: Any = frame._jdf
     return str(java.queryExecution().executedPlan())
 

@@ -161,14 +161,14 @@ _OF_TABLES = (
     "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
     "\tat org.apache.hadoop.fs.RawLocalFileSystem$LocalFSFileOutputStream.write(RawLocalFileSystem.java:545)\n"
 )
-"""Where Spark is when it writes a table to a folder of this machine."""
+"""Java's stack while Spark writes a table to a folder of this machine."""
 _OF_SHUFFLE = (
     "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
     "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
     "\tat org.apache.spark.storage.TimeTrackingOutputStream.write(TimeTrackingOutputStream.java:59)\n"
     "\tat org.apache.hadoop.fs.FSDataOutputStream.write(FSDataOutputStream.java:1)\n"
 )
-"""Where it is when it writes rows to a temporary file of its own."""
+"""Java's stack while Spark writes rows to a temporary file of its own."""
 
 
 class JavaError(Py4JJavaError):  # type: ignore[misc]
@@ -315,7 +315,7 @@ def test_a_python_without_kipspark_is_named_with_what_to_set(tmp_path: Path, mon
     assert why_not(sys.executable) is None
     assert why_not(str(tmp_path / "none")) is None
     other = tmp_path / "python3"
-    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # without what is installed
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # without installed packages
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
@@ -335,7 +335,7 @@ def test_spark_submit_can_run_the_file_by_itself() -> None:
 def test_every_folder_with_a_command_is_in_the_list_of_commands_and_no_other() -> None:
     packages = (Path(package.__path__[0]) / "jobs" for package in (kipjobs, kipspark))
     names = {file.parent.name.replace("_", "-") for jobs in packages for file in jobs.glob("*/command.py")}
-    assert names - {"live-offsets"} == set(commands.COMMANDS)  # which "offsets" has
+    assert names - {"live-offsets"} == set(commands.COMMANDS)  # "offsets" runs it
 
 
 @pytest.mark.parametrize(

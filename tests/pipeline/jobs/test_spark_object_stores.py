@@ -1,4 +1,4 @@
-"""Sources of Spark over an object store: what workers read is what is in the same files on this machine."""
+"""Sources of Spark over an object store: workers read the same rows as from the same files on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a session of the command line starts: what its Python imports, and what its Java loads."""
+"""The start of a session of the command line: the modules that Python imports, and the classes that Java loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of messages that were stored with the specs of one release of Kafka, and are read with those of another."""
+"""Columns of messages stored with the specs of one release of Kafka, and read with the specs of another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMES = sorted(GROWN)
 
 
 KEYS = ("OffsetCommitKey", "TransactionLogKey")
-"""What a package with these values must have, too."""
+"""Messages that a package with these values needs, too."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,14 +58,14 @@ def earlier_package(spark: SparkSession, tmp_path_factory: pytest.TempPathFactor
 
 
 def stored_bytes(package: str, name: str) -> list[bytes]:
-    """Messages of every version with their leads, as brokers store them."""
+    """Return messages of every version with their leads, as brokers store them."""
     random, known = Random(f"{package} {name}"), registry_of(package)
     classes = [known.message(name, version) for version in known.versions(name)]
     return [write_lead(cls) + random_message(cls, random, unknown=False).encode() for cls in classes for _ in range(8)]
 
 
 def table(spark: SparkSession, package: str, name: str) -> DataFrame:
-    """The bytes of messages, and the messages."""
+    """Return a table with the bytes of messages, and with the messages."""
     frame = spark.createDataFrame([(data,) for data in stored_bytes(package, name)], "data binary")
     return frame.select("data", from_message("data", name, package=package).alias("message"))
 

@@ -74,7 +74,7 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 def written(frame: DataFrame, folder: Path, table_format: TableFormat) -> bytes:
-    """The file of a table."""
+    """Return the content of a table's file."""
     write_tables(folder, [Table("t", "T", frame, (sf.desc("n"),))], table_format)
     assert [path.name for path in folder.iterdir()] == [f"t.{table_format}"]
     return (folder / f"t.{table_format}").read_bytes()
@@ -171,7 +171,7 @@ def test_every_format_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> 
 
 
 def text_of(value: Any) -> Any:
-    """A value as text files have it."""
+    """Return a value as text files have it."""
     return f"{value:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else value
 
 

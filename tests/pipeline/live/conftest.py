@@ -1,4 +1,4 @@
-"""What several tests of live topics, and of clusters, use."""
+"""Fixtures for the tests of live topics and of clusters."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ STREAMED, LAGGING, EMPTY = "streamed", "lagging", "empty"
 
 
 class Done(NamedTuple):
-    """What the clients have done before the tests look."""
+    """Traffic of the clients before the tests begin."""
 
     sent: list[Sent]
     aborted: list[Sent]
@@ -94,7 +94,7 @@ def work() -> Done:
 
 
 def java_consumer(group: str, protocol: str) -> None:
-    """Read `orders` with Kafka's own consumer, by the old group protocol or by that of KIP-848, and commit."""
+    """Read `orders` with Kafka's own consumer, by the old group protocol or by KIP-848's, and commit."""
     tool(
         *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", ADDRESS, "--topic", "orders"),
         *("--group", group, "--from-beginning", "--timeout-ms", "4000"),
@@ -103,7 +103,7 @@ def java_consumer(group: str, protocol: str) -> None:
 
 
 def configs_of_all_brokers() -> list[tuple[str, str]]:
-    """What is set for every broker of the cluster, which kafka-python cannot ask for."""
+    """Return the configs set for all brokers of the cluster, which kafka-python cannot request."""
     named = ("--entity-type", "brokers", "--entity-default")
     text = tool("kafka.admin.ConfigCommand", "--bootstrap-server", ADDRESS, "--describe", *named)
     return re.findall(r"^  (\S+?)=(\S*) sensitive=", text, re.MULTILINE)
@@ -118,7 +118,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """Both engines, which must give the same reports; what tests compare with Kafka is from the one in the process."""
+    """Both engines, which must give the same reports; tests compare the one in the process with Kafka."""
     engines = Both(spark, tmp_path_factory.mktemp("both"))
     yield engines
     engines.close()
@@ -227,7 +227,7 @@ def test_membership_shows_both_group_protocols(both: Both, done: Done) -> None:
 
 
 def after_last_snapshot(folder: Path) -> Path:
-    """The metadata log as a broker leaves it that may keep little: its last snapshot, and segments from there on."""
+    """Copy the metadata log as a broker with little retention keeps it: the last snapshot, and later segments."""
     log = LOGS / "__cluster_metadata-0"
     until = monotonic() + 30
     while len(snapshots := sorted(log.glob("*.checkpoint"))) < 2 and monotonic() < until:
@@ -266,7 +266,7 @@ def test_metadata_is_what_the_broker_describes(both: Both, done: Done, tmp_path:
     }
     assert found == expected
     topics = Counter((row["topic"], row["removed"] is None) for row in rows(table(report, "topics")))
-    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not have what was removed
+    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot has no removed topics
     assert topics == {(topic["name"], True): 1 for topic in described} | {(name, False): 1 for name in removed}
     dynamic = {
         (kind, resource, name, one["value"])
@@ -354,7 +354,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
         admin.create_topics([NewTopic(LAGGING, 1, 1), NewTopic(EMPTY, 1, 1)], wait_for_metadata=True)
     traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     traffic.consume(ADDRESS, group, [LAGGING], 30)
-    sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of what follows
+    sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of later records
     unread = traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     report = both.report(offsets_report, LOGS, 1)
     found = samples(exposition(report.metrics))
@@ -367,7 +367,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
     assert expected[group, LAGGING, "0"] == (100, 200, 100)
     assert len([place for place in expected if place[0] in ("readers", "java-new")]) > 5
     assert ends == offsets_by_kafka(ADDRESS)
-    assert ends[EMPTY, "0"] == 0  # by the name of its only segment
+    assert ends[EMPTY, "0"] == 0  # from the name of its only segment
     (first,) = [row for row in traffic.read_all(ADDRESS, [LAGGING]) if row.offset == min(one.offset for one in unread)]
     as_of = found["kipspark_offsets_as_of_timestamp_seconds", frozenset()]
     age = by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", *places[1:]))[group, LAGGING, "0"]
@@ -376,17 +376,17 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
 
 
 def values_of(produce: Any) -> Iterator[bytes | None]:
-    """The values of the records in a Produce request."""
+    """Yield the values of the records in a Produce request."""
     for part in partitions(produce):
         for batch in read_batches(part.records):
             yield from (record.value for record in batch.records)
 
 
 def table(report: Any, name: str) -> DataFrame:
-    """One of the tables of a report."""
+    """Return one of the tables of a report."""
     return next(one.frame for one in report.tables if one.name == name)  # type: ignore[no-any-return]
 
 
 def uuid_text(uuid: str) -> str:
-    """A topic id as Kafka's own tools write it."""
+    """Return a topic id as Kafka's own tools write it."""
     return base64.urlsafe_b64encode(bytes.fromhex(uuid.replace("-", ""))).decode().rstrip("=")

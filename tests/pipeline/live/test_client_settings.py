@@ -108,7 +108,7 @@ def test_secret_values_and_their_parts_are_hidden() -> None:
 
 def test_errors_of_a_client_are_shown_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     class Reader:
-        """Of a session whose client refuses a setting, and repeats it."""
+        """Reader of a session whose client refuses a setting, and repeats the setting in the error."""
 
         def __getattr__(self, name: str) -> Any:
             return lambda *_, **__: self

@@ -1,4 +1,4 @@
-"""Workers that have no kipwire of their own: those of a cluster, and of a Spark Connect server. `make test-cluster`."""
+"""Workers without a kipwire of their own: on a cluster, and of a Spark Connect server. `make test-cluster`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ BASE_PYTHON = getattr(sys, "_base_executable", sys.executable)
 
 
 def run(master: str, wheel: Path) -> dict[str, Any]:
-    """What `cluster_job.py` found, run with Spark and what Spark needs, but without kipwire."""
+    """Run `cluster_job.py` with Spark and its dependencies, but without kipwire; return the JSON that it printed."""
     java.use_java()
     environment = os.environ | {
         "PYSPARK_PYTHON": BASE_PYTHON,
-        "PYTHONPATH": sysconfig.get_path("purelib"),  # a folder on it does not bring those of editable installations
+        "PYTHONPATH": sysconfig.get_path("purelib"),  # Python reads no .pth files there: no editable installation
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     command = [BASE_PYTHON, str(SUPPORT / "live" / "cluster_job.py"), master, str(wheel), str(SEGMENTS)]
@@ -42,13 +42,13 @@ def run(master: str, wheel: Path) -> dict[str, Any]:
 
 
 def expected_records() -> int:
-    """Records in the logs that are not control records."""
+    """Return the number of records in the logs, without control records."""
     batches = (batch for path in SEGMENTS.glob("*/*.log") for batch in read_segment(path))
     return sum(len(batch.records) for batch in batches if not batch.is_control)
 
 
 def expected_commits() -> list[tuple[Any, ...]]:
-    """What the logs say of commits, without Spark."""
+    """Return the commits in the logs, read without Spark."""
     found = []
     for path in SEGMENTS.glob("__consumer_offsets-*/*.log"):
         for batch in read_segment(path):

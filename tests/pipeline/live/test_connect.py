@@ -93,7 +93,7 @@ SOURCES: tuple[tuple[str, Path, dict[str, str]], ...] = (
     ("kafka_frames", PACKETS, {}),
     *(("kafka_partition_files", FILES, {"kind": kind}) for kind in KINDS),
 )
-"""All formats: the name, what is read, and options."""
+"""All formats: name, path and options."""
 
 
 @pytest.mark.parametrize(
@@ -123,20 +123,20 @@ def test_a_stream_of_logs_has_all_rows_once(spark: SparkSession, tmp_path: Path)
 
 
 def records(spark: SparkSession, topic: str) -> DataFrame:
-    """The records of a topic of brokers, the last of which are cut short."""
+    """Return the records of a topic of brokers, the last of which are cut short."""
     log = spark.read.format("kafka_log").option("topics", topic).load(str(SEGMENTS)).select("key", "value")
     cut = log.limit(3).select("key", sf.expr("substring(value, 1, length(value) - 1)").alias("value"))
     return log.unionByName(cut)
 
 
 def arrays(frame: DataFrame) -> tuple[DataFrame, pa.Table]:
-    """The rows of a frame as they are here, in a frame of them."""
+    """Fetch the rows of a frame; return a frame of them, and the rows as an Arrow table."""
     table = frame.toArrow()
     return frame.sparkSession.createDataFrame(table), table
 
 
 def values_of_commits(spark: SparkSession, *, are_cut: bool = False) -> tuple[DataFrame, pa.Table]:
-    """Values of OffsetCommit, with the version that leads each."""
+    """Return values of OffsetCommit, with the version that leads each."""
     logs = spark.read.format("kafka_log").option("topics", GROUPS).load(str(SEGMENTS))
     commits = logs.where("substring(key, 1, 2) = X'0001' and value is not null").select("value")
     cut = commits.limit(2).select(sf.expr("substring(value, 1, length(value) - 3)").alias("value"))

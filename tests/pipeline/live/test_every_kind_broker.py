@@ -45,7 +45,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what is captured; it stays empty where that is not allowed."""
+    """The folder of captured packets; it stays empty where capturing is not allowed."""
     return tmp_path_factory.mktemp("packets")
 
 

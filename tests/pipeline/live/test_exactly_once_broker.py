@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def run_once(seed: int) -> None:
-    """One run: producers are fenced, and end in the middle of transactions."""
+    """Run once: producers are fenced, and end in the middle of transactions."""
     run, chance = f"exactly-once-{uuid4()}", Random(seed)
     topics = [NewTopic(one.format(run), len(COPIES), 1) for one in (SOURCE, TARGET)]
     admin = AdminClient({"bootstrap.servers": ADDRESS})

@@ -27,7 +27,7 @@ def broker() -> Iterator[FakeBroker]:
 
 
 def tool(broker: FakeBroker, name: str, *arguments: str, given: str = "", package: str = TOOLS) -> str:
-    """What a tool of Kafka prints."""
+    """Run a tool of Kafka against the broker; return its output."""
     command = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool", f"{package}.{name}"]
     command += ["--bootstrap-server", broker.bootstrap_servers, *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)

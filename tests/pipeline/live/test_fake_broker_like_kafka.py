@@ -38,7 +38,7 @@ class Talk:
         self._socket.close()
 
     def ask(self, label: str, api: ApiKey, version: int, retried: set[ErrorCode] = NOT_YET, /, **values: Any) -> Any:
-        """The response; asked again while Kafka is not ready, which the fake broker always is."""
+        """Return the response; repeat the request while Kafka is not ready, unlike the fake broker."""
         until = monotonic() + TIMEOUT
         while True:
             body = self._once(request(api, version, values).body)
@@ -180,7 +180,7 @@ def the_end(talk: Talk) -> None:
 
 
 def error_codes_of(address: str, name: str) -> dict[str, list[str]]:
-    """The error codes in each response of the whole conversation."""
+    """Return the error codes in each response of the whole conversation."""
     talk = Talk(address, name)
     try:
         for part in (topics, records, groups, transactions, the_end):

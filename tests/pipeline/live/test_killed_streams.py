@@ -39,7 +39,7 @@ def command(what: str, place: Path) -> list[str]:
 
 @contextmanager
 def following(place: Path, errors: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that follows the logs; it is killed at the end, with its JVM."""
+    """Run a process that follows the logs; kill it at the end, with its JVM."""
     with errors.open("w") as file:
         process = subprocess.Popen(
             command("follow", place), stdout=subprocess.PIPE, stderr=file, text=True, start_new_session=True
@@ -54,7 +54,7 @@ def following(place: Path, errors: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def commits(place: Path) -> int:
-    """The number of the last batch that was committed."""
+    """Return the number of the last batch that was committed."""
     found = [int(file.name) for file in (place / "checkpoint" / "commits").glob("*") if file.name.isdigit()]
     return max(found, default=-1)
 
@@ -69,7 +69,7 @@ def wait(process: subprocess.Popen[str], errors: Path, is_done: Callable[[], boo
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """A condition that is true after some seconds."""
+    """Return a condition that is true after some seconds."""
     until = monotonic() + seconds
     return lambda: monotonic() >= until
 
@@ -125,7 +125,7 @@ def test_a_stream_that_is_killed_at_random_writes_each_record_once(tmp_path: Pat
     print(f"kills {KILLS}, records {sum(found.values())}, commits {reached}, changes {dict(folders.done)}")
     assert {row: count for row, count in found.items() if count > 1} == {}
     assert sorted(found) == sorted(map(tuple, folders.records()))
-    # Otherwise this would show nothing: the stream got on between kills, and the logs changed in each way.
+    # Otherwise the test would be void: the stream got on between kills, and the logs changed in each way.
     assert len(set(reached)) > KILLS // 4
-    # What follows a commit, such as a deletion, may not have come about between few kills.
+    # Changes that follow a commit, such as a deletion, may be missing after few kills.
     assert set(folders.done) >= {"append", "replace", "add"} | ({"delete", "leave"} if KILLS >= MANY else set())

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("broker")]
 
 
 class _Tokens(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
-    """Where kafka-python takes its tokens from."""
+    """Source of kafka-python's tokens."""
 
     def token(self) -> Any:
         return token()

@@ -1,4 +1,4 @@
-"""Live topics, as far as no broker is needed: what is refused and why, the connector's jars, the jobs on such rows."""
+"""Live topics, as far as no broker is needed: refusals with reasons, the connector's jars, and jobs on such rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_connector_and_what_spark_does_not_have_are_fetched(cache: Path, tmp
         "kafka-clients-3.9.0.jar",
         f"{CONNECTOR}-{version}.jar",
     ]
-    fetch(repository.as_uri())  # again, in the place of what is there
+    fetch(repository.as_uri())  # again, in place of the first fetch
     assert [place.name for place in folder().parent.iterdir()] == [version]
 
 
@@ -85,7 +85,7 @@ def test_a_repository_that_cannot_be_reached_is_distinguished_from_one_that_lack
         fetch("http://127.0.0.1:1/", allow_http=True)
 
 
-# What is refused.
+# Refusals.
 
 
 def test_a_session_without_the_connector_gets_the_way_to_fetch_it(spark: SparkSession) -> None:

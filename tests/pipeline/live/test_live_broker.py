@@ -43,7 +43,7 @@ pytestmark = [
 SENT, STREAMED, GONE = "live-sent", "live-streamed", "live-gone"
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 OWN = "kipspark-live"
-"""What the names of groups start with that reading makes."""
+"""Prefix of the names of groups that reading makes."""
 
 
 @pytest.fixture(scope="session")
@@ -72,29 +72,29 @@ def server(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(params=["a session here", "Spark Connect"])
 def remote(request: pytest.FixtureRequest) -> str | None:
-    """Where Spark reads: None for a session of the command's own, or the address of a server."""
+    """Address of the Spark Connect server that reads, or None for a session of the command's own."""
     return None if request.param == "a session here" else request.getfixturevalue("server")
 
 
 def at(remote: str | None) -> tuple[str, ...]:
-    """The options of kipspark that say so."""
+    """Return kipspark's options for this address."""
     return ("--remote", remote) if remote else ()
 
 
 def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows of `kafka_log`, without Spark."""
+    """Return the rows of `kafka_log`, without Spark."""
     segments = find_segments(str(LOGS), topics, ())
     splits = [split for segment in segments for split in cut_segment(segment, 2**30, 0)]
     return [row for split in splits for batch in read_rows(split, Wanted()) for row in batch.to_pylist()]
 
 
 def files(place: Path) -> list[dict[str, Any]]:
-    """The rows of Parquet files that Spark wrote."""
+    """Return the rows of Parquet files that Spark wrote."""
     return parquet.read_table(place).to_pylist()  # type: ignore[no-any-return]
 
 
 def written_by_stream(place: Path) -> list[dict[str, Any]]:
-    """The rows of the files that Spark's file sink has finished, by its own list of them."""
+    """Return the rows of the files that Spark's file sink has finished, by its own list of them."""
     finished = []
     for step in sorted((place / "_spark_metadata").glob("[0-9]*")):
         finished += [part for line in step.read_text().splitlines() for part in line.split('"') if "part-" in part]

@@ -23,7 +23,7 @@ pytestmark = [
 
 
 class Reported(NamedTuple):
-    """What one run of the command reports."""
+    """Report of one run of the command."""
 
     lags: dict[tuple[str, str, int], int | None]
     times: dict[tuple[str, str, int], float | None]
@@ -61,7 +61,7 @@ def reported(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Rep
 
 
 def times(reported: Reported, topic: str, partition: int) -> dict[str, float | None]:
-    """The times that the lags of groups go back to, by group; the present for those without a lag in seconds."""
+    """Return the times that the lags of groups go back to, by group; the present for those without a lag in seconds."""
     return {
         group: time
         for (group, of_topic, number), time in reported.times.items()

@@ -23,7 +23,7 @@ from tests.support.places import ROOT
 pytestmark = [
     pytest.mark.broker,
     pytest.mark.xdist_group("broker"),
-    # The clients leave sockets to be collected, and use what Python has deprecated.
+    # The clients leave sockets to be collected, and use deprecated parts of Python.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -33,18 +33,18 @@ REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1
 EXPECTED = "it was broken off by the client"
-"""A client that ends does not wait for what is on its way: its system resets then."""
+"""Log line of a client that ends: it waits for no data on its way, so its system resets the connection."""
 LEFT_OVER = {
     "confluent-kafka": {
         ("AlterUserScramCredentialsRequest", 0): b"\0",  # it ends the structs of an array twice
         ("MetadataRequest", 13): b"\1\0\0",  # a null array takes four bytes, where one is enough
     }
 }
-"""What clients send after the message, by its name and version; librdkafka alone does so."""
+"""Bytes that clients send after the message, by its name and version; librdkafka alone does so."""
 
 
 class Frames(NamedTuple):
-    """How many requests and responses of one API and version passed."""
+    """Numbers of requests and responses of one API and version that passed."""
 
     requests: int
     responses: int
@@ -64,7 +64,7 @@ def table() -> Iterator[Table]:
 
 
 def as_text(table: Table) -> str:
-    """One line for each API and version, with requests and responses of each client."""
+    """Return one line for each API and version, with requests and responses of each client."""
     lines = [f"{'':36}" + "".join(f"{client:>17}" for client in table)]
     for key, version in sorted({pair for frames in table.values() for pair in frames}):
         name = kafka_messages.request(key, version).NAME.removesuffix("Request")
@@ -83,14 +83,14 @@ def frames_by_version(passed: Passed) -> dict[tuple[int, int], Frames]:
 
 
 def decoded(event: Request | Response) -> FrameAndRest[Any, Message]:
-    """What came, without what the proxy has written into the message since."""
+    """Decode the frame that came, without later changes by the proxy."""
     if isinstance(event, Request):
         return REGISTRY.read_request(event.raw)
     return REGISTRY.read_response(event.raw, event.to.api_key, event.to.api_version)
 
 
 def encoded(frame: FrameAndRest[Any, Message]) -> bytes:
-    """A frame that was decoded, as bytes."""
+    """Encode a decoded frame."""
     encode: Any = REGISTRY.encode_request if frame.body.TYPE == "request" else REGISTRY.encode_response
     again: bytes = encode(frame.body, header=frame.header) + frame.rest
     return again

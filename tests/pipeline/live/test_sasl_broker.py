@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("broker")]
 
 
 def is_let_in(driver: Driver) -> bool:
-    """Whether the broker answers a client that it has let in."""
+    """True if the broker answers an authenticated client."""
     return [broker.node_id for broker in driver.ask(MetadataRequest(topics=[])).brokers] == [1]
 
 
@@ -129,7 +129,7 @@ def test_extensions_reach_the_broker() -> None:
 
 
 def is_let_in_soon(mechanism: Mechanism) -> bool:
-    """Whether the broker lets in whom its controller has just heard of."""
+    """True if the broker lets in a new user soon: it learns of users from its controller."""
     for _ in range(100):
         try:
             with connected(SASL, mechanism) as driver:
@@ -152,9 +152,9 @@ def test_users_and_passwords_are_those_of_kafkas_tools_whatever_their_characters
 ) -> None:
     """Kafka's tools do not prepare texts (RFC 4013): U+FB01 would be `fi`, and U+00AD nothing.
 
-    Its brokers take no other user names than those of ASCII in SCRAM.
+    In SCRAM its brokers take user names in ASCII only.
     """
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")  # in which Java reads its arguments
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")  # Java decodes its arguments accordingly
     username, password = f"a=b,=2C {uuid4()}", "p\ufb01\u00ad½,=ß"
     entity = ("--entity-type", "users", "--entity-name", username)
     change = ("--alter", *entity, "--add-config", f"SCRAM-SHA-512=[iterations=16384,password={password}]")
@@ -166,7 +166,7 @@ def test_users_and_passwords_are_those_of_kafkas_tools_whatever_their_characters
 # Again, on the same connection (KIP-368).
 
 _LEAST_SECONDS_BETWEEN = 1.1
-"""A broker takes nobody who comes again for the second time within a second."""
+"""Seconds between repeated authentications: a broker refuses the second one of a connection within a second."""
 
 
 def test_clients_that_authenticate_again_in_time_stay() -> None:

@@ -23,19 +23,19 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.xdist_group("spark_releases")
 
 RELEASES = ("4.0.5", "4.1.4", "4.2.1")
-"""The last of each series except that of the lock."""
+"""Last release of each series, except the series in the lock."""
 NEEDED = ("--editable", f"{ROOT}[spark,generator,testing]", "pytest", "pytest-xdist")
-"""What the environments have besides Spark."""
+"""Packages of the environments besides Spark."""
 TESTS = "tests/pipeline/jobs"
-"""Where the tests are that run on every Spark."""
+"""Folder of the tests that run on every Spark."""
 NO_NETWORK = "Retrying (Retry("
-"""What pip says if it cannot reach the package index."""
+"""Output of a pip that cannot reach the package index."""
 LOCK = ROOT / "requirements-dev.lock"
 
 
 @contextmanager
 def constraints(folder: Path) -> Iterator[Path]:
-    """The versions of the lock without that of Spark, as a file. With hashes pip would ask for one of Spark, too."""
+    """Write the lock's versions to a file, without Spark's, and without hashes: pip would require one of Spark, too."""
     file = folder / "constraints.txt"
     pins = re.findall(r"^(?!pyspark==)[a-z0-9][^\\\n]*", LOCK.read_text(), re.MULTILINE)
     kept = [pin.strip() for pin in pins]
@@ -45,7 +45,7 @@ def constraints(folder: Path) -> Iterator[Path]:
 
 
 def environment(release: str) -> Path:
-    """A virtual environment with a release of Spark and kipwire; made once, and kept in build/.
+    """Make a virtual environment with a release of Spark and kipwire once, and keep it in build/.
 
     Where the package index cannot be reached, the test is skipped, except in CI.
     """
@@ -71,7 +71,7 @@ def environment(release: str) -> Path:
 
 
 def chosen_tests() -> dict[str, int]:
-    """How many tests are marked, by file. Other files may need what these environments do not have."""
+    """Return the number of marked tests by file. Other files may need packages that these environments lack."""
     mark = re.compile(r"^@pytest\.mark\.every_spark$", re.MULTILINE)
     found = {str(path): len(mark.findall(path.read_text())) for path in sorted((ROOT / TESTS).glob("test_*.py"))}
     return {path: count for path, count in found.items() if count}

@@ -1,6 +1,6 @@
 """Transactions, compaction, share groups and files of a real broker: as Kafka's own tools say. For `make test-broker`.
 
-It leaves a transaction behind that nobody ends, so it runs after the other tests of the broker.
+It leaves a transaction open for good, so it runs after the other tests of the broker.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ REMOTE = "__remote_log_metadata"
 
 
 def tool(*command: str) -> str:
-    """What one of Kafka's own tools prints."""
+    """Run one of Kafka's own tools; return its output."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def lines_of(text: str) -> list[dict[str, str]]:
-    """The table that a tool prints, whose first line has the names of its columns."""
+    """Return the table that a tool prints, whose first line has the names of its columns."""
     names, *lines = [line.split() for line in text.splitlines() if line.strip()]
     return [dict(zip(names, line, strict=False)) for line in lines]
 
@@ -63,7 +63,7 @@ def transactions_tool(*command: str) -> list[dict[str, str]]:
 
 
 def dumped(*files: Path, option: str = "--skip-record-metadata") -> str:
-    """What Kafka's own dump-log prints of files."""
+    """Return the output of Kafka's own dump-log for files."""
     return tool("org.apache.kafka.tools.DumpLogSegments", "--files", ",".join(map(str, files)), option)
 
 
@@ -91,7 +91,7 @@ def spark() -> SparkSession:
 
 @pytest.fixture(scope="module")
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """Both engines, which must give the same reports; what tests compare with Kafka is from the one in the process."""
+    """Both engines, which must give the same reports; tests compare the one in the process with Kafka."""
     engines = Both(spark, tmp_path_factory.mktemp("both"))
     yield engines
     engines.close()
@@ -181,7 +181,7 @@ def test_last_stable_offsets_are_where_committed_readers_stop(report: Report) ->
     ends = consumer.end_offsets(parts)
     found = {TopicPartition(row["topic"], row["partition"]): row for row in table(report, "partitions")}
     assert {part: found[part]["last_stable_offset"] for part in parts} == ends
-    # What they cannot see is what others can see more; what was aborted before is not held back.
+    # The records held back are the ones that only other readers see; records aborted before are not held back.
     everything = list(broker_traffic.read_all(ADDRESS, [HELD]))
     consumer.close()
     for part in parts:
@@ -233,7 +233,7 @@ def files(spark: SparkSession, kind: str, topic: str) -> list[dict[str, Any]]:
 
 
 def as_dumped(kind: str, row: dict[str, Any]) -> str:
-    """An entry as Kafka prints it."""
+    """Return an entry as Kafka prints it."""
     if kind == "offset_index":
         return f"offset: {row['offset']} position: {row['position']}"
     if kind == "time_index":
@@ -267,7 +267,7 @@ def test_files_next_to_segments_are_as_kafka_dumps_them(
     found: dict[str, list[str]] = {}
     for row in files(spark, kind, topic):
         found.setdefault(row["file"], []).append(as_dumped(kind, row))
-    # What is still written has room for more, of which dump-log prints the first zeros as an entry.
+    # Files in use are allocated in advance, and dump-log prints the first zeros of the free room as an entry.
     complete = [file for file in sorted(LOGS.glob(f"{topic}-*/*.{suffix}")) if 0 < file.stat().st_size < A_MIB]
     expected: dict[str, list[str]] = {}
     for part in re.split(r"^Dumping ", dumped(*complete), flags=re.MULTILINE)[1:]:

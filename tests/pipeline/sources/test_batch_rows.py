@@ -51,7 +51,7 @@ def batch_rows(segment: Segment, wanted: Wanted = EVERYTHING, schema: pa.Schema 
 
 
 def plain(offset: int, timestamp: int = 1000, **fields: Any) -> bytes:
-    """A batch of two records."""
+    """Return a batch of two records."""
     records = [Record(offset=offset + one, timestamp=timestamp + one, value=b"v" * 50) for one in (0, 1)]
     return write_batch(records, **fields)
 
@@ -97,7 +97,7 @@ def expected_row(segment: Segment, batch: RecordBatch) -> dict[str, Any]:
     }
 
 
-# What a row says.
+# Values of a row.
 
 
 def test_a_row_says_of_a_real_batch_what_reading_it_says() -> None:
@@ -152,7 +152,7 @@ def test_many_batches_are_more_than_one_array(tmp_path: Path, monkeypatch: pytes
     assert [row["base_offset"] for row in batch_rows(segment)] == list(range(0, 100, 2))
 
 
-# What is read, and what is not.
+# Bytes that are read, and bytes that are not.
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
     lost = "" if has_size else f"; bytes {len(first)} to {len(first + data) - 1} are not read"
     bad = (None, len(first), str(expected.value) + lost)
     assert known[:2] == [(0, 0, None), bad]
-    # Batches go on where those of records do.
+    # Reading of batches goes on at the same positions as reading of records.
     assert {position for _, position, _ in known} == positions
     assert len(known) == 3
 
@@ -280,7 +280,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             read()
 
 
-# Records: what is passed over.
+# Records: batches that are passed over.
 
 
 @pytest.mark.parametrize("permissive", [False, True])
@@ -323,7 +323,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
     assert [(part.start, part.end) for part in parts] == [
         (starts[1], starts[3]),
         (starts[4], starts[5]),
-        (starts[6], segment.size),  # no head, so whoever reads it says so
+        (starts[6], segment.size),  # no head: kept, so that reading reports it
     ]
     assert narrow(whole(segment), Wanted()) == [whole(segment)]
 
@@ -332,7 +332,7 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
 
 
 def timed(tmp_path: Path, entries: list[tuple[int, int]] | bytes) -> Segment:
-    """A segment from offset 10 on, the last batch of which is older than others, with a time index beside it."""
+    """Write a segment from offset 10 on, whose last batch is older than the one before, with a time index beside it."""
     segment = segment_of(tmp_path / "t-0", plain(10, 1000), plain(12, 4000), plain(14, 2000), base_offset=10)
     data = entries if isinstance(entries, bytes) else b"".join(pack(">qi", *entry) for entry in entries)
     Path(segment.path).with_suffix(".timeindex").write_bytes(data)
@@ -360,7 +360,7 @@ def test_a_time_index_says_that_all_records_are_older(tmp_path: Path) -> None:
 def test_a_time_index_that_does_not_fit_is_not_believed(tmp_path: Path, entries: list[tuple[int, int]] | bytes) -> None:
     segment = timed(tmp_path, entries)
     if entries == [(1001, 1)]:
-        assert not ends_before(segment, 1001)  # such an index is of a segment that grows; only the last one does
+        assert not ends_before(segment, 1001)  # only a growing segment, the last, has such an index
     else:
         assert not ends_before(segment, 10_000)
 

@@ -1,4 +1,4 @@
-"""Captures that nobody vouches for: every line of an index and every frame is checked, within bounds of memory."""
+"""Captures from untrusted sources: every line of an index and every frame is checked, within bounds of memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def line(**changes: Any) -> bytes:
 
 
 def write(folder: Path, index: bytes, frames: bytes = FRAME, *, packed: bool = False) -> Path:
-    """A capture; its index."""
+    """Write a capture; return its index."""
     pack, suffix = (gzip.compress, ".gz") if packed else (bytes, "")
     (folder / f"frames.bin{suffix}").write_bytes(pack(frames))
     (folder / f"frames.jsonl{suffix}").write_bytes(pack(index))

@@ -53,7 +53,7 @@ def test_each_record_of_logs_that_change_is_read_once(tmp_path: Path, seed: int)
                 assert changing.is_alive()
                 continue
             start, end, tasks = planned
-            if random.random() < 0.3:  # as if it had been killed now
+            if random.random() < 0.3:  # as if the stream had been killed now
                 stream = started(stream.kept)
                 tasks = list(stream.reader.partitions(start, end))
             sleep(random.choice((0, 0, random.random() * 0.02)))
@@ -81,7 +81,7 @@ def test_a_file_that_has_grown_is_the_same_and_one_with_its_number_is_not(tmp_pa
     segment(tmp_path, "t-0", range(3, 5), base=0)
     assert path.stat().st_ctime_ns > found.version.changed
     assert is_that_file(found.path, found.version, path.stat())
-    path.rename(f"{path}.away").rename(path)  # which looks like a new file with the number of one that was deleted
+    path.rename(f"{path}.away").rename(path)  # it looks like a new file with the number of a deleted one
     assert not is_that_file(found.path, found.version, path.stat())
     (again,) = find_segments(tmp_path)
     assert again.version is not None

@@ -1,4 +1,4 @@
-"""Log folders that nobody vouches for, or that a broker works in: names, sizes and batches that cannot be."""
+"""Log folders from untrusted sources, or in use by a broker: impossible names, sizes and batches."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monk
         for producer in producers
         for of_batch in range(3)
     ]
-    for count in (1, 4, 6, 9, 100):  # rows at which an Arrow batch is complete: those of 1, 2, 2, 3 and all batches
+    for count in (1, 4, 6, 9, 100):  # rows that complete an Arrow batch, from 1, 2, 2, 3 and all batches
         monkeypatch.setattr(log_rows, "ROWS", count)
         found = list(rows(split, Wanted()))
         assert [(row["producer_id"], row["compression"], row["sequence"]) for row in found] == of_each

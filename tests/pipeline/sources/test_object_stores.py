@@ -61,7 +61,7 @@ def logs(bucket: Bucket) -> str:
 
 
 def rows(segments: list[Segment], split_bytes: int, wanted: Wanted, level: str) -> list[dict[str, Any]]:
-    """What the tasks of a job read, with the files by their names in the folder of the partition."""
+    """Return the rows that the tasks of a job read; each names its segment as `partition folder/file`."""
     found: list[dict[str, Any]] = []
     for segment in segments:
         for split in cut_segment(segment, split_bytes, position_before(segment, wanted.first_offset or 0)):

@@ -32,7 +32,7 @@ def dumped(tmp_path: Path, disorder: Disorder, lost: float = 0.0) -> Path:
 
 
 def together(file: Path, count: int) -> list[Found]:
-    """What all shares have, in the order of its places, with connections numbered from 0 on."""
+    """Merge the finds of all shares in the order of their places; number the connections from 0 on."""
     shares: list[list[Placed]] = [list(find_share([file], (), Share(number, count))) for number in range(count)]
     assert sum(bool(share) for share in shares) > 1
     found = [one.found for one in merge(*shares, key=attrgetter("place"))]

@@ -1,4 +1,4 @@
-"""Captured packets: every frame comes back, no matter what happened to its segments; what is missing is reported."""
+"""Captured packets: every frame comes back, no matter what happened to its segments; lost bytes are reported."""
 
 from __future__ import annotations
 
@@ -142,14 +142,14 @@ def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
     assert numbers == expected != []
 
 
-# What is missing is reported.
+# Lost bytes are reported.
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path, seed: int) -> None:
     segments = list(made.segments(shipped(), Random(seed), Disorder(lost=0.03)))
     found = found_in(tmp_path, made.dump(segments))
-    # The client id of a response is that of its request, which may have been lost.
+    # A response has the client id of its request, which may have been lost.
     whole, expected = (Counter((*one[:4], one[5]) for one in some) for some in (frames_of(found), shipped_frames()))
     assert whole <= expected  # nothing is taken for a frame that is none
     assert whole.total() > 0.9 * COUNT
@@ -164,7 +164,7 @@ def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path,
 
 
 def connection_numbers(segments: Sequence[Tcp]) -> dict[int, int]:
-    """The numbers that connections get when they are read, by those that they have in the example."""
+    """Return the numbers that connections get when they are read, by their numbers in the example."""
     ports = dict.fromkeys(one.client_port for one in segments)
     return {port - made.FIRST_CLIENT_PORT: number for number, port in enumerate(ports)}
 
@@ -185,7 +185,7 @@ def test_packets_that_the_capture_cut_are_reported_with_the_headers_in_them(tmp_
     assert Counter(whole) <= Counter(shipped_frames())
     assert len(whole) > 200
     requests = [one.request for one in found if one.request and one.direction == "request"]
-    # Nearly all requests have their header within their first bytes, so who asks for what is known all the same.
+    # Nearly all requests have their header within their first bytes, so their client and API are known all the same.
     assert len(requests) > 1000
     assert {request.client_id for request in requests} == {row["client_id"] for row in shipped()}
     assert all("bytes not captured" in error for error in errors_of(found) if "whose start" not in error)
@@ -284,7 +284,7 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
 
 
 def zeros_in_gzip(packets: int, noise: bytes) -> bytes:
-    """A capture of one frame, and then of packets of 64 KiB that are mostly zeros."""
+    """Return a capture of one frame, and then of packets of 64 KiB that are mostly zeros."""
     talk = made.dump(Talk().ask(1).answer(1).segments)
     packet = pack("<IIII", 2**31 - 1, 0, 1 << 16, 1 << 16)
     return gzip.compress(talk + b"".join(packet + noise + bytes((1 << 16) - len(noise)) for _ in range(packets)), 1)

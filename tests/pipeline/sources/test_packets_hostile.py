@@ -48,7 +48,7 @@ from tests.support.subjects.packet_talks import (
     sized,
 )
 
-# What is not Kafka's plaintext.
+# Traffic that is not Kafka's plaintext.
 
 
 @pytest.mark.parametrize(

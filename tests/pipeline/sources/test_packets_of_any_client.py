@@ -32,7 +32,7 @@ ODD = ["client of new\nline\ttab", "caf\u00a0e\u00ad", "\x01", "\u200b\ufeff", "
 
 
 def framed(client_id: bytes, number: int = 0) -> bytes:
-    """A request as a client of C sends it, whose client id may be any bytes, with its size."""
+    """Return a request as a client of C sends it, whose client id may be any bytes, with its size."""
     frame = kafka_messages.encode_request(REQUESTS[number], correlation_id=1, client_id="")
     return sized(frame[:8] + pack(">h", len(client_id)) + client_id + frame[10:])
 
@@ -72,7 +72,7 @@ def test_a_request_without_a_client_id_and_with_the_longest_is_one() -> None:
     assert begins_request(framed(b"x" * 32767))
 
 
-# What is no request.
+# Bytes that are no request.
 
 
 @given(st.integers(20, 23), st.integers(0, 4), st.binary(min_size=12, max_size=100))
@@ -90,7 +90,7 @@ def test_text_of_other_protocols_is_no_request(begin: str, rest: bytes) -> None:
 
 @given(NAMES, st.dictionaries(NAMES, NAMES))
 def test_the_first_message_of_postgres_is_no_request(user: str, settings: dict[str, str]) -> None:
-    """It has a size, and then a version that is the API key of Metadata and version 0."""
+    """It has a size and then the version 3.0, which would be the API key of Metadata and version 0."""
     words = ["user", user, "application_name", "x" * 200, *(word for setting in settings.items() for word in setting)]
     body = pack(">hh", 3, 0) + "".join(f"{word}\0" for word in words).encode() + b"\0"
     assert opens_with_request((len(body) + 4).to_bytes(4) + body) is False
@@ -99,7 +99,7 @@ def test_the_first_message_of_postgres_is_no_request(user: str, settings: dict[s
 def test_random_bytes_are_no_requests() -> None:
     random = Random(7)
     assert not any(opens_with_request(random.randbytes(64)) for _ in range(100_000))
-    # Also if the first bytes are those of a size, and the key is that of an API.
+    # Even if they start with a plausible size and the key of an API.
     assert sum(bool(begins_request(sized(pack(">h", 3) + random.randbytes(60)))) for _ in range(100_000)) < 100
 
 

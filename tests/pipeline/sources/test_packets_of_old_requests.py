@@ -1,4 +1,4 @@
-"""Requests of old versions in captures: who sent them, and whether bytes can be one."""
+"""Requests of old versions in captures: their clients, and the check of bytes that could be such a request."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def read(kind: str, root: Path, *, permissive: bool = False, **chosen: Any) -> l
 
 
 def without_file(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """The values of rows, without the path and the error, which is null."""
+    """Return the values of rows, without the path and the error, which is null."""
     assert {row["error"] for row in rows} <= {None}
     return [tuple(row.values())[:-2] for row in rows]
 

@@ -33,7 +33,7 @@ SOURCES = (KafkaLogSource, KafkaSnapshotSource, KafkaFramesSource, KafkaPartitio
 
 
 def write(root: Path, *folders: str) -> Path:
-    """Log folders, with one record each."""
+    """Write log folders, each with one record: the name of the folder."""
     for folder in folders:
         (root / folder).mkdir(parents=True)
         (root / folder / FIRST).write_bytes(write_batch([Record(offset=0, timestamp=1, value=folder.encode())]))
@@ -46,7 +46,7 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def rows(source: Any) -> Iterator[dict[str, Any]]:
-    """What all tasks of a source read."""
+    """Yield the rows that all tasks of a source read."""
     reader = source.reader(source.schema())
     for task in reader.partitions():
         for batch in reader.read(task):
@@ -54,7 +54,7 @@ def rows(source: Any) -> Iterator[dict[str, Any]]:
 
 
 def values(roots: Any, **options: str) -> list[str]:
-    """The records at some paths: where they were written."""
+    """Return the values of the records at some paths, which are the names of their folders."""
     return sorted(row["value"].decode() for row in rows(KafkaLogSource({**path_options(roots), **options})))
 
 

@@ -36,7 +36,7 @@ class Screen(io.StringIO):
 
 
 class Tracker:
-    """What Spark says of its stages; `fails` is what its JVM answers when it has ended."""
+    """Spark's tracker of stages; `fails` is the error of a JVM that has ended."""
 
     def __init__(self, fails: Exception | None = None) -> None:
         self.looks = 0

@@ -211,7 +211,7 @@ def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
 
 
 def thinned(item: Any, random: Random) -> Any:
-    """The struct with most of its fields at their defaults, in all depths."""
+    """Return the struct with most of its fields at their defaults, in all depths."""
     for field in item.ATTRIBUTES:
         if random.random() < 0.6:
             setattr(item, field.name, field.default_value())

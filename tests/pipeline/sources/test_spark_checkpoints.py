@@ -51,7 +51,7 @@ def test_spark_goes_on_from_kept_checkpoints_in_limited_batches(spark: SparkSess
     for number, path in enumerate(KEPT):
         write("orders-0", 0, 3 + 10 * number, 13 + 10 * number)
         write("orders-1", 1000, 1003 + 10 * number, 1013 + 10 * number)
-        # Put what was kept in the place of what has just been written.
+        # Put the kept checkpoint in the place of the one that has just been written.
         file = checkpoint / "offsets" / str(last())
         reached = path.read_text(encoding="utf-8")
         reached = reached.replace("1003", str(1003 + 10 * number)).replace(": 3", f": {3 + 10 * number}")

@@ -67,11 +67,11 @@ def batch_starts(segment: Segment) -> list[int]:
     return [split.start for split in cut_segment(segment, 1)]
 
 
-# What Spark asks of every source.
+# Spark's requirements for every source.
 
 
 def in_another_process(sent: Any) -> Any:
-    """What comes there, by the way in which Spark sends it."""
+    """Return an object as another process gets it: pickled and loaded as by Spark."""
     return cloudpickle.loads(cloudpickle.dumps(sent))  # type: ignore[no-untyped-call]
 
 
@@ -282,7 +282,7 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], b
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:
-    """The rows of a whole segment by the records of its batches, one after the other."""
+    """Return the rows of a whole segment by the records of its batches, one after the other."""
     return [
         {
             "topic": path.parent.name.rpartition("-")[0],
@@ -315,7 +315,7 @@ def microseconds(milliseconds: int) -> int | None:
 
 
 def found_rows(path: Path, wanted: Wanted) -> list[dict[str, object]]:
-    """The rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
+    """Return the rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
     whole = Split(find_segments(path)[0], 0, path.stat().st_size)
     found: list[dict[str, object]] = []
     for batch in read_rows(whole, wanted):

@@ -1,4 +1,4 @@
-"""What checkpoints of streams keep: every version that was ever written is read, and later ones are refused."""
+"""Checkpoints of streams: every version that was ever written can be read, and later versions are refused."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SIZE = len(write_batch([Record(offset=0, timestamp=1, value=b"0")]))
 
 
 def data(offsets: Sequence[int], padding: int = 0) -> bytes:
-    """Batches of one record each, all of the same size."""
+    """Return batches of one record each, all of the same size."""
     values = [(at, b"%d" % (at % 10) + b" " * padding) for at in offsets]
     return b"".join(write_batch([Record(offset=at, timestamp=1, value=value)]) for at, value in values)
 
@@ -55,7 +55,7 @@ class Stream:
         self.kept: Offset = self.reader.initialOffset() if kept is None else kept
 
     def plan(self, limit: ReadLimit | None = None) -> tuple[Offset, Offset, list[Any]] | None:
-        """The offsets and the tasks of the next batch; None if nothing is new."""
+        """Return the offsets and the tasks of the next batch; None if nothing is new."""
         latest = self.reader.latestOffset(self.kept, limit or self.reader.getDefaultReadLimit())
         start, end = self.kept, json.loads(json.dumps(latest))
         return None if end == start else (start, end, list(self.reader.partitions(start, end)))
@@ -65,7 +65,7 @@ class Stream:
         return [(f"{row['topic']}-{row['partition']}", row["offset"]) for row in rows]
 
     def batch(self, limit: ReadLimit | None = None) -> list[tuple[str, int]]:
-        """The rows of the next batch, which is then done."""
+        """Return the rows of the next batch, and commit it."""
         planned = self.plan(limit)
         if planned is None:
             return []
@@ -75,7 +75,7 @@ class Stream:
         return found
 
     def batches(self) -> Iterator[list[tuple[str, int]]]:
-        """Batches until nothing is new."""
+        """Yield batches until nothing is new."""
         for _ in range(1000):
             before = self.kept
             found = self.batch()
@@ -195,7 +195,7 @@ def test_before_spark_4_2_the_reader_limits_batches_itself(tmp_path: Path) -> No
     for restarts in (False, False, True, False):
         if restarts:
             stream = Stream(tmp_path, maxBytesPerTrigger=str(12 * SIZE))
-            assert stream.reader.partitions(kept, kept) == []  # what Spark does with the checkpoint's last offset
+            assert stream.reader.partitions(kept, kept) == []  # as Spark calls it with the checkpoint's last offset
         latest = stream.reader.latestOffset()
         counts.append(len(stream.read(stream.reader.partitions(kept, latest))))
         kept = latest
@@ -594,7 +594,7 @@ def test_an_end_in_the_middle_of_a_batch_is_that_of_the_batch_before(tmp_path: P
 
 
 def test_a_broken_batch_at_the_end_whose_offset_cannot_be_right_is_reported_when_others_follow(tmp_path: Path) -> None:
-    """From its offset a stream would read nothing, or take what is added next for what it has read."""
+    """A stream that goes on from its offset would read nothing, or take the next additions for old records."""
     path = segment(tmp_path, "t-0", range(5))
     broken = bytearray(data([2]))
     broken[30] ^= 1

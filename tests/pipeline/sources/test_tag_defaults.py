@@ -13,7 +13,7 @@ from kipwire.model.structs import Struct
 
 
 def tagged_columns(cls: type[Struct], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The paths of the tagged columns of a message that may not be null, at every level."""
+    """Return the paths of the tagged columns of a message that may not be null, at every level."""
     found = []
     for field in cls.ATTRIBUTES:
         where = (*path, field.name)
@@ -25,7 +25,7 @@ def tagged_columns(cls: type[Struct], path: tuple[str, ...] = ()) -> list[tuple[
 
 
 def emptied(value: object, path: tuple[str, ...]) -> object:
-    """A value of a row with null at a path."""
+    """Return a value of a row with null at a path."""
     if not path:
         return None
     if isinstance(value, list):
@@ -34,7 +34,7 @@ def emptied(value: object, path: tuple[str, ...]) -> object:
 
 
 def plain(cls: type[Struct]) -> Struct:
-    """A struct with one element in each array of structs, and defaults elsewhere."""
+    """Return a struct with one element in each array of structs, and defaults elsewhere."""
     arrays = [field for field in cls.ATTRIBUTES if field.array and field.tag is None]
     return cls(**{field.name: [plain(field.struct)] for field in arrays if field.struct is not None})
 
@@ -64,7 +64,7 @@ def test_null_in_a_tagged_column_is_its_default(name: str, version: int) -> None
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:
-    """The type with everything in it nullable, as tables have it."""
+    """Return the type with everything in it nullable, as tables have it."""
     if pa.types.is_struct(type_):
         return pa.struct([(field.name, _nullable(field.type)) for field in type_])
     return pa.list_(_nullable(type_.value_type)) if pa.types.is_list(type_) else type_

@@ -1,4 +1,4 @@
-"""A connection proves who its client is, and again before its session ends, with no request lost and no secret told."""
+"""A connection authenticates its client, and again before its session ends; no request is lost, and no secret shown."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SaslBroker(Broker):
         return await super().__call__(request)
 
     def proved(self, token: bytes, version: int) -> Message:
-        """The answer to a step of the mechanism."""
+        """Return the answer to a step of the mechanism."""
         assert self.steps is not None
         cls: Any = kafka_messages.response(36, version)
         try:
@@ -64,7 +64,7 @@ class SaslBroker(Broker):
         except sasl_server.Refusal as refusal:
             refused: Message = cls(error_code=58, error_message=str(refusal))
             return refused
-        if not answer.startswith(b"r="):  # that of SCRAM's first step
+        if not answer.startswith(b"r="):  # SCRAM's first step ends nothing
             self.is_in_exchange = False
             self.authenticated += 1
         lifetime = {"session_lifetime_ms": self.lifetime_ms} if version else {}
@@ -73,7 +73,7 @@ class SaslBroker(Broker):
 
 
 def tokens() -> Callable[[], str]:
-    """A callback that gives one token after the other."""
+    """Return a callback that returns one token after the other."""
     given = iter(TOKENS)
     return lambda: next(given)
 
@@ -235,7 +235,7 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
                 await connection.request(HeartbeatRequest())
             assert "secret" not in str(caught.value)
             if what == "refused":
-                assert (await waiting).throttle_time_ms == 1  # which was in flight before
+                assert (await waiting).throttle_time_ms == 1  # it was in flight before
             await waiting
             broker.may_answer.set()
 
@@ -243,5 +243,5 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
 
 
 def link_is_held(connection: Any) -> bool:
-    """Whether requests wait for the end of an authentication."""
+    """True if requests wait for the end of an authentication."""
     return bool(connection._link._is_held)

@@ -62,7 +62,7 @@ def test_a_request_that_was_cancelled_before_its_turn_is_not_sent() -> None:
 
 
 def groups(broker: Broker) -> list[str]:
-    """The groups of the heartbeats that a broker got."""
+    """Return the groups of the heartbeats that a broker got."""
     bodies: list[Any] = [one.body for one in broker.requests]
     return [body.group_id for body in bodies]
 
@@ -226,7 +226,7 @@ def test_all_who_wait_learn_that_the_connection_is_closed() -> None:
     ("count", "seed"), [(300, 1), *(pytest.param(10_000, seed, marks=pytest.mark.night) for seed in (1, 2))]
 )
 def test_random_cancellations_leave_nothing_and_mix_up_nothing(count: int, seed: int) -> None:
-    """Of many requests some are cancelled, at any time: before their turn, in flight, with the response at hand."""
+    """Some of many requests are cancelled at any time: before their turn, in flight, with the response at hand."""
     random = Random(seed)
     broker = Broker()
     before = responses()
@@ -275,7 +275,7 @@ def test_random_cancellations_leave_nothing_and_mix_up_nothing(count: int, seed:
 
 
 def responses() -> int:
-    """How many responses are in the memory."""
+    """Return the number of responses in memory."""
     gc.collect()
     return sum(type(one) is Response for one in gc.get_objects())
 

@@ -37,7 +37,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def line(error: Failure, address: Address) -> str:
-    """What a failure says after its address, in one line."""
+    """Return the text of a failure after its address; it must be one line."""
     assert error.address == address
     start, _, text = str(error).partition(": ")
     assert start == f"{address[0]}:{address[1]}"
@@ -46,7 +46,7 @@ def line(error: Failure, address: Address) -> str:
 
 
 async def failure_of(address: Address, **options: Any) -> Failure:
-    """Why no connection is opened."""
+    """Return the error of a connection that cannot be opened."""
     with pytest.raises(Failure) as caught:
         await connect(address, **options)
     assert isinstance(caught.value, KipwireError)
@@ -101,7 +101,7 @@ async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, da
 
 
 def says(data: bytes) -> Talk:
-    """A peer that answers the first bytes with others."""
+    """Return a peer that answers the first bytes with others."""
     return lambda reader, writer: answers(reader, writer, data)
 
 

@@ -199,7 +199,7 @@ def test_frames_of_any_api_are_exchanged_with_the_ids_that_they_have() -> None:
             assert (decoded.header.correlation_id, decoded.body.throttle_time_ms) == (-3, 6)
             with pytest.raises(LocalProtocolError, match="7 bytes cannot be a request"):
                 await connection.exchange(bytes(7))
-        assert len(set(seen)) == 8 and seen[0] == 9  # which no other had then
+        assert len(set(seen)) == 8 and seen[0] == 9  # no other request had it then
 
     run(work())
 

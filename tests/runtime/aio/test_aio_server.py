@@ -1,4 +1,4 @@
-"""A server answers each client in its order, keeps little of what any of them sends, and always comes to its end."""
+"""A server answers each client in its order, keeps little of any client's data in memory, and can always be ended."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.support.subjects.peers import REGISTRY, Broker, client_context, run, 
 
 
 def frame_of(number: int, more: int = 0) -> bytes:
-    """A heartbeat with its size, which may be larger than it need be."""
+    """Return a heartbeat with its size, which may be larger than it need be."""
     return add_size(REGISTRY.encode_request(HeartbeatRequest(group_id=str(number), member_id=more * "m"), number))
 
 
 async def times(reader: asyncio.StreamReader, count: int) -> list[int]:
-    """The throttle times of the next responses."""
+    """Return the throttle times of the next responses."""
     found = []
     for _ in range(count):
         frame = await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
@@ -39,7 +39,7 @@ async def times(reader: asyncio.StreamReader, count: int) -> list[int]:
 
 @asynccontextmanager
 async def opened(address: Address) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A client that sends any bytes."""
+    """Open a client's connection to send any bytes."""
     reader, writer = await asyncio.open_connection(*address)
     try:
         yield reader, writer

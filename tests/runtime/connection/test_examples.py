@@ -24,7 +24,7 @@ async def closed(writer: asyncio.StreamWriter) -> None:
 
 
 class FakeBroker:
-    """Knows one topic, which it leads, and keeps what is produced."""
+    """Broker that leads its only topic, and keeps the produced records."""
 
     def __init__(self, versions: dict[int, range]) -> None:
         self.versions = versions

@@ -57,7 +57,7 @@ def leaving(count: int) -> Action:
 
 
 def one_at_a_time(count: int) -> Action:
-    """As many requests come as are answered, behind one that is open."""
+    """Answer each request as it comes, behind one that stays open."""
     server, _ = opened(1)
 
     def work() -> None:
@@ -71,7 +71,7 @@ def one_at_a_time(count: int) -> Action:
 
 
 def stopping(count: int) -> Action:
-    """One event is taken at a time, of all that have come; bytes come between."""
+    """Take one event at a time of all that have come; receive bytes in between."""
     server = ServerConnection(REGISTRY)
     server.receive_data(REQUEST * count)
 
@@ -135,7 +135,7 @@ CLIENT: dict[str, Callable[[int], Action]] = {
 
 
 def refused(mechanism: Mechanism, *answers: Callable[[int], Message]) -> Callable[[int], Action]:
-    """What a broker's answers cost that do not authenticate, by how much they say."""
+    """Return a maker of actions that refuse a broker's answers, by the size of the answers."""
 
     def work(count: int) -> Action:
         messages = [answer(count) for answer in answers]
@@ -153,12 +153,12 @@ def refused(mechanism: Mechanism, *answers: Callable[[int], Message]) -> Callabl
 
 
 def handshake(count: int) -> Message:
-    """The answer that lets a client begin."""
+    """Return the answer that lets a client begin."""
     return SaslHandshakeResponse()
 
 
 def said(text: Callable[[int], str]) -> list[Callable[[int], Message]]:
-    """Two answers to tokens of the client."""
+    """Return two answers to tokens of the client."""
 
     def first(count: int) -> Message:
         return SaslAuthenticateResponse(auth_bytes=text(count).encode())

@@ -20,7 +20,7 @@ REQUESTS = [
 
 
 def filled(cls: type[Struct]) -> dict[str, Any]:
-    """Values in which each array has one element."""
+    """Return values in which each array has one element."""
     values: dict[str, Any] = {}
     for field in cls.ATTRIBUTES:
         if field.struct is not None:
@@ -31,7 +31,7 @@ def filled(cls: type[Struct]) -> dict[str, Any]:
 
 
 def codes(struct: Struct) -> list[int]:
-    """Every error code of a response."""
+    """Return every error code of a response."""
     found = []
     for field in struct.ATTRIBUTES:
         value = getattr(struct, field.name)

@@ -1,4 +1,4 @@
-"""Refusals are what Kafka's own classes write: `getErrorResponse` of 4.3.1 for each API and version."""
+"""Refusals are the same as by Kafka's own classes: `getErrorResponse` of 4.3.1 for each API and version."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ OTHERWISE = {
     "DescribeUserScramCredentialsRequest": (0,),  # Java's rows do not name the users
     "ListPartitionReassignmentsRequest": (0,),  # Java's topics have partitions, as if these were reassigned
 }
-"""Where ours differ, as docs/connections.md says."""
+"""Messages and versions whose refusals differ from Java's."""
 LINES = [(line["message"], line["version"], line["hex"], line["response"]) for line in java_refusals.recorded()]
 
 
 def with_texts_of(ours: Struct, theirs: Struct) -> None:
-    """Take the texts: Java has none in some, and only that of the code in others. Rows are put in Java's order."""
+    """Take over Java's texts, which are missing or just the text of the code in places; sort the rows of both alike."""
     for field in ours.ATTRIBUTES:
         mine, java = getattr(ours, field.name), getattr(theirs, field.name)
         if field.name == "error_message":
@@ -37,7 +37,7 @@ def with_texts_of(ours: Struct, theirs: Struct) -> None:
 
 
 def named(row: Struct) -> str:
-    """What a row is of: Java keeps the rows of some APIs in maps."""
+    """Return the key to sort rows by: Java keeps the rows of some APIs in maps, without an order."""
     return str([getattr(row, one.name) for one in row.ATTRIBUTES if one.name != "error_message"])
 
 

@@ -24,7 +24,7 @@ from kipwire.connection.sasl import Mechanism
 from tests.support.subjects import sasl_server
 from tests.support.subjects.sasl_server import ME, MECHANISMS, VERSIONS, Server, answered, refusal, run, server_of
 
-# What is sent, and who is let in.
+# Messages, and users that are let in.
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -65,7 +65,7 @@ def test_errors_of_a_callback_pass_through() -> None:
         answered(OAuthBearer(lambda: str(1 // 0)))
 
 
-# Who is not.
+# Users that are not let in.
 
 
 WRONG: dict[str, tuple[Mechanism, Server, str]] = {
@@ -191,7 +191,7 @@ def test_errors_can_be_copied_and_sent_to_other_processes() -> None:
         assert (str(other), other.offered, other.error_code) == (str(error), ("PLAIN",), 33)
 
 
-# What cannot be sent is refused when it is given.
+# Values that cannot be sent are refused at once.
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_is_no_token_is_not_sent(token: Any, why: str) -> None:
     assert why in str(error) and "secret" not in repr(error)
 
 
-# Who drives it.
+# Callers.
 
 
 def test_a_task_that_is_cancelled_meanwhile_leaves_nothing_behind() -> None:

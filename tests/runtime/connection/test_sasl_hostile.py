@@ -34,7 +34,7 @@ SECRETS = st.integers(0, 2**64 - 1).map(lambda number: f"~{number:016x}~")
 
 
 def mechanisms_with(secret: str) -> list[tuple[Mechanism, Sequence[str]]]:
-    """Each mechanism, with its secrets."""
+    """Return each mechanism, with its secrets."""
     return [
         (Plain("me", secret), [secret]),
         (Scram("me", secret, "SCRAM-SHA-256"), [secret]),
@@ -44,7 +44,7 @@ def mechanisms_with(secret: str) -> list[tuple[Mechanism, Sequence[str]]]:
 
 
 def texts_about(error: BaseException) -> str:
-    """All that a program could print of an error and of those in its context."""
+    """Return all text that a program could print about an error and the errors in its context."""
     return "".join([*traceback.format_exception(error), repr(error), str(error), repr(vars(error)), repr(error.args)])
 
 
@@ -135,12 +135,12 @@ def test_damaged_messages_of_a_server_are_authentication_errors(
     except AuthenticationError:
         return
     for true, changed in came:
-        # A signature may be followed by extensions, and PLAIN has nothing to say that a client reads.
+        # Extensions may follow a signature, and a client ignores PLAIN's answer.
         assert changed == true or name == "PLAIN" or changed.startswith(true + b",") or _same_signature(true, changed)
 
 
 def _same_signature(true: bytes, changed: bytes) -> bool:
-    """Whether the Base64 of two messages differs in bits that no byte is made of."""
+    """True if the Base64 of two messages differs only in bits that belong to no byte."""
     return changed[:2] == b"v=" and decoded(changed[2:].split(b",")[0]) == decoded(true[2:])
 
 

@@ -40,7 +40,7 @@ _, NONCE, MESSAGES = EXAMPLES["RFC 7677"]
 
 
 def said(hash_name: str, nonce: str, *answers: str) -> Iterator[str]:
-    """The client's messages to a server that answers so."""
+    """Yield the client's messages to a server that answers so."""
     exchange = scram.exchange("user", "pencil", hash_name, nonce)
     yield next(exchange).decode()
     for answer in answers:

@@ -176,7 +176,7 @@ def test_responses_take_a_header_with_tags() -> None:
     assert kafka_messages.decode_response(frame, 3, 12).header == header
 
 
-# What cannot be, and where.
+# Impossible bytes and their places.
 
 
 @pytest.mark.parametrize(

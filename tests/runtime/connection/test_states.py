@@ -40,7 +40,7 @@ def expected_of(row: Row, many: bool) -> str:
 
 
 def outcome(connection: Any, call: Callable[[], object], state_of: Callable[[Any], str]) -> str:
-    """What a call leads to; one that is refused must not change the state."""
+    """Return the outcome of a call; a refused call must not change the state."""
     before = state_of(connection)
     try:
         call()
@@ -107,7 +107,7 @@ def test_a_client_does_what_the_table_says(row: Row, many: bool) -> None:
 
 
 def server_in(state: str, many: bool, first: Any) -> tuple[ServerConnection, Request, Request]:
-    """A connection in a state, and its two first requests; where none are open, they have been answered."""
+    """Return a connection in a state, and its two first requests; where none are open, they have been answered."""
     connection = ServerConnection(REGISTRY)
     connection.receive_data(sized(request(first, 0), request(MetadataRequest(), 1)))
     one, two = requests(connection)
@@ -162,11 +162,11 @@ def test_a_server_does_what_the_table_says(row: Row, many: bool) -> None:
     assert found == expected_of(row, many)
 
 
-# What both sides receive.
+# Receiving by both sides.
 
 
 def input_state(connection: Any) -> str:
-    """The state, by what it does with nothing more: an error that is kept, or an end."""
+    """Return the state of the input, shown without more bytes: by a kept error, or by an end."""
     try:
         list(connection.events())
     except RemoteProtocolError:

@@ -61,7 +61,7 @@ def reported(connection: ServerConnection, chunks: list[bytes]) -> Iterator[obje
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
-    """A stream, whole and in chunks; its end may be missing or replaced."""
+    """Return a stream, whole and in chunks; its end may be missing or replaced."""
     data = sized(*draw(st.lists(st.sampled_from(FRAMES), max_size=5)))
     data += draw(st.sampled_from([b"", b"", b"\0\0", b"\0\0\0\x20abc", b"GET / HTTP/1.1", b"\0\0\0\3abc", b"\xff" * 5]))
     cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=8)))
@@ -102,7 +102,7 @@ def test_any_split_of_responses_gives_the_same_events(sizes: list[int], chance: 
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """A stream with some of its bytes replaced, removed, doubled, or moved."""
+    """Return a stream with some of its bytes replaced, removed, doubled, or moved."""
     found = bytearray(data)
     for _ in range(chance.choice((1, 1, 2, 5))):
         at = chance.randrange(len(found) or 1)
@@ -160,9 +160,9 @@ def test_large_frames_in_any_pieces_are_what_was_sent(piece: int, first: int) ->
         [0, *range(first, len(stream), piece)], [*range(first, len(stream), piece), None], strict=True
     ):
         reused[:] = stream[start:end]
-        given: Any = reused  # which nothing may keep
+        given: Any = reused  # the connection must not keep it
         connection.receive_data(given)
-        if piece != 4095:  # which takes the events at the end alone
+        if piece != 4095:  # with 4095 the events are taken at the end alone
             found += [one.raw[8:] for one in connection.events()]
     found += [one.raw[8:] for one in connection.events()]
     assert found == frames

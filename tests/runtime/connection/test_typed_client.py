@@ -26,11 +26,11 @@ HIGHEST = {
     "2.1": {"PRODUCE": 7, "FETCH": 10, "LIST_OFFSETS": 4, "METADATA": 7, "API_VERSIONS": 2},
     "3.9": {"PRODUCE": 11, "FETCH": 17, "LIST_OFFSETS": 9, "METADATA": 12, "API_VERSIONS": 4},
 }
-"""The highest version that a release of Kafka has of what the programs ask."""
+"""Highest version that a release of Kafka has of the requests in the programs."""
 
 
 def of_release(release: str) -> dict[int, range]:
-    """The versions of a release that the fake broker has, too; no other API."""
+    """Return the versions of these requests that both a release and the fake broker have, and none of other APIs."""
     highest = {int(ApiKey[name]): version for name, version in HIGHEST[release].items()}
     return {key: range(ours.start, highest.get(key, -1) + 1) for key, ours in SERVED.items()}
 

@@ -132,7 +132,7 @@ def test_a_refused_version_of_apiversions_becomes_the_class_of_the_program() -> 
     assert (body.error_code, served_versions(body)) == (35, {18: range(3)})
 
 
-# Which version.
+# The chosen version.
 
 
 def peer(*rows: tuple[int, int, int]) -> dict[int, range]:

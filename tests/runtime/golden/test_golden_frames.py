@@ -1,4 +1,4 @@
-"""Frames and framed records: the header's version, the frame's parts and its bytes are those of the Java library."""
+"""Frames and framed records: header version, parts and bytes are the same as in the Java library."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ EARLIER_NAMES = {
     "ListClientMetricsResourcesRequest": "ListConfigResourcesRequest",
     "ListClientMetricsResourcesResponse": "ListConfigResourcesResponse",
 }
-"""What the messages are called that a frame with their key is read as: their bytes are the same."""
+"""Later names of messages, under which frames with their keys are read: the bytes are the same."""
 
 
 def message_of(line: dict[str, Any]) -> str:

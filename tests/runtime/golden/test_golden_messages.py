@@ -1,4 +1,4 @@
-"""Every message in every version: the bytes, the values and the JSON are those of the Java library."""
+"""Every message in every version: bytes, values and JSON are the same as in the Java library."""
 
 from __future__ import annotations
 

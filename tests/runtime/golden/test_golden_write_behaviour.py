@@ -1,4 +1,4 @@
-"""What may not be written: `convert`, `from_json` and `encode` draw the line where the Java library draws it."""
+"""Values that must not be written: `convert`, `from_json` and `encode` refuse the same as the Java library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def has_field(cls: type[Struct], path: list[str], *, nullable: bool) -> bool:
 
 
 def version_with(line: dict[str, Any], *, nullable: bool = False) -> type[Message]:
-    """The class of a version in which the line's field can have the line's value."""
+    """Return the class of a version in which the line's field can have the line's value."""
     for version in reversed(kafka_messages.versions(line["message"])):
         cls = kafka_messages.message(line["message"], version)
         if has_field(cls, line["field"].split("."), nullable=nullable):
@@ -47,7 +47,7 @@ def version_with(line: dict[str, Any], *, nullable: bool = False) -> type[Messag
 
 
 def completed(cls: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
-    """The JSON of another version made into that of this one: what is missing gets its default, the rest is cut."""
+    """Return JSON of another version as JSON of this one: add defaults for missing fields, and drop unknown fields."""
     result = {}
     for field in cls.ATTRIBUTES:
         if field.json_name in value:

@@ -25,11 +25,11 @@ from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
 from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls, pairs
 
-# What holds for every class.
+# Properties of every class.
 
 
 def end_of(read: Callable[[type[Message], bytes], int], cls: type[Message], data: bytes) -> int | None:
-    """The end of the message at the start of the bytes; None if there is none."""
+    """Return the end of the message at the start of the bytes; None if there is none."""
     try:
         end = read(cls, data)
     except (Malformed, IndexError, ValueError, struct.error):
@@ -241,7 +241,7 @@ def crc32c(data: bytes) -> bytes:
 
 
 CHECKED: list[tuple[int, bytes, str, int, range]] = [
-    # Version, bytes, path and offset of the checksum, and what it covers.
+    # Version, bytes, path and offset of the checksum, and the bytes that it covers.
     (
         0,
         raw("0001 | 0000000c") + crc32c(raw("0001 0161 ff")) + raw("0001 78 | 0001 0161 ff"),

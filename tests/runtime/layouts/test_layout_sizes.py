@@ -25,7 +25,7 @@ def _zigzag(size: int) -> bytes:
 
 
 FORMS: dict[int, Callable[[int], bytes]] = {0: _two_bytes, 5: _zigzag, 6: write_varint, 7: _two_bytes}
-"""By version of Frames, those whose `sizeOf` has 16 bits: the bytes of a size. All of them have a sign."""
+"""Encoders of the size, by version of Frames: of versions whose `sizeOf` has 16 bits, which all have a sign."""
 
 METHODS: list[Callable[[Any, Any], Any]] = [
     lambda cls, data: cls.decode(data),
@@ -36,16 +36,16 @@ METHODS: list[Callable[[Any, Any], Any]] = [
 
 
 WIDE = 1
-"""The version of Frames whose size has 32 bits: its bytes are those of the others but for the size."""
+"""Version of Frames whose size has 32 bits: all bytes but the size are the same as in the other versions."""
 
 
 def rest_of(message: Message) -> bytes:
-    """What follows the size in Frames without leaves."""
+    """Return the bytes after the size of Frames without leaves."""
     return message.encode()[2 + 4 :]
 
 
 def of_size(layouts: Classes, version: int, size: int) -> Any:
-    """Frames with a number of bytes after the size; more than some forms of it can declare."""
+    """Return Frames with a number of bytes after the size, which may exceed the range of the size."""
 
     def made(version: int, content: int) -> Any:
         cls: Any = layouts("Frames", version)

@@ -79,7 +79,7 @@ WRONG: list[tuple[str, int, str, str]] = [
         f"{ARRAYS_UP_TO_SIZED} | 0003 0105 61 62",
         "sized_int16[0].text at byte 24: need 5 bytes, but only 1 is left of the 3 that sized_int16 takes",
     ),
-    # What goes on to the end.
+    # Fields that extend to the end.
     ("Rests", 0, "01 61", "blob at byte 1: need 9 bytes for what follows, but only 1 is left"),
     ("Rests", 0, "01 | 6162 | 02 | 0000000000000000", "flag at byte 3: bool is 2; it must be 0 or 1"),
     ("Rests", 1, "01 | 61ff | 00 |" + "00" * 16, "text at byte 2: not UTF-8: invalid start byte"),

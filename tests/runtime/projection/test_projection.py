@@ -1,4 +1,4 @@
-"""Chosen fields of messages: the shape of their values, their replacement, and what is refused."""
+"""Chosen fields of messages: the shape of their values, their replacement, and refusals."""
 
 from __future__ import annotations
 

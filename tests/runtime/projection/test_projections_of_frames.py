@@ -20,7 +20,7 @@ ADDRESSES: VersionedProjection[list[str], list[int]] = VersionedProjection(
 
 
 def received(request: Message, trailing: bytes = b"") -> Request:
-    """A request as a server gets it, with an unknown tagged field in its header."""
+    """Return a request as a server gets it, with an unknown tagged field in its header."""
     header = REGISTRY.read_request(REGISTRY.encode_request(request, 7, "me")).header
     header.unknown_tagged_fields = {300: b"kept"}
     frame = REGISTRY.encode_request(request, header=header) + trailing
@@ -32,7 +32,7 @@ def received(request: Message, trailing: bytes = b"") -> Request:
 
 
 def answer(request: Message, response: Message | bytes) -> Response:
-    """A response as a client gets it."""
+    """Return a response as a client gets it."""
     client = ClientConnection(REGISTRY)
     client.send(request)
     body = response if isinstance(response, bytes) else REGISTRY.encode_response(response, 0)

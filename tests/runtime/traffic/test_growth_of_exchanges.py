@@ -44,14 +44,14 @@ def response(connection: int, number: int) -> Numbered:
 
 
 def answered(count: int) -> Iterator[Numbered]:
-    """In order, on one connection."""
+    """Yield requests and responses in order, on one connection."""
     for number in range(count):
         yield request(1, number)
         yield response(1, number)
 
 
 def pipelined(count: int) -> Iterator[Numbered]:
-    """All requests, and then all responses."""
+    """Yield all requests, and then all responses."""
     for number in range(count):
         yield request(1, number)
     for number in range(count):
@@ -64,7 +64,7 @@ def unanswered(count: int) -> Iterator[Numbered]:
 
 
 def last_answered(count: int) -> Iterator[Numbered]:
-    """Of many connections, only the last request of each has a response."""
+    """Yield requests of many connections, and a response only to the last request of each."""
     for number in range(count):
         yield request(number % 50, number)
     for number in range(count - 50, count):
@@ -72,7 +72,7 @@ def last_answered(count: int) -> Iterator[Numbered]:
 
 
 def connections(count: int) -> Iterator[Numbered]:
-    """Many, which say something once."""
+    """Yield one exchange on each of many connections."""
     for number in range(count):
         yield request(number, number)
 

@@ -1,4 +1,4 @@
-"""What releases of Kafka serve, and which libraries KIP-896 names."""
+"""API versions that releases of Kafka serve, and libraries that KIP-896 names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_the_page_says_of_dropped_versions_is_what_is_not_served() -> None:
         ("3.9", 4, 7, True),
         ("4.0", 4, 7, False),  # LeaderAndIsr went with ZooKeeper
         ("4.4", 18, 99, True),  # ApiVersions is answered in version 0 (KIP-511)
-        ("4.4", 12345, 0, True),  # an API of which nothing is known
+        ("4.4", 12345, 0, True),  # an unknown API
         ("2.2", 2, 5, True),  # ListOffset, as it was called then
         ("2.2", 43, 0, True),
     ],

@@ -1,9 +1,9 @@
-"""Requests out of the ordinary, of which Kafka and the fake broker are asked the same.
+"""Unusual requests, which Kafka and the fake broker must answer alike.
 
-* `talking`: sends them and keeps what is compared of the answers.
+* `talking`: sends them, and keeps the compared parts of the answers.
 * `topics`, `producing`, `fetching`, `groups`, `consumer_groups`, `group_migration`, `transactions`, `administration`,
   `ongoing`: the cases, as functions of a `Talk`.
-* `recorded`: Kafka's answers, kept in `tests/data`, and the differences that are accepted.
+* `recorded`: Kafka's answers, kept in `tests/data`, and the accepted differences.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ PARTS = (
 
 
 def answers_of(host: str, port: int, name: str) -> dict[str, Any]:
-    """What is compared of a broker's answer to each case, by the name of the case.
+    """Return the compared parts of a broker's answer to each case, by the name of the case.
 
     Args:
         host: where it listens.
         port: where it listens.
-        name: what the names of topics, groups and transactional ids begin with; the broker has none like it.
+        name: prefix of the names of topics, groups and transactional ids; the broker must have none with it.
     """
     talk = Talk(host, port, name)
     try:

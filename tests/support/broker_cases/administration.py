@@ -16,7 +16,7 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
 def records(talk: Talk) -> None:
-    """Records are deleted, or not."""
+    """Delete records, with success and without."""
     name = f"{talk.name}-r"
     talk.ask("create for deleting records", ApiKey.CREATE_TOPICS, 5, timeout_ms=5000, topics=[new(name, 2)])
     talk.ask("metadata for deleting records", ApiKey.METADATA, 12, STILL, topics=[{"name": name}])

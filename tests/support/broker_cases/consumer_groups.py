@@ -148,7 +148,7 @@ def describe(talk: Talk, case: str, *groups: str, version: int = 1) -> None:
 
 
 def _list(talk: Talk, case: str, group: str, **values: Any) -> None:
-    """Whether a group is listed; others may be, too."""
+    """List groups, and keep the rows of this one: a broker may have others."""
     found = talk.ask(case, ApiKey.LIST_GROUPS, 5, **values)
     talk.answers[case] = sorted(
         [one.protocol_type, one.group_state, one.group_type] for one in found.groups if one.group_id == group
@@ -186,7 +186,7 @@ def wrong(talk: Talk) -> None:
 
 
 def alone(talk: Talk) -> None:
-    """One member, with right and wrong epochs."""
+    """Send heartbeats of one member, with right and wrong epochs."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-c1"
     one = Member(talk, group, topic)
     one.join("cg v0 joins without id", ASSIGNED, member_id="", version=0)
@@ -257,7 +257,7 @@ def alone(talk: Talk) -> None:
 
 
 def together(talk: Talk) -> None:
-    """A second member gets what the first has given up; topics are made and grow."""
+    """Add a second member, which gets the partitions that the first gives up; create topics and partitions."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-c2"
     one, two = Member(talk, group, topic), Member(talk, group, topic)
     one.join("cg first joins", ASSIGNED)

@@ -13,7 +13,7 @@ _ENOUGH = 10**6
 
 
 def fetch(talk: Talk) -> None:
-    """Records are fetched, or not."""
+    """Fetch records, with success and without."""
 
     def ask(case: str, *, topic: str = "", offset: int = 0, version: int = 11, **values: Any) -> None:
         of_partition: dict[str, Any] = {

@@ -90,7 +90,7 @@ def empty(talk: Talk) -> None:
 
 
 def up(talk: Talk) -> None:
-    """A group of consumers is joined by one with the consumer protocol, and left by it."""
+    """Let a member with the consumer protocol join a classic group, and leave it."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-m2"
     old, new = Classic(talk, group, topic), Member(talk, group, topic)
     old.join("up classic joins", 3)
@@ -145,7 +145,7 @@ def _commit(member: Classic, generation: int) -> dict[str, Any]:
 
 
 def down(talk: Talk) -> None:
-    """A consumer group is joined by classic members, and is theirs when the last consumer has left."""
+    """Let classic members join a consumer group, which becomes classic when the last consumer has left."""
     topic, group = f"{talk.name}-cg", f"{talk.name}-m3"
     old, new = Classic(talk, group, topic), Member(talk, group, topic)
     new.join("down consumer joins", ASSIGNED)

@@ -13,13 +13,13 @@ from tests.support.broker_cases.topics import UNKNOWN_ID, new
 
 TIME = 1_700_000_000_000
 _FUTURE = 9_000_000_000_000
-"""In the year 2255."""
+"""Timestamp in the year 2255."""
 _ATTRIBUTES, _LAST_OFFSET_DELTA, _MAX_TIMESTAMP, _COUNT, _RECORDS = 21, 23, 35, 57, 61
 """Positions in a batch of magic 2."""
 
 
 def batch(number: int = 1, **values: Any) -> bytes:
-    """A batch of some records."""
+    """Return a batch of some records."""
     records = [Record(offset=at, timestamp=TIME + at, value=b"v%d" % at) for at in range(number)]
     return write_batch(records, **values)
 
@@ -39,7 +39,7 @@ def produce(talk: Talk, case: str, records: bytes | None, *, version: int = 9, a
 
 
 def batches(talk: Talk) -> None:
-    """Batches are appended, or not."""
+    """Append batches, with success and without."""
 
     def ask(case: str, records: bytes | None, **values: Any) -> None:
         produce(talk, f"produce {case}" if case else "produce", records, **values)
@@ -77,7 +77,7 @@ def batches(talk: Talk) -> None:
 
 
 def idempotent(talk: Talk) -> None:
-    """Batches of idempotent producers, which Kafka expects in order."""
+    """Append batches of idempotent producers, which Kafka expects in order."""
     producer_id = talk.ask("init pid", ApiKey.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1000)
     producer_id = producer_id.producer_id
     with_timeout: dict[str, Any] = {"transactional_id": None, "transaction_timeout_ms": -5}
@@ -109,7 +109,7 @@ def idempotent(talk: Talk) -> None:
 
 
 def damaged(talk: Talk) -> None:
-    """Batches whose checksum is right, and whose content is not."""
+    """Append batches with a right checksum and wrong content."""
     name = f"{talk.name}-d"  # since Kafka stores some of them
     talk.ask("create for damaged batches", ApiKey.CREATE_TOPICS, 5, timeout_ms=5000, topics=[new(name)])
     talk.ask("metadata for damaged batches", ApiKey.METADATA, 12, STILL, topics=[{"name": name}])
@@ -162,7 +162,7 @@ def damaged(talk: Talk) -> None:
 
 
 def _with_record(section: bytes, codec: Any) -> bytes:
-    """A batch of one record that has these bytes."""
+    """Return a batch of one record that has these bytes."""
     made = batch(1, compression=codec)
     made = made[:_RECORDS] + compress(codec, section)
     made = made[:8] + (len(made) - 12).to_bytes(4, "big") + made[12:]
@@ -170,7 +170,7 @@ def _with_record(section: bytes, codec: Any) -> bytes:
 
 
 def _changed(data: bytes, at: int, others: bytes, *, checked: bool = True) -> bytes:
-    """A batch with other bytes somewhere, and with the right checksum."""
+    """Return a batch with other bytes somewhere, and with the right checksum."""
     made = bytearray(data)
     at %= len(made) + 1 if at >= 0 else len(made)
     made[at : at + len(others)] = others

@@ -49,19 +49,19 @@ def read() -> dict[str, Any]:
 
 
 def fake_answers() -> dict[str, Any]:
-    """The answers of a fake broker that creates topics with as many partitions as the broker of `make broker`."""
+    """Return the answers of a fake broker that creates topics with the partitions of the broker of `make broker`."""
     with FakeBroker(default_partitions=3) as broker:
         answers: dict[str, Any] = json.loads(json.dumps(answers_of(broker.host, broker.port, "cases")))
     return answers
 
 
 def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """The cases with different answers, in their order."""
+    """Return the cases with different answers, in their order."""
     return [case for case in one if one[case] != other.get(case)] + [case for case in other if case not in one]
 
 
 def kafka_answers() -> dict[str, Any]:
-    """The answers of the broker that runs."""
+    """Return the answers of the broker that runs."""
     return answers_of(real_broker.HOST, real_broker.PORT, f"cases{uuid4().hex[:12]}")
 
 

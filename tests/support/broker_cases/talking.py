@@ -37,7 +37,7 @@ _COMPARED = {
 
 
 class Talk:
-    """Requests to one broker; keeps what is compared of each answer, by the name of the case."""
+    """Requests to one broker; it keeps the compared parts of each answer, by the name of the case."""
 
     def __init__(self, host: str, port: int, name: str) -> None:
         """Talk to a broker.
@@ -70,7 +70,7 @@ class Talk:
         until: Callable[[Any], bool] = lambda found: True,
         **values: Any,
     ) -> Any:
-        """The response; None if there is none. Asked again while Kafka is not ready.
+        """Send a request, again while Kafka is not ready; return the response, or None if there is none.
 
         Args:
             case: its name, which no other case has.
@@ -113,7 +113,7 @@ class Talk:
 
 
 def compared(struct: Any, names: Set[str]) -> dict[str, Any]:
-    """What is compared of a message: error codes by name, chosen values, records.
+    """Return the compared parts of a message: error codes by name, chosen values, records.
 
     Elements of arrays are sorted, since Kafka answers some in no order.
     """
@@ -135,7 +135,7 @@ def compared(struct: Any, names: Set[str]) -> dict[str, Any]:
 
 
 def _values(data: Any) -> list[str]:
-    """The records of a response: their values, or the kind of batch that they are in."""
+    """Return the records of a response: their values, or the kind of batch that they are in."""
     try:
         batches = list(read_batches(bytes(data or b"")))
         return [

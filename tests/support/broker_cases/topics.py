@@ -18,7 +18,7 @@ _REMOVED = (
 
 
 def new(name: str, partitions: int = 1, replicas: int = 1, **values: Any) -> dict[str, Any]:
-    """A topic of CreateTopics."""
+    """Return a topic of CreateTopics."""
     return {"name": name, "num_partitions": partitions, "replication_factor": replicas, **values}
 
 
@@ -88,7 +88,7 @@ def extend_and_delete(talk: Talk) -> None:
 
 
 def describe(talk: Talk) -> None:
-    """Topics are described, and configurations."""
+    """Describe topics and configurations."""
     name, unknown = talk.name, f"{talk.name}none"
 
     def ask(case: str, version: int, asked: dict[str, Any], may_create: bool = False) -> None:
@@ -112,7 +112,7 @@ def describe(talk: Talk) -> None:
 
 
 def cluster(talk: Talk) -> None:
-    """Which nodes there are. Kafka makes its own topics, such as `__consumer_offsets`, when it is first asked."""
+    """Find coordinators and nodes. The first such request makes Kafka's own topics, such as `__consumer_offsets`."""
     for kind in (9, 0, 1):
         for label, key in (("empty", ""), ("key", f"{talk.name}-k")):
             case = f"find coordinator {label} type {kind}"
@@ -122,7 +122,7 @@ def cluster(talk: Talk) -> None:
 
 
 def removed(talk: Talk) -> None:
-    """The topic is deleted, and versions are asked for that Kafka has no more, or APIs that the fake broker lacks."""
+    """Delete the topic; call versions that Kafka has removed, and APIs that the fake broker lacks."""
     talk.ask("delete topic", ApiKey.DELETE_TOPICS, 5, timeout_ms=5000, topic_names=[f"{talk.name}-t"])
     talk.ask("delete topic that is gone", ApiKey.DELETE_TOPICS, 5, timeout_ms=5000, topic_names=[f"{talk.name}-t"])
     for api, version in _REMOVED:

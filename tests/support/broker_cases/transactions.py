@@ -21,7 +21,7 @@ class Producer:
         self.names["producer_epoch"] = -1
 
     def begin(self, case: str, version: int = 4, **values: Any) -> Any:
-        """Ask for numbers, as a producer that has none; those of the answer are kept if there are any."""
+        """Ask for an id and an epoch, as a producer without them."""
         usual = {"transactional_id": self.names["transactional_id"], "transaction_timeout_ms": 10000}
         asked = {**usual, "producer_id": -1, "producer_epoch": -1, **values}
         return self._talk.ask(f"tx {case}", ApiKey.INIT_PRODUCER_ID, version, ENDING | NOT_YET, **asked)
@@ -154,7 +154,7 @@ def transaction(talk: Talk) -> None:
     producer.has(producer.begin("init after aborting"))
     producer.send("produce in v12, which adds the partition", 0, version=12)
     producer.end("commit what v12 has begun")
-    producer.begin("init before reading")  # which waits for the markers
+    producer.begin("init before reading")  # it waits for the markers
     producer.end_offset("end offset after all")
 
 

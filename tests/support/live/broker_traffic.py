@@ -1,4 +1,4 @@
-"""What real clients do to a real broker, and what must therefore be in its logs."""
+"""Traffic of real clients with a real broker, and the records that must therefore be in its logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Sent(NamedTuple):
 
 @contextmanager
 def admin_client(address: str) -> Iterator[Any]:  # most of its methods are attributes that type checkers do not see
-    """An admin client, closed at the end."""
+    """Open an admin client, and close it at the end."""
     client = KafkaAdminClient(bootstrap_servers=address)
     try:
         yield client
@@ -48,7 +48,7 @@ def admin_client(address: str) -> Iterator[Any]:  # most of its methods are attr
 
 @contextmanager
 def captured(port: int, file: Path) -> Iterator[bool]:
-    """Let tcpdump write what goes to and from a port, in files of a MB each; whether it may do so here."""
+    """Let tcpdump write the packets to and from a port, in files of a MB each; yield True if it may do so here."""
     if shutil.which("tcpdump") is None:
         yield False
         return
@@ -90,7 +90,7 @@ def change_topics(address: str) -> None:
 
 
 def send_with_kafka_python(address: str, topics: Sequence[str], count: int) -> list[Sent]:
-    """Records of all codecs and shapes: without key, without value, with headers twice and without value."""
+    """Send records of all codecs and shapes: without key, without value, with headers twice and without value."""
     sent: list[Sent] = []
     for codec in CODECS:
         producer = KafkaProducer(bootstrap_servers=address, client_id="sender", compression_type=codec, linger_ms=10)
@@ -111,7 +111,7 @@ def send_with_kafka_python(address: str, topics: Sequence[str], count: int) -> l
 
 
 def send_with_aiokafka(address: str, topic: str, count: int) -> list[Sent]:
-    """Records of all codecs by another client, whose compressed bytes are not the same."""
+    """Send records of all codecs by another client, whose compressed bytes are not the same."""
 
     async def send() -> list[Sent]:
         sent: list[Sent] = []
@@ -129,7 +129,7 @@ def send_with_aiokafka(address: str, topic: str, count: int) -> list[Sent]:
 
 
 def send_numbers(address: str, topic: str, numbers: Iterable[int]) -> None:
-    """Records whose values are numbers, in digits."""
+    """Send records whose values are numbers, in digits."""
     producer = KafkaProducer(bootstrap_servers=address, linger_ms=20)
     for number in numbers:
         producer.send(topic, value=b"%d" % number)
@@ -137,7 +137,7 @@ def send_numbers(address: str, topic: str, numbers: Iterable[int]) -> None:
 
 
 def partitions(described: Iterable[dict[str, Any]]) -> list[Any]:
-    """The partitions of topics that an admin client has described."""
+    """Return the partitions of topics that an admin client has described."""
     return [
         TopicPartition(topic["name"], part["partition_index"]) for topic in described for part in topic["partitions"]
     ]
@@ -202,7 +202,7 @@ def consume(address: str, group: str, topics: Sequence[str], every: int) -> int:
 
 
 def read_all(address: str, topics: Sequence[str]) -> Iterator[Any]:
-    """Every record that a consumer is given of the topics, internal ones too, as kafka-python's ConsumerRecord."""
+    """Yield every record that a consumer gets from the topics, internal ones too, as kafka-python's ConsumerRecord."""
     consumer = KafkaConsumer(
         bootstrap_servers=address,
         exclude_internal_topics=False,

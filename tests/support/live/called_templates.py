@@ -33,18 +33,18 @@ _SECONDS = 20
 
 
 class Called(NamedTuple):
-    """What came of a call."""
+    """The outcome of a call."""
 
     api: str
     version: int
     is_decoded: bool
-    """Whether there was a response, which was read to its last byte and is the same when it is written again."""
+    """True if there was a response, which was read to its last byte and is the same when it is written again."""
     remark: str
     """The first error code, or why there is no such response."""
 
 
 def changes_nothing(api: Api) -> bool:
-    """Whether an API only reads."""
+    """True if an API only reads."""
     return api.name.startswith(_READ) or api.name in _READ_TOO
 
 

@@ -34,11 +34,11 @@ class Log:
         self.path(first_offset).touch()
 
     def path(self, base_offset: int) -> Path:
-        """The file of a segment."""
+        """Return the file of a segment."""
         return self.folder / f"{base_offset:020}.log"
 
     def data(self, offsets: range, compression: Literal["none", "gzip"] = "none") -> bytes:
-        """A batch."""
+        """Return a batch."""
         records = [Record(offset=at, timestamp=at, value=b"%s %d" % (self.name.encode(), at)) for at in offsets]
         return write_batch(records, compression=compression)
 
@@ -57,7 +57,7 @@ class Log:
         self.next_offset = offsets.stop
 
     def closed(self) -> list[int]:
-        """The base offsets of segments that are no longer written to."""
+        """Return the base offsets of segments that are no longer written to."""
         return sorted(self.segments)[:-1]
 
     def replace(self, bases: list[int]) -> None:
@@ -77,7 +77,7 @@ class Log:
         self.segments[bases[0]] = batches
 
     def delete(self, before: int) -> int:
-        """Delete closed segments that have no offset from `before` on; how many they were."""
+        """Delete closed segments that have no offset from `before` on; return their number."""
         bases = sorted(self.segments)
         gone = [base for base, end in pairwise(bases) if end <= before]
         for base in gone:
@@ -96,11 +96,11 @@ class ChangingFolders:
         self.random = random
         self.logs: list[Log] = []
         self.done: Counter[str] = Counter()
-        """How often which change was made."""
+        """Number of changes of each kind."""
         self.away: dict[str, int] = {}
-        """For each folder that is gone, after how many changes it comes back."""
+        """Number of changes until a removed folder comes back, by folder."""
         self.leaving: Log | None = None
-        """What is not written to any more; once all of it is committed, its folder goes."""
+        """The log that is not written to any more; once all of it is committed, its folder goes."""
         for _ in range(2):
             self.add()
 
@@ -118,7 +118,7 @@ class ChangingFolders:
         ]
 
     def committed(self) -> dict[str, int]:
-        """The next offsets of the folders, by what the stream has committed."""
+        """Return the next offsets of the folders, by what the stream has committed."""
         numbers = [int(file.name) for file in (self.checkpoint / "commits").glob("[0-9]*") if file.name.isdigit()]
         if not numbers:
             return {}

@@ -1,6 +1,6 @@
 """A job on a cluster whose workers have no kipwire of their own: `cluster_job.py MASTER WHEEL LOGS`; prints JSON.
 
-MASTER is that of a classic session, or `connect` for a Spark Connect server in this process. WHEEL is given to the
+MASTER is for a classic session, or is `connect` for a Spark Connect server in this process. WHEEL is given to the
 workers as docs/spark.md describes.
 """
 

@@ -19,7 +19,7 @@ _SECONDS_TO_START = 120
 
 @contextmanager
 def connect_server(spark: Spark, log: Path) -> Iterator[str]:
-    """A server with the connector for live topics; its Python workers are those of the virtual environment.
+    """Run a server with the connector for live topics; its Python workers use the virtual environment.
 
     Args:
         spark: what it runs.

@@ -1,4 +1,4 @@
-"""What leaves a broker with every kind of group, codec and end of a transaction, with compaction, and open ends."""
+"""Traffic that leaves every kind of group, codec and end of a transaction in a broker, compaction, and open ends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def do_everything(address: str) -> None:
 
 
 def _send(address: str, count: int = 60) -> None:
-    """Records of all codecs, with and without keys, values and headers; keys that come again, and tombstones."""
+    """Send records of all codecs, with and without keys, values and headers; with repeated keys, and tombstones."""
     for codec in CODECS:
         producer = KafkaProducer(bootstrap_servers=address, compression_type=codec, linger_ms=5)
         for number in range(count):
@@ -115,7 +115,7 @@ def _streams_member(address: str) -> None:
 
 @contextmanager
 def open_transaction(address: str) -> Iterator[None]:
-    """A transaction that is open within the block, and aborted after it."""
+    """Open a transaction for the block, and abort it afterwards."""
     producer = KafkaProducer(bootstrap_servers=address, transactional_id="every-undecided")
     producer.init_transactions()
     producer.begin_transaction()

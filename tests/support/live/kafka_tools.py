@@ -1,4 +1,4 @@
-"""What Kafka's own tools print about the broker of the tests."""
+"""Output of Kafka's own tools about the broker of the tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.places import ROOT
 
 
 def tool(*command: str) -> str:
-    """What one of Kafka's own tools prints."""
+    """Run one of Kafka's own tools; return its output."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=120).stdout
 
@@ -48,7 +48,7 @@ def share_offsets_by_kafka(address: str, group: str) -> dict[tuple[str, str], tu
 
 
 def offsets_by_kafka(address: str) -> dict[tuple[str, ...], int]:
-    """The ends of `kafka-get-offsets`, by topic and partition."""
+    """Return the ends of `kafka-get-offsets`, by topic and partition."""
     lines = tool("org.apache.kafka.tools.GetOffsetShell", "--bootstrap-server", address).split()
     parts = [line.rsplit(":", 2) for line in lines]
     return {(topic, partition): int(end) for topic, partition, end in parts}

@@ -19,15 +19,15 @@ from tests.support.places import ROOT
 
 CERTIFICATES = ROOT / "build" / "broker" / "certificates"
 CA = CERTIFICATES / "ca.pem"
-"""Of the authority that has signed the broker's certificate, for localhost, 127.0.0.1 and ::1."""
+"""Certificate of the authority that has signed the broker's certificate, for localhost, 127.0.0.1 and ::1."""
 CLIENT = CERTIFICATES / "client.pem"
 """A client's certificate, with its key in the same file."""
 OTHER_CA, OTHER_CLIENT = CERTIFICATES / "other-ca.pem", CERTIFICATES / "other-client.pem"
-"""The same of an authority that the broker does not trust."""
+"""The same for an authority that the broker does not trust."""
 USERNAME, PASSWORD = "alice", "secret-of-alice"
-"""In every mechanism."""
+"""User in every mechanism."""
 SESSION_MS = 3000
-"""How long the sessions of RENEWED last at most (`connections.max.reauth.ms`)."""
+"""Longest life of the sessions of RENEWED (`connections.max.reauth.ms`)."""
 
 
 class Listener(NamedTuple):
@@ -40,17 +40,17 @@ class Listener(NamedTuple):
 
     @property
     def has_tls(self) -> bool:
-        """Whether it speaks TLS."""
+        """True if it uses TLS."""
         return self.protocol.endswith("SSL")
 
     @property
     def has_sasl(self) -> bool:
-        """Whether it wants SASL."""
+        """True if it requires SASL."""
         return self.protocol.startswith("SASL")
 
     @property
     def ssl_context(self) -> ssl.SSLContext | None:
-        """How to connect; None without TLS."""
+        """Context of its clients; None without TLS."""
         return context(CA, CLIENT if self.wants_certificate else None) if self.has_tls else None
 
 
@@ -68,7 +68,7 @@ RENEWED = Listener(_at(15), "SASL_PLAINTEXT")
 
 
 def context(ca: Path = CA, client: Path | None = None) -> ssl.SSLContext:
-    """A client's settings of TLS: whom it trusts, and its own certificate."""
+    """Return a client's TLS context: the authority that it trusts, and its own certificate."""
     made = ssl.create_default_context(cafile=str(ca))
     if client is not None:
         made.load_cert_chain(client)
@@ -76,7 +76,7 @@ def context(ca: Path = CA, client: Path | None = None) -> ssl.SSLContext:
 
 
 def token(username: str = USERNAME, seconds: float = 3600, **claims: Any) -> str:
-    """A token without a signature, as Kafka's validator for tests takes it; it expires so many seconds from now."""
+    """Return a token without a signature, as Kafka's validator for tests takes it; it expires after so many seconds."""
     now = time.time()
     parts = ({"alg": "none"}, {"sub": username, "iat": now - 60, "exp": now + seconds, **claims})
     encoded = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
@@ -111,7 +111,7 @@ _LOGIN = {
 
 
 def client_properties(listener: Listener, mechanism: Mechanism | None = None) -> dict[str, str]:
-    """The same as settings of Kafka's own clients and tools, as in their properties files."""
+    """Return the same as settings of Kafka's own clients and tools, as in their properties files."""
     found = {"bootstrap.servers": listener.address, "security.protocol": listener.protocol}
     if listener.has_tls:
         found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(CA)}

@@ -22,20 +22,20 @@ class Spark(NamedTuple):
     folder: Path
 
     def run(self, *command: str) -> str:
-        """What a command prints that must end well."""
+        """Run a command, which must succeed; return its output."""
         done = subprocess.run(self._line(command), capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 
     def fails(self, *command: str) -> str:
-        """The message of a command that must end with an error of its own."""
+        """Run a command, which must end with an error of its own; return the message."""
         done = subprocess.run(self._line(command), capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 2  # it cannot run
         return done.stderr[done.stderr.rindex("kipspark: ") :]
 
     @contextmanager
     def running(self, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A command that is killed at the end, with all that it has started and without a warning."""
+        """Run a command; kill it at the end without a warning, with all processes that it has started."""
         quiet = subprocess.DEVNULL
         with subprocess.Popen(self._line(command), stdout=quiet, stderr=quiet, start_new_session=True) as process:
             try:

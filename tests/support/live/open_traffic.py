@@ -1,4 +1,4 @@
-"""What leaves a broker with open transactions, with one that nobody will end, and with much that is dead."""
+"""Traffic that leaves open transactions in a broker, one of them for good, and many dead records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.support.live.broker_traffic import A_MIB, admin_client
 
 HELD, DEAD, SHARED, INDEXED = "held", "dead", "shared", "indexed"
 GHOST = 4_000_000
-"""The id of a producer that no coordinator has ever given away."""
+"""Id of a producer that no coordinator has ever assigned."""
 _PRODUCE = 0
 _PRODUCE_VERSION = 9
 _VERIFICATION = "transaction.partition.verification.enable"
 
 
 def make_topics(address: str) -> None:
-    """Make the topics; what is dead stays for an hour, unless the cleaner is let loose."""
+    """Make the topics; dead records stay for an hour, unless a test lets the cleaner remove them."""
     often = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
     with admin_client(address) as admin:
         admin.create_topics(
@@ -42,7 +42,7 @@ def make_topics(address: str) -> None:
 
 
 def end_some_transactions(address: str, transactional_id: str, topic: str) -> None:
-    """Three transactions in all partitions of a topic, of which the second is aborted."""
+    """Write three transactions to all partitions of a topic; abort the second."""
     producer = KafkaProducer(bootstrap_servers=address, transactional_id=transactional_id)
     producer.init_transactions()
     for is_committed in (True, False, True):
@@ -59,7 +59,7 @@ def end_some_transactions(address: str, transactional_id: str, topic: str) -> No
 
 @contextmanager
 def open_transaction(address: str, transactional_id: str) -> Iterator[None]:
-    """A transaction in partition 1 that is open within the block, and records of others after it."""
+    """Open a transaction in partition 1 for the block, and send records of other producers after it."""
     producer = KafkaProducer(
         bootstrap_servers=address, transactional_id=transactional_id, transaction_timeout_ms=600_000
     )
@@ -101,7 +101,7 @@ def _produce_unchecked(address: str, values: list[bytes]) -> None:
 
 
 def _produce(address: str, values: list[bytes]) -> int:
-    """The error code for a batch of a transaction that no coordinator knows."""
+    """Return the error code for a batch of a transaction that no coordinator knows."""
     now = time.time_ns() // 1_000_000
     batch = write_batch(
         [Record(offset=at, timestamp=now, value=value) for at, value in enumerate(values)],
@@ -149,7 +149,7 @@ def fill_indexes(address: str) -> None:
 
 
 def let_the_cleaner_loose(address: str) -> None:
-    """Let the log cleaner take what is dead, at once."""
+    """Let the log cleaner remove dead records at once."""
     with admin_client(address) as admin:
         admin.alter_configs(
             [
@@ -160,7 +160,7 @@ def let_the_cleaner_loose(address: str) -> None:
 
 
 def send_shared(address: str, count: int) -> None:
-    """Records for a share group, which reads from the first one on."""
+    """Send records for a share group, which reads from the first one on."""
     with admin_client(address) as admin:
         admin.alter_configs(
             [ConfigResource(ConfigResourceType["GROUP"], "sharers", {"share.auto.offset.reset": "earliest"})]

@@ -31,7 +31,7 @@ class Driver:
         self.versions = served_versions(answer)
 
     def ask(self, request: AnsweredBy[M], version: int | None = None) -> M:
-        """The response to a request.
+        """Send a request; return its response.
 
         Raises:
             ConnectionError: the broker has closed the connection.
@@ -46,7 +46,7 @@ class Driver:
         raise ConnectionError("the broker has closed the connection")
 
     def authenticate(self, mechanism: Mechanism, versions: dict[int, range] | None = None) -> int:
-        """Be who a mechanism says; how many milliseconds that lasts."""
+        """Authenticate by a mechanism; return the lifetime of the session in milliseconds."""
         steps = authenticate(mechanism, self.versions if versions is None else versions)
         request: Any = next(steps)
         while True:
@@ -59,7 +59,7 @@ class Driver:
 
 @contextmanager
 def connected(listener: Listener, mechanism: Mechanism | None = None) -> Iterator[Driver]:
-    """A connection to a listener, authenticated if a mechanism is given."""
+    """Connect to a listener, and authenticate if a mechanism is given."""
     host, _, port = listener.address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=SECONDS) as plain:
         tls = listener.ssl_context

@@ -16,13 +16,13 @@ SECONDS = 60
 
 
 def example_filters(name: str) -> list[Filter]:
-    """The filters of a file in examples/filters."""
+    """Return the filters of a file in examples/filters."""
     return filters_of([ROOT / "examples" / "filters" / f"{name}.py"])
 
 
 @contextmanager
 def proxied(to: str | tuple[str, int], filters: Iterable[Filter] = (), **options: Any) -> Iterator[str]:
-    """The address of a proxy before a broker.
+    """Run a proxy before a broker; yield its address.
 
     Args:
         to: the broker.

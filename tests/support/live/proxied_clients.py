@@ -1,6 +1,6 @@
-"""What real clients do through a proxy: each produces, reads as a member of a group, and administers what it can.
+"""Real clients through a proxy: each produces, reads as a member of a group, and administers as much as it can.
 
-What a broker refuses, such as ACLs without an authorizer, is asked for too: its refusal is a frame like any other.
+They also make requests that the broker refuses, such as for ACLs without an authorizer: a refusal is a frame, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 30
 
 
 def _named(client: str, address: str) -> str:
-    """A topic of this run alone: the port of its proxy is its own."""
+    """Return a topic of this run alone: the port of its proxy is its own."""
     return f"proxied-{client}-{address.rpartition(':')[2]}"
 
 
@@ -264,7 +264,7 @@ def java_tools(address: str) -> set[bytes]:
         tool("ConsoleProducer", *to, *kept, "--compression-codec", codec, lines=lines)
     load = ("--throughput", "-1", "--record-size", "100", "--num-records", str(COUNT))
     tool("ProducerPerformance", *to, *kept, *load, "--transactional-id", topic, "--transaction-duration-ms", "100")
-    until = ("--max-messages", str(3 * COUNT), "--timeout-ms", str(SECONDS * 1000))  # it ends when it has all of them
+    until = ("--max-messages", str(3 * COUNT), "--timeout-ms", str(SECONDS * 1000))  # it ends once it has all records
     read: set[bytes] = set()
     for protocol in ("classic", "consumer"):
         by = ("--group", f"{group}-{protocol}", "--from-beginning", "--command-property", f"group.protocol={protocol}")
@@ -306,7 +306,7 @@ def java_tools(address: str) -> set[bytes]:
 
 
 def _configs(topic: str) -> Iterable[tuple[str, ...]]:
-    """Changes and descriptions of what can be configured."""
+    """Yield commands that change and describe configs."""
     command = "kafka.admin.ConfigCommand"
     on_topic, on_user = ("--entity-type", "topics", "--entity-name", topic), ("--entity-type", "users")
     yield (command, "--alter", *on_topic, "--add-config", "retention.ms=7200000")
@@ -319,12 +319,12 @@ def _configs(topic: str) -> Iterable[tuple[str, ...]]:
 
 
 def _with_address(name: str, to: tuple[str, ...], arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The address where a tool wants it: before a command of its own, but not in all of them."""
+    """Add the address to the arguments of a tool: most tools take it first, one takes it last."""
     return (*arguments, *to) if name == "ClusterTool" else (*to, *arguments)
 
 
 def tool(name: str, *arguments: str, lines: Iterable[str] = ()) -> str:
-    """What one of Kafka's tools prints. Some fail where the broker refuses what they ask for; their frames count."""
+    """Run one of Kafka's tools; return its output. A tool fails if the broker refuses its request; its frames count."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
     cls = name if name.startswith("kafka.") else f"org.apache.kafka.tools.{name}"
     text = "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Where the broker of `make test-broker` is."""
+"""Logs and address of the broker of `make test-broker`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SECONDS_TO_END = 30
 
 
 class Passed:
-    """What a proxy passed on, and what it logged."""
+    """Frames that a proxy passed on, and lines that it logged."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -41,7 +41,7 @@ class Passed:
 
 @contextmanager
 def recording_proxy(monkeypatch: pytest.MonkeyPatch, broker: tuple[str, int]) -> Iterator[tuple[str, Passed]]:
-    """The address of a proxy before a broker, and what it passes on."""
+    """Run a proxy before a broker; yield its address, and the frames that it passes on."""
     passed = Passed()
 
     class Server(ServerConnection):

@@ -30,12 +30,12 @@ class Bucket:
 
     @property
     def options(self) -> dict[str, str]:
-        """What a source needs to read from it."""
+        """Options of a source that reads from it."""
         return {f"storage.{name}": value for name, value in self.storage.items()}
 
     @property
     def storage(self) -> dict[str, str]:
-        """The same, as fsspec calls it."""
+        """The same with fsspec's names."""
         return {"endpoint_url": self.endpoint, "key": KEY, "secret": SECRET}
 
     def put(self, name: str, data: bytes) -> str:
@@ -57,7 +57,7 @@ class Bucket:
 
 @contextmanager
 def store() -> Iterator[Bucket]:
-    """A bucket of a store that runs in a thread of this process."""
+    """Run a store in a thread of this process; yield a bucket of it."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

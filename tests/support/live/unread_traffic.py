@@ -15,7 +15,7 @@ from tests.support.live.broker_traffic import admin_client
 
 TIMED, APPENDED, COMPACTED = "unread-timed", "unread-appended", "unread-compacted"
 RECORDS = 300
-"""In the compacted topic, before the last one; and in a partition whose records are all deleted."""
+"""Records in the compacted topic before the last one, and in a partition whose records are all deleted."""
 START = 1_700_000_000_000
 """The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
 COMMITTED = {
@@ -51,18 +51,18 @@ COMMITTED = {
 
 
 def at(number: int) -> int:
-    """The time of a record."""
+    """Return the time of a record."""
     return START + 1001 * number
 
 
 _KEPT = {"retention.ms": "-1"}
-"""Else a broker deletes what is older than a week, 30 seconds after its start."""
+"""Config of the topics: without it a broker deletes records older than a week, 30 seconds after its start."""
 _OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
 
 
 @cache
 def fill(address: str, folder: Path) -> None:
-    """All of it, once in a run.
+    """Fill all topics, once in a run.
 
     Args:
         address: of the broker.
@@ -102,7 +102,7 @@ def make_topics(address: str) -> None:
 
 
 def send(address: str, topic: str, partition: int, times: Iterable[int], key: bytes | None = None) -> None:
-    """Records with these times, in milliseconds."""
+    """Send records with these times, in milliseconds."""
     producer = KafkaProducer(bootstrap_servers=address, linger_ms=20)
     for one in times:
         producer.send(topic, b"record", key=key, partition=partition, timestamp_ms=one)
@@ -110,7 +110,7 @@ def send(address: str, topic: str, partition: int, times: Iterable[int], key: by
 
 
 def send_in_transaction(address: str, topic: str, partition: int, times: Sequence[int]) -> None:
-    """The same, in a transaction; its marker takes the next offset."""
+    """Send the same in a transaction; its marker takes the next offset."""
     producer = KafkaProducer(bootstrap_servers=address, transactional_id="unread")
     producer.init_transactions()
     producer.begin_transaction()

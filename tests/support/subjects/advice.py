@@ -1,4 +1,4 @@
-"""What `kipgen advise` says, as tests look at it."""
+"""Output of `kipgen advise`, in the forms that tests need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What aiokafka can do, each as a program that checks its own result; and aiokafka's codec, which may be forbidden."""
+"""Features of aiokafka, each as a program that checks its own result; and aiokafka's codec, which may be forbidden."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aiokafka.protocol.abstract import AbstractType
 
 T = TypeVar("T")
 SECONDS = 60
-"""How long a feature may take before it counts as hanging."""
+"""Seconds after which a feature counts as hanging."""
 RETENTION = 10**13
 """Milliseconds that the records of topics are kept: their timestamps are long ago."""
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
@@ -57,7 +57,7 @@ def run(feature: Callable[[str, str], Awaitable[None]], address: str, topic: str
 
     Args:
         feature: one of `FEATURES`.
-        address: that of a broker.
+        address: of a broker.
         topic: a name that the broker does not have yet.
     """
 
@@ -102,8 +102,8 @@ async def _values(consumer: Any, count: int) -> list[bytes]:
 
 
 async def acknowledgements(address: str, topic: str) -> None:
-    """Producing with `acks` of 0, 1 and all."""
-    for acks in ("all", 1, 0):  # at the end, since what comes before a new topic has a leader is lost with 0
+    """Produce with `acks` of 0, 1 and all."""
+    for acks in ("all", 1, 0):  # 0 at the end: with it, records sent before a new topic has a leader are lost
         async with _producer(address, acks=acks) as producer:
             sent = await producer.send_and_wait(topic, f"acks {acks}".encode(), partition=0)
             assert sent is None if acks == 0 else sent.offset >= 0
@@ -112,7 +112,7 @@ async def acknowledgements(address: str, topic: str) -> None:
 
 
 async def compression(address: str, topic: str) -> None:
-    """Records with keys, headers and timestamps in batches of every codec, and a batch made by hand."""
+    """Produce records with keys, headers and timestamps in batches of every codec, and a batch made by hand."""
     for number, codec in enumerate(CODECS):
         async with _producer(address, compression_type=codec) as producer:
             headers = [("codec", str(codec).encode()), ("none", None)]
@@ -134,7 +134,7 @@ async def compression(address: str, topic: str) -> None:
 
 
 async def idempotence(address: str, topic: str) -> None:
-    """An idempotent producer, with several batches in flight."""
+    """Produce idempotently, with several batches in flight."""
     async with _producer(address, enable_idempotence=True, max_batch_size=200) as producer:
         sent = [await producer.send(topic, f"{number:03}".encode(), partition=0) for number in range(100)]
         await producer.flush()
@@ -144,7 +144,7 @@ async def idempotence(address: str, topic: str) -> None:
 
 
 async def offsets(address: str, topic: str) -> None:
-    """A consumer without a group: assignment, positions, offsets by time, pausing."""
+    """Consume without a group: assignment, positions, offsets by time, pausing."""
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
     async with _producer(address) as producer:
         for number in range(5):
@@ -170,7 +170,7 @@ async def offsets(address: str, topic: str) -> None:
 
 
 async def commits(address: str, topic: str) -> None:
-    """A group goes on where it has committed, with and without metadata."""
+    """Go on where a group has committed, with and without metadata."""
     partition, group = TopicPartition(topic, 0), f"group of {topic}"
     async with _producer(address) as producer:
         for number in range(4):
@@ -189,7 +189,7 @@ async def commits(address: str, topic: str) -> None:
 
 
 async def rebalance(address: str, topic: str, *assignors: Any) -> None:
-    """Two members share the partitions of a topic; when one leaves, the other has both."""
+    """Share the partitions of a topic by two members; when one leaves, the other has both."""
     settings: dict[str, Any] = {"address": address, "group_id": f"members of {topic}", "enable_auto_commit": False}
     if assignors:
         settings["partition_assignment_strategy"] = assignors
@@ -212,17 +212,17 @@ async def rebalance(address: str, topic: str, *assignors: Any) -> None:
 
 
 async def assignors(address: str, topic: str) -> None:
-    """The same with round robin."""
+    """Rebalance with the round-robin assignor."""
     await rebalance(address, topic, RoundRobinPartitionAssignor)
 
 
 async def sticky_assignor(address: str, topic: str) -> None:
-    """The same with the sticky assignor, whose user data is its own."""
+    """Rebalance with the sticky assignor, whose user data has a format of its own."""
     await rebalance(address, topic, StickyPartitionAssignor)
 
 
 async def transactions(address: str, topic: str) -> None:
-    """Transactions that commit and abort, with a group's offsets; one reader sees only what is committed."""
+    """Commit and abort transactions with a group's offsets; a reader of committed records sees no aborted ones."""
     partition, group = TopicPartition(topic, 0), f"group of {topic}"
     async with _producer(address, transactional_id=f"id of {topic}") as producer:
         for value, offset, is_kept in ((b"kept", 1, True), (b"aborted", 7, False), (b"kept too", 2, True)):
@@ -300,6 +300,6 @@ FEATURES: dict[str, Callable[[str, str], Awaitable[None]]] = {
         administration,
     )
 }
-"""By name. All of them also run with the fake broker, and need no codec of aiokafka's."""
+"""Features by name. All of them also run with the fake broker, and need no codec of aiokafka's."""
 OF_KAFKA_ALONE: dict[str, Callable[[str, str], Awaitable[None]]] = {"deleted_records": deleted_records}
 """Features of which the fake broker lacks the API."""

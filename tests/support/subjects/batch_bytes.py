@@ -17,7 +17,7 @@ OLD = [Record(offset=5, timestamp=3, value=b"a"), Record(offset=9, value=b"bb")]
 
 
 def foreign_batch(records: list[Record], **fields: Any) -> bytes:
-    """A batch of records with any timestamps, as only writers other than Kafka's make it."""
+    """Return a batch of records with any timestamps, as only writers other than Kafka's make it."""
     base, time = records[0].offset, records[0].timestamp
     return RecordBatch(
         base_offset=base,

@@ -39,11 +39,11 @@ JOBS: dict[str, Callable[[Session, Roots], Report]] = {
 """The report of each job that both command lines have."""
 
 Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
-"""By name, the columns with their types, and the rows in an order of their own."""
+"""Columns with their types, and sorted rows, by the name of the table."""
 
 
 def found(report: Report) -> Found:
-    """All that a report has: tables, the data of charts, totals, metrics, notes."""
+    """Return all that a report has: tables, the data of charts, totals, metrics, notes."""
     tables = {table.name: _rows(table.frame) for table in report.tables}
     charts = {f"chart {chart.title}": _rows(chart.frame) for chart in report.charts}
     totals = {} if report.totals is None else {"totals": _rows(report.totals)}
@@ -63,7 +63,7 @@ def _rows(frame: DataFrame) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:
-    """A type without what says nothing of values: names of the items of lists, and what may be null."""
+    """Return a type without the parts that do not affect values: names of the items of lists, and nullability."""
     if pa.types.is_list(type_):
         return pa.list_(_plain(type_.value_type))
     if pa.types.is_struct(type_):
@@ -76,7 +76,7 @@ def _ordered(value: Any) -> Any:
 
 
 def outcomes(job: str, spark: SparkSession, path: Roots) -> tuple[Found | str, Found | str]:
-    """What a job finds on each engine, or the text of its error."""
+    """Return the findings of a job on each engine, or the text of its error."""
     return _outcome(lambda: _here(job, path)), _outcome(lambda: _on_spark(job, spark, path))
 
 
@@ -100,12 +100,12 @@ def _on_spark(job: str, spark: SparkSession, path: Roots) -> Found:
 
 
 def of_both(job: str, spark: SparkSession, path: Roots) -> tuple[Found, Found]:
-    """What a job finds on each engine."""
+    """Return the findings of a job on each engine."""
     return _here(job, path), _on_spark(job, spark, path)
 
 
 class Both:
-    """Reports of a folder that changes, on both engines: what is compared is a copy."""
+    """Reports on a changing folder by both engines; they read a copy, so that the reports can be compared."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
@@ -113,7 +113,7 @@ class Both:
         self._sessions: list[EmbeddedSession] = []
 
     def report(self, report_of: Callable[..., Report], path: Path, *arguments: Any) -> Report:
-        """The report of the engine in this process, after a check that Spark has the same."""
+        """Return the report of the engine in this process, after a check that Spark has the same."""
         copy = self._folder / str(len(self._sessions))
         shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.index", "*.timeindex"))
         self._sessions.append(EmbeddedSession())
@@ -128,7 +128,7 @@ class Both:
 
 
 def different(here: Found, on_spark: Found) -> dict[str, Any]:
-    """What differs, by the name of the table: types, and rows that only one engine has."""
+    """Return the differences, by the name of the table: types, and rows that only one engine has."""
     assert here.keys() == on_spark.keys()
     differing: dict[str, Any] = {}
     for name in here:

@@ -17,7 +17,7 @@ NOW = 1_700_000_000_000
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
-    """The rows of one table of a report."""
+    """Return the rows of one table of a report."""
     return rows(next(one.frame for one in report.tables if one.name == name))
 
 
@@ -28,7 +28,7 @@ def write_log(folder: Path, *batches: bytes, base: int = 0) -> None:
 
 
 def marker(offset: int, producer: int, coordinator_epoch: int, epoch: int = 0, *, is_empty: bool = False) -> bytes:
-    """What ends a transaction; compaction may leave no more of it than its head."""
+    """Return a batch that ends a transaction; compaction may leave no more of it than its head."""
     value = pack(">h", 0) + EndTxnMarker(coordinator_epoch=coordinator_epoch).encode()
     record = Record(offset=offset, timestamp=NOW + offset, key=end_marker_key("COMMIT"), value=value)
     return write_batch(
@@ -45,7 +45,7 @@ def marker(offset: int, producer: int, coordinator_epoch: int, epoch: int = 0, *
 
 
 def numbered(*some: Record) -> bytes:
-    """A batch of records with the offsets from 0 on."""
+    """Return a batch of records with the offsets from 0 on."""
     for offset, record in enumerate(some):
         record.offset = offset
     return write_batch(some)

@@ -17,7 +17,7 @@ WAYS = ["kernel", "python"]
 
 
 def metadata() -> Any:
-    """A message with structs in structs, nulls and unknown tagged fields."""
+    """Return a message with structs in structs, nulls and unknown tagged fields."""
     partitions = [METADATA.MetadataResponsePartition(leader_id=i, replica_nodes=[1, 2][:i]) for i in range(3)]
     message = MetadataResponse(
         brokers=[METADATA.MetadataResponseBroker(node_id=1, host="localhost", port=9092, rack=None)],

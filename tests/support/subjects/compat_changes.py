@@ -1,4 +1,4 @@
-"""Changes of specs, and what is said about them."""
+"""Changes of specs, and the findings about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def struct_field(name: str, type_: str, *fields: str, versions: str = "0+", more
     return f'{{"name": "{name}", "type": "{type_}", "versions": "{versions}"{more}, "fields": [{inner}]}}'
 
 
-# The table of verdicts: what Kafka's own checker does not look at, or gets wrong, is among it
+# The table of verdicts, with changes that Kafka's own checker does not check, or gets wrong
 
 BETA, INNER = plain_field("Beta", "int32"), struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"))
 REFUSED, CODE, WARNED, FINE = "wire", "source", "notice", None
@@ -144,7 +144,7 @@ VERDICTS: dict[str, tuple[str | None, str, str]] = {
         spec(plain_field("Alpha", "string", more=', "entityType": "topicName"')),
     ),
     "about": (FINE, spec(), spec(plain_field("Alpha", "int32", more=', "about": "A letter."'))),
-    # Where names, places and forms could be mixed up
+    # Changes in which names, places and forms could be mixed up
     "array of structs spread out, inflexible": (
         CODE,
         spec(

@@ -21,7 +21,7 @@ def sized(*frames: bytes) -> bytes:
 
 
 def unsized(data: bytes) -> list[bytes]:
-    """The frames in what a connection sends."""
+    """Return the frames in what a connection sends."""
     frames = []
     while data:
         size = int.from_bytes(data[:4], "big")
@@ -31,7 +31,7 @@ def unsized(data: bytes) -> list[bytes]:
 
 
 def server(*frames: bytes, **limits: int) -> ServerConnection:
-    """A broker's side that has received frames."""
+    """Return a broker's side that has received frames."""
     connection = ServerConnection(REGISTRY, **limits)
     connection.receive_data(sized(*frames))
     return connection

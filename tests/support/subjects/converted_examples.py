@@ -1,4 +1,4 @@
-"""Records in all message formats, written out by hand, and what is left of them in older ones."""
+"""Records in all message formats, written out by hand, and their remains in older formats."""
 
 from __future__ import annotations
 

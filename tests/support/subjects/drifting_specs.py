@@ -57,7 +57,7 @@ NEW_FIELDS = (
 
 
 def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside: str = "common/message") -> Path:
-    """A jar with specs in it."""
+    """Write a jar with specs in it."""
     path = folder / name
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
@@ -68,7 +68,7 @@ def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside
 
 
 def package(folder: Path, **specs: str) -> Path:
-    """A package of specs with a sub-folder, as ours have."""
+    """Write a package of specs with a sub-folder, as ours have."""
     where = folder / "colours"
     (where / "clients").mkdir(parents=True)
     for name, text in specs.items():
@@ -96,6 +96,6 @@ def kipgen(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def as_data(text: str) -> str:
-    """A spec as one of a type that needs no counterpart."""
+    """Return a spec as one of a type that needs no counterpart."""
     keys = re.sub(r'"apiKey": 7,\s*|"listeners": \["broker"\],\s*', "", text)
     return keys.replace('"type": "request"', '"type": "data"')

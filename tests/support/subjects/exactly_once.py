@@ -28,17 +28,17 @@ from kipwire.aio import connect
 SOURCE, TARGET = "{}-in", "{}-out"
 """Topics of a run."""
 _SILENT = logging.Logger("exactly once", logging.CRITICAL + 1)
-"""For librdkafka, which prints that it was fenced whatever its `log_level` is."""
+"""Logger for librdkafka, which reports that it was fenced whatever its `log_level` is."""
 _BATCH = 3
 """Records of a transaction."""
 _TIMEOUT_MS = 5000
-"""Of requests, and of transactions."""
+"""Time limit of requests, and of transactions."""
 
 _LONGEST_PAUSE = 0.1
 """Seconds between two events."""
 
 Copy = Callable[[str, str, int, int, Random, Event], None]
-"""Copies records of a partition until all are: addresses, name of the run, partition, how many, chance, and the end."""
+"""Copies all records of a partition: takes address, name of the run, partition, their number, chance, and the end."""
 
 
 def _name(run: str, partition: int) -> str:
@@ -54,7 +54,7 @@ def copy_by_confluent(address: str, run: str, partition: int, count: int, chance
 
 
 def _copied_by_confluent(address: str, run: str, partition: int, count: int, chance: Random) -> bool:
-    """Whether all is copied; False if this copier ends before, as one that is killed."""
+    """Copy records; return True once all are copied, and False if this copier ends before, as one that is killed."""
     common = {"bootstrap.servers": address, "log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
     common |= {"topic.metadata.refresh.fast.interval.ms": 50, "retry.backoff.ms": 20, "socket.timeout.ms": _TIMEOUT_MS}
     consumer = Consumer(
@@ -124,7 +124,7 @@ def copy_by_aiokafka(address: str, run: str, partition: int, count: int, chance:
     """Copy with aiokafka."""
 
     async def copy() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # it leaves failed futures behind
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # aiokafka leaves failed futures behind
         while not given_up.is_set():
             try:
                 async with asyncio.timeout(15):
@@ -137,7 +137,7 @@ def copy_by_aiokafka(address: str, run: str, partition: int, count: int, chance:
 
 
 async def _committed(address: str, group: str, place: TopicPartition) -> int:
-    """The committed offset of a group.
+    """Return the committed offset of a group.
 
     aiokafka 0.14.0 takes an OffsetFetch of version 2 or 3 that a node refuses, such as one that does not coordinate the
     group any more, for a group without offsets. Its program would begin anew, and copy all once more.
@@ -153,7 +153,7 @@ async def _committed(address: str, group: str, place: TopicPartition) -> int:
 
 
 async def _copied_by_aiokafka(address: str, run: str, partition: int, count: int, chance: Random) -> bool:
-    """As `_copied_by_confluent`."""
+    """Copy as `_copied_by_confluent` does."""
     common: dict[str, Any] = {"bootstrap_servers": address, "retry_backoff_ms": 20, "request_timeout_ms": _TIMEOUT_MS}
     place = TopicPartition(SOURCE.format(run), partition)
     group = _name(run, partition)
@@ -231,7 +231,7 @@ def fence(address: str, run: str, partition: int) -> None:
 
 
 def read(address: str, run: str, partition: int, seconds: float) -> list[bytes]:
-    """All committed records of a partition of `RUN-out`, as a consumer that reads only those gets them."""
+    """Return all committed records of a partition of `RUN-out`, as a consumer that reads only those gets them."""
     settings: dict[str, Any] = {"bootstrap.servers": address, "group.id": "reader", "log_level": 0}
     settings |= {"isolation.level": "read_committed", "enable.partition.eof": True, "fetch.wait.max.ms": 20}
     consumer = Consumer(settings)

@@ -11,12 +11,12 @@ _SAMPLE = re.compile(rf"([a-zA-Z_:][\w:]*)(?:\{{({_LABEL}(?:,{_LABEL})*)\}})? (\
 
 
 def unescaped(text: str) -> str:
-    """The value of a label."""
+    """Return the value of a label."""
     return re.sub(r"\\(.)", lambda escape: {"n": "\n"}.get(escape[1], escape[1]), text)
 
 
 def samples(text: str) -> dict[Sample, float]:
-    """The samples of the text format, read strictly: each metric has help and type first, and is in one piece."""
+    """Return the samples of the text format, read strictly: each metric has help and type first, and one piece."""
     found: dict[Sample, float] = {}
     known: list[str] = []
     assert text.endswith("\n")
@@ -37,7 +37,7 @@ def samples(text: str) -> dict[Sample, float]:
 
 
 def by_labels(found: Mapping[Sample, float], metric: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """The samples of one metric by the values of these labels, which must be all that they have."""
+    """Return the samples of one metric by the values of these labels, which must be all that they have."""
     chosen = {}
     for (name, pairs), value in found.items():
         if name == metric:

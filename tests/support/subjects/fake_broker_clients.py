@@ -23,7 +23,7 @@ POLL = 1000
 
 
 class Client(ABC):
-    """What a client library can do."""
+    """Common interface of the client libraries."""
 
     @abstractmethod
     def send(
@@ -43,7 +43,7 @@ class Client(ABC):
 
 
 def _has(got: list[bytes], count: int) -> Callable[[], bool]:
-    """Whether `count` records have come; fails if that is still asked after a while."""
+    """Return a condition that is true once `count` records have come, and fails after a while."""
     until = monotonic() + TIMEOUT
 
     def is_enough() -> bool:
@@ -199,7 +199,7 @@ CLIENTS: dict[str, Client] = {
 
 
 def with_slow(*slow: str) -> list[Any]:
-    """The names of all clients, as parameters of a test that is left to the night with those that take seconds."""
+    """Return the names of all clients as parameters; a test with a slow client, which takes seconds, runs at night."""
     return [pytest.param(name, marks=pytest.mark.night) if name in slow else name for name in CLIENTS]
 
 

@@ -26,7 +26,7 @@ ALONE = {"member_id": "", "group_instance_id": None}
 
 
 def node(**settings: Any) -> Node:
-    """A node with the topic `orders` of two partitions; the first has three records."""
+    """Return a node with the topic `orders` of two partitions; the first has three records."""
     nodes = Nodes("127.0.0.1", [9])
     made = Node(dict(SERVED), nodes, Topics(nodes.leader_of_new), **settings)
     made.topics.create(TOPIC, 2, {"retention.ms": "1000"})
@@ -36,20 +36,20 @@ def node(**settings: Any) -> Node:
 
 
 def batch(*values: bytes, timestamp: int = 1000, **fields: Any) -> bytes:
-    """A batch as a producer sends it."""
+    """Return a batch as a producer sends it."""
     records = [Record(offset=at, timestamp=timestamp, value=value) for at, value in enumerate(values)]
     return write_batch(records, **fields)
 
 
 def request(api: int, version: int, values: dict[str, Any], client_id: str = "tests") -> Request:
-    """A request as it comes over a connection; values of other versions are left out."""
+    """Return a request as it comes over a connection; values of other versions are left out."""
     cls = REGISTRY.request(api, version)
     body = build(cls, _known(cls, values))
     return Request(REGISTRY, REGISTRY.encode_request(body, 7, client_id))
 
 
 async def answer(to: Node, asked: Request, fault: Step | None = None) -> Message:
-    """The response that a node gives, with a fault or without."""
+    """Return the response that a node gives, with a fault or without."""
     interceptors = Interceptors(to)
     if fault is not None:
         interceptors.add(asked.api_key, fault, None, None, None)
@@ -57,18 +57,18 @@ async def answer(to: Node, asked: Request, fault: Step | None = None) -> Message
 
 
 def ask(to: Node, asked: Request, fault: Step | None = None) -> Any:
-    """The response, as the client reads it."""
+    """Return the response, as the client reads it."""
     body = asyncio.run(asyncio.wait_for(answer(to, asked, fault), 10))
     return REGISTRY.decode_response(REGISTRY.encode_response(body, 7), type(asked.body)).body
 
 
 def ask_newest(to: Node, api: int, values: dict[str, Any]) -> Any:
-    """The response to a request in the newest version that is served."""
+    """Return the response to a request in the newest version that is served."""
     return ask(to, request(api, SERVED[api][-1], values))
 
 
 def error_codes(body: Any) -> list[int]:
-    """All error codes in a message."""
+    """Return all error codes in a message."""
     found: list[int] = []
     for field in body.ATTRIBUTES:
         value = getattr(body, field.name)
@@ -81,7 +81,7 @@ def error_codes(body: Any) -> list[int]:
 
 
 def _known(cls: Any, values: Any) -> dict[str, Any]:
-    """The values that a struct has fields for."""
+    """Return the values that a struct has fields for."""
     fields = {field.name: field for field in cls.ATTRIBUTES}
     return {name: _value(fields[name], value) for name, value in values.items() if name in fields}
 
@@ -93,7 +93,7 @@ def _value(field: Any, value: Any) -> Any:
 
 
 def examples(to: Node) -> dict[int, dict[str, Any]]:
-    """A request of each API, by plain values for all versions: each names what it asks for once for each version."""
+    """Return a request of each API, as plain values for all versions, with one value for each version's own fields."""
     topic_id: UUID = to.topics.named(TOPIC).topic_id
     both = {"name": TOPIC, "topic": TOPIC, "topic_id": topic_id}
     producer = {"transactional_id": TRANSACTIONAL_ID, "producer_id": 1000, "producer_epoch": 0}
@@ -181,12 +181,12 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
 
 
 def message(api: int, version: int) -> type[Message]:
-    """The class of a request."""
+    """Return the class of a request."""
     return REGISTRY.request(api, version)
 
 
 def fetch(to: Node, *partitions: dict[str, Any], version: int = 12, **values: Any) -> Any:
-    """The response to a Fetch of partitions of `orders`."""
+    """Return the response to a Fetch of partitions of `orders`."""
     usual = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 10_000}
     topics = [{"topic": TOPIC, "partitions": [{**usual, **one} for one in partitions or ({},)]}]
     body = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 10_000, "topics": topics, **values}
@@ -194,7 +194,7 @@ def fetch(to: Node, *partitions: dict[str, Any], version: int = 12, **values: An
 
 
 def fetched(response: Any) -> list[list[bytes | None]]:
-    """The values in each partition."""
+    """Return the values in each partition."""
     return [
         [record.value for one in read_batches(partition.records) for record in one.records]
         for topic in response.responses
@@ -203,7 +203,7 @@ def fetched(response: Any) -> list[list[bytes | None]]:
 
 
 def produce(to: Node, data: bytes, partition: int = 0, acks: int = -1, **names: Any) -> Any:
-    """The response for one partition."""
+    """Return the response for one partition."""
     topic = {"name": TOPIC, **names, "partition_data": [{"index": partition, "records": data}]}
     version = 13 if "topic_id" in names else 12
     body = ask(to, request(ApiKey.PRODUCE, version, {"acks": acks, "timeout_ms": 1, "topic_data": [topic]}))

@@ -16,7 +16,7 @@ def address(broker: FakeBroker, node: int) -> str:
 
 
 def asked(broker: FakeBroker, node: int, name: str, version: int, **values: Any) -> Any:
-    """The response of a node to a request of an API, such as Metadata; its fields are given as `build` takes them."""
+    """Return the response of a node to a request of an API, such as Metadata, whose fields are given as for `build`."""
 
     async def ask() -> Any:
         request: Any = build(message(f"{name}Request", version), values)

@@ -6,7 +6,7 @@ from kipwire import Message
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint, made the way KIP-482 explains it."""
+    """Return an unsigned varint, made the way KIP-482 explains it."""
     groups = []
     while True:
         groups.append(value % 128)
@@ -16,7 +16,7 @@ def uvarint(value: int) -> bytes:
 
 
 def is_written_and_read(message: Message, data: bytes) -> bool:
-    """Whether these are the message's bytes, both ways."""
+    """True if the message is written as these bytes, and read from them."""
     assert message.encode() == data
     assert message.encoded_size() == len(data)
     read = type(message).decode(data)

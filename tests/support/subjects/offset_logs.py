@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     times: Sequence[float | None]
     """The time of each record."""
     append_time: float | None = None
-    """When a broker appended it, if that is what its records have."""
+    """Time at which a broker appended it, if its records have this time."""
 
 
 class Commit(NamedTuple):
@@ -36,7 +36,7 @@ class Commit(NamedTuple):
 
 
 def at(seconds: float) -> datetime:
-    """A time of these logs."""
+    """Return a time of these logs."""
     return START + timedelta(seconds=seconds)
 
 

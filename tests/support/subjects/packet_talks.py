@@ -1,4 +1,4 @@
-"""Captured packets that tests make, and what is found in them."""
+"""Captured packets that tests make, and the frames found in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Tcp
 
 COLUMNS = ("direction", "api_key", "api_version", "correlation_id", "client_id", "frame")
-"""Those that a capture of packets has from the packets alone."""
+"""Columns that a capture has from the packets alone."""
 COUNT = 2186
 CLIENT, BROKER = 50000, 9092
 
@@ -32,7 +32,7 @@ def found_in(tmp_path: Path, data: bytes, ports: Sequence[int] = ()) -> list[Fou
 
 
 def frames_of(found: Iterable[Found]) -> list[tuple[Any, ...]]:
-    """The frames that are whole, as `COLUMNS`."""
+    """Return the frames that are whole, as `COLUMNS`."""
     return [(one.direction, *one.request, one.frame) for one in found if one.request and one.frame is not None]
 
 

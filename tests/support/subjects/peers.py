@@ -17,7 +17,7 @@ from tests.support.places import DATA
 
 REGISTRY = kafka_messages.REGISTRY
 SECONDS = 60
-"""For what should take no time at all."""
+"""Time limit of actions that should take almost no time."""
 TLS = DATA / "tls"
 
 
@@ -48,7 +48,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def peer(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncIterator[Address]:
-    """The address of a server that says what a test says; it has closed its connections at the end."""
+    """Run a server with a test's conversation; yield its address, and close its connections at the end."""
     talking: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +75,7 @@ async def peer(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awai
 
 
 class Broker:
-    """Answers each request when a test lets it, with what the test says."""
+    """Broker that answers each request once a test allows it, with the test's answers."""
 
     def __init__(self, versions: dict[int, range] | None = None) -> None:
         """Answer at once, and ApiVersions with the given versions."""
@@ -94,19 +94,19 @@ class Broker:
         return self.answer(request)
 
     def answer(self, request: Request) -> Message | bytes | None:
-        """A response which shows whose it is: the group of a Heartbeat comes back as its throttle time."""
+        """Return a response that identifies its request: the group of a Heartbeat comes back as its throttle time."""
         if request.api_key == 12:
             body: Any = request.body
             return build(REGISTRY.response(12, request.api_version), {"throttle_time_ms": int(body.group_id)})
         return REGISTRY.response(request.api_key, request.api_version)()
 
     def serve(self, **options: Any) -> Any:
-        """A server of it."""
+        """Serve with this broker's answers."""
         return serve(self, **options)
 
 
 def server_context(*, wants_certificate: bool = False) -> ssl.SSLContext:
-    """A server's certificate, which ca.pem has signed."""
+    """Return a server's TLS context, with a certificate that ca.pem has signed."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(TLS / "ca.pem"))
     context.load_cert_chain(TLS / "broker.pem")
     context.verify_mode = ssl.CERT_REQUIRED if wants_certificate else ssl.CERT_NONE

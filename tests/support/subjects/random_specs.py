@@ -15,13 +15,13 @@ FieldStrategy = st.SearchStrategy[dict[str, Any]]
 
 
 def _field(name: str, types: tuple[str, ...], **properties: st.SearchStrategy[Any]) -> FieldStrategy:
-    """A field of one of the types, with or without the properties."""
+    """Return a field of one of the types, with or without the properties."""
     needed = {"name": st.just(name), "type": st.sampled_from(types), "versions": VERSIONS}
     return st.fixed_dictionaries(needed, optional=properties)
 
 
 def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
-    """A field whose properties may or may not go together with those of other fields."""
+    """Return a field with properties that may or may not fit the other fields."""
     bit = OTHERS.map(lambda other: f"{other}0")
     absence = {"presentIf": bit, "requiredIf": bit, "nullableVersions": VERSIONS}
     ranges = st.sampled_from([["0", "1"], ["0-2", "3"], ["7", "0-6"]])
@@ -66,7 +66,7 @@ _NULLABLE = {"nullableVersions": VERSIONS, "default": st.just("null")}
 
 
 def _message_field(names: str, number: int) -> FieldStrategy:
-    """A field of a message, with a name that no other has."""
+    """Return a field of a message, with a name that no other has."""
     name = _LENGTHS.map(lambda length: f"{names}{number}{'abcdefg' * 10}"[:length] + f"X{number}")
     about = {"about": TEXTS, "ignorable": st.booleans(), "entityType": st.just("topicName")}
     tag = st.fixed_dictionaries({"tag": st.just(number), "taggedVersions": st.just("1+"), "versions": st.just("1+")})
@@ -94,7 +94,7 @@ def _message_fields(names: str, most: int) -> st.SearchStrategy[list[dict[str, A
 
 
 def _with_structs(fields: list[dict[str, Any]], inner: list[list[dict[str, Any]]], prefix: str) -> list[dict[str, Any]]:
-    """The fields and arrays of structs with these fields."""
+    """Return the fields and arrays of structs with these fields."""
     rows = [
         {"name": f"{prefix}{number}", "type": f"[]{prefix}{number}Row", "versions": "0+", "fields": own}
         for number, own in enumerate(inner)

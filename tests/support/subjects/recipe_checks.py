@@ -1,4 +1,4 @@
-"""What the responses to each recipe of docs/call.md must have."""
+"""Checks of the responses to each recipe of docs/call.md."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _NAMES = {one.name for one in apis(REGISTRY)}
 
 
 class Things(NamedTuple):
-    """What the responses are about."""
+    """Subjects of the responses: a topic, and a group."""
 
     topic: str
     group: str
     members: int
-    """Of the group."""
+    """Number of members of the group."""
 
 
 Check = Callable[[Sequence[Any], Things], object]
-"""Takes the responses to the commands of a recipe; true if they are right."""
+"""Function that takes the responses to the commands of a recipe, and returns true if they are right."""
 
 
 def api_of(command: Sequence[str]) -> str | None:
-    """The API that a command calls; None for a list of versions."""
+    """Return the API that a command calls; None for a list of versions."""
     return next((word for word in command if word in _NAMES), None)
 
 
@@ -56,7 +56,7 @@ def _values(records: Sequence[Any]) -> list[str]:
 
 
 def _partition(response: Any, name: str = "topics", inner: str = "partitions") -> Any:
-    """The only partition of the only topic of a response."""
+    """Return the only partition of the only topic of a response."""
     ((topic,),) = [response[name]]
     ((partition,),) = [topic[inner]]
     return partition
@@ -100,4 +100,4 @@ CHECKS: dict[str, Check] = {
     ),
     "Delete a topic": lambda said, it: [one["name"] for one in said[0]["responses"]] == [it.topic],
 }
-"""By the titles of recipes, in the order of the page."""
+"""Checks by the titles of recipes, in the order of the page."""

@@ -1,4 +1,4 @@
-"""Packages of what an earlier release of Kafka had of some messages: our specs without what came later."""
+"""Packages of some messages as of an earlier release of Kafka: our specs without later fields and versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _without_comments(file: Path) -> str:
 
 
 def _cut(spec: dict[str, Any], name: str, line: str) -> dict[str, Any]:
-    """The spec with the versions and the columns that a line of releases had."""
+    """Return the spec with the versions and the columns that a line of releases had."""
     highest = recorded()[name].highest(line)
     assert highest is not None, f"{name} is not in Kafka {line}"
     valid = Versions.parse(spec["validVersions"])
@@ -42,7 +42,7 @@ def _cut(spec: dict[str, Any], name: str, line: str) -> dict[str, Any]:
 
 
 def _kept(fields: list[dict[str, Any]], columns: Sequence[Column], line: str) -> list[dict[str, Any]]:
-    """Those fields, without the names of their numbers, which are no part of a column."""
+    """Return the fields of a line of releases, without their enums, which are no part of a column."""
     known = {column.name: column for column in columns if is_in(column.since, line)}
     found = []
     for field in fields:

@@ -1,4 +1,4 @@
-"""What is said about specs that tests write."""
+"""Problems of specs that tests write."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def read_message(folder: Path, text: str) -> MessageSpec:
 
 
 def read_field(folder: Path, text: str, **properties: Any) -> FieldSpec:
-    """The one field of a message; `text` are its properties as JSON without braces."""
+    """Return the one field of a message; `text` are its properties as JSON without braces."""
     return read_message(folder, spec("{" + text + "}", **properties)).fields[0]

@@ -32,11 +32,11 @@ Damage = Callable[[bytes], bytes]
 
 
 class Refusal(Exception):
-    """What the server answers with error code 58."""
+    """Refusal that the server answers with error code 58."""
 
 
 def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", salt: bytes = b"salt") -> Server:
-    """A server of SCRAM."""
+    """Act as a server of SCRAM."""
     new, iterations = HASHES[mechanism], 4096
     first = (yield b"").decode()
     assert first.startswith("n,,")
@@ -59,7 +59,7 @@ def scram(mechanism: str, passwords: Mapping[str, str], nonce: str = "server", s
 
 
 def plain(passwords: Mapping[str, str]) -> Server:
-    """A server of PLAIN."""
+    """Act as a server of PLAIN."""
     _, name, password = (yield b"").decode().split("\0")
     if passwords.get(name) != password:
         raise Refusal("Invalid username or password")
@@ -67,7 +67,7 @@ def plain(passwords: Mapping[str, str]) -> Server:
 
 
 def bearer(tokens: Mapping[str, Mapping[str, str]]) -> Server:
-    """A server of OAUTHBEARER, with the extensions that each of its tokens must come with."""
+    """Act as a server of OAUTHBEARER, whose tokens must each come with these extensions."""
     head, *pairs, end, last = (yield b"").decode().split("\1")
     assert (head, end, last) == ("n,,", "", "")
     (_, given), *extensions = (pair.split("=", 1) for pair in pairs)
@@ -90,7 +90,7 @@ def _hi(new: Any, password: bytes, salt: bytes, iterations: int) -> bytes:
 
 
 def decoded(text: bytes) -> bytes:
-    """The bytes of Base64, as lenient readers take it."""
+    """Return the bytes of Base64, as lenient readers take it."""
     return base64.b64decode(text)
 
 
@@ -112,7 +112,7 @@ def run(
     versions: Mapping[int, range] = VERSIONS,
     damage: Damage = lambda message: message,
 ) -> int:
-    """Authenticate by a server of one mechanism, whose messages may be damaged; what `authenticate` returns."""
+    """Authenticate by a server of one mechanism, whose messages may be damaged; return the result of `authenticate`."""
     offered = offered or (mechanism.name,)
     steps = authenticate(mechanism, versions)
     next(server)
@@ -137,7 +137,7 @@ def _authenticated(server: Server, token: bytes, lifetime: int, version: int, da
         answer = cls(auth_bytes=damage(server.send(token)), error_message=None)
     except Refusal as refusal:
         return cls(error_code=58, error_message=str(refusal))  # type: ignore[no-any-return]
-    except StopIteration:  # it has said all that it has to say
+    except StopIteration:  # the server has sent its last message
         return cls(error_code=34, error_message=None)  # type: ignore[no-any-return]
     if version:
         answer.session_lifetime_ms = lifetime
@@ -148,7 +148,7 @@ ME = Scram("me", "pencil", "SCRAM-SHA-256")
 
 
 def server_of(mechanism: Mechanism) -> Server:
-    """A server to which the mechanism's user is known."""
+    """Return a server to which the mechanism's user is known."""
     if isinstance(mechanism, OAuthBearer):
         return bearer({mechanism.token(): mechanism.extensions})
     if isinstance(mechanism, Plain):
@@ -166,13 +166,13 @@ MECHANISMS: dict[str, Mechanism] = {
 
 
 def answered(mechanism: Mechanism, *answers: Any) -> list[Any]:
-    """The requests that a broker gets that answers so, until there is one more."""
+    """Return the requests to a broker with these answers, and the request after the last answer."""
     steps = authenticate(mechanism, VERSIONS)
     return [next(steps), *(steps.send(answer) for answer in answers)]
 
 
 def refusal(mechanism: Mechanism, *answers: Any) -> AuthenticationError:
-    """Why answers do not authenticate."""
+    """Return the error of answers that do not authenticate."""
     with pytest.raises(AuthenticationError) as caught:
         answered(mechanism, *answers)
     return caught.value

@@ -12,12 +12,12 @@ import kafka_messages
 from kipwire.connection import versions_answer
 
 Say = Callable[[bytes], bytes | None]
-"""From a request frame to the bytes that are sent, with their size; None closes the connection."""
+"""Function from a request frame to the bytes of the answer, with their size; None closes the connection."""
 
 
 @contextmanager
 def scripted(say: Say, *, versions: dict[int, range] | None = None) -> Iterator[str]:
-    """The address of such a broker.
+    """Run such a broker; yield its address.
 
     Args:
         say: answers all requests but ApiVersions.
@@ -55,7 +55,7 @@ def scripted(say: Say, *, versions: dict[int, range] | None = None) -> Iterator[
 
 
 def unused_address() -> str:
-    """An address at which nothing listens."""
+    """Return an address at which nothing listens."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         host, port = one.getsockname()

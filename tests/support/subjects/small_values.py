@@ -18,7 +18,7 @@ FILES = [file for file in sorted(ROOT.glob("schemas/kafka_messages/*/*.json")) i
 
 
 def small_values(file: Path) -> tuple[Counts, Advice, dict[str, Any]] | None:
-    """A message whose integers are all small: counts, advice, its spec as it is written; None of a retired one."""
+    """Return counts, advice and spec as written, of a message whose integers are all small; None if it is retired."""
     spec = read_file(file).spec
     if spec is None or spec.served_versions.is_empty:
         return None
@@ -40,7 +40,7 @@ def small_values(file: Path) -> tuple[Counts, Advice, dict[str, Any]] | None:
 
 
 def fields_of(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every field of a spec as written, by its path."""
+    """Return every field of a spec as written, by its path."""
     return _fields(document, document.get("fields", []))
 
 
