@@ -45,7 +45,7 @@ def roots_text(roots: Roots) -> str:
 
 
 def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = HERE) -> list[GivenFile]:
-    """Find the regular files with chosen names below all paths, and the files that are paths themselves; each file once.
+    """Find the regular files with chosen names below all paths, and the paths that are files; each file once.
 
     A file that is below two of the paths, also if one of them is a link to the other, is found below the first one.
 
@@ -71,7 +71,7 @@ def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = 
 
 
 def _find_at(root: str, is_chosen: Callable[[str], bool], storage: Storage) -> Iterator[tuple[str, list[FoundFile]]]:
-    """Yield the files below a path, or below each path that fits the pattern; one that is removed meanwhile is skipped."""
+    """Yield the files below a path, or below each path that fits the pattern; paths that disappear are skipped."""
     if not _is_pattern(root, storage):
         yield root, files_at(root, is_chosen, storage)
         return

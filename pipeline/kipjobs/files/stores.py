@@ -44,7 +44,7 @@ class Storage:
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def values(self) -> dict[str, Any]:
-        """Return the options for fsspec: `true` and `false` as booleans, JSON objects and lists parsed, others as text."""
+        """Return the options for fsspec: `true`, `false`, JSON objects and JSON lists are parsed, others stay text."""
         return {name: _value(text) for name, text in self.options}
 
     def without_secrets(self, text: str) -> str:

@@ -30,7 +30,7 @@ def kept_type(given: pa.DataType, known: pa.DataType) -> pa.DataType:
 
 
 def lossy_rows(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> list[tuple[int, str]]:
-    """Find the rows with a value in a field that is not kept and must not be dropped, each with the path of such a field.
+    """Find the rows with a value in a field that is neither kept nor droppable, each with the path of such a field.
 
     Args:
         rows: messages.

@@ -29,7 +29,7 @@ from kipjobs.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, 
 
 
 class Plan(NamedTuple):
-    """A table as work to do. Its functions are functions of modules with bound arguments, so that they can be pickled."""
+    """A table as work to do. Its functions are module functions with bound arguments, so that they can be pickled."""
 
     work: Callable[[], Iterable[Any]]
     """Lists the pieces of work."""

@@ -36,7 +36,7 @@ _CHANGE_NOTHING = ("NoOpRecord", *_MARKERS)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
-    """Return the rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
+    """Keep the rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
     sf = functions_of(rows)
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
@@ -73,7 +73,7 @@ def _columns(sf: Functions, types: Sequence[str]) -> list[Column]:
 
 
 def _aborted_ranges(values: DataFrame) -> DataFrame:
-    """Find the ranges of offsets of aborted transactions: first_aborted, and end_of_aborted, the offset after the last one.
+    """Find the offsets of aborted transactions: first_aborted, and end_of_aborted, which is the offset after the last one.
 
     A transaction may begin before the log does; one without an end does not count yet.
     """
@@ -101,7 +101,7 @@ def _aborted_ranges(values: DataFrame) -> DataFrame:
 
 
 def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str] = ()) -> DataFrame:
-    """Return the records of a snapshot, and the records of the log that it does not cover, with the columns of `records`.
+    """Return the records of a snapshot, and the records of the log after it, with the columns of `records`.
 
     All records of the snapshot get the offset before its end. Their time is null, since a snapshot does not store it.
 
@@ -126,7 +126,7 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
 
 
 def changes(counting: DataFrame) -> DataFrame:
-    """Return every record as text: offset, time, type, version, and `record` as JSON; without those that change nothing.
+    """Return every record that changes anything, as text: offset, time, type, version, and `record` as JSON.
 
     The JSON has neither nulls nor an `unknown_tagged_fields` without any.
 
@@ -208,7 +208,7 @@ def topics(counting: DataFrame) -> DataFrame:
 
 
 def partition_history(counting: DataFrame) -> DataFrame:
-    """Return every state a partition was in: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
+    """Return all states of partitions: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
 
     `time` is null for a state from a snapshot.
 
@@ -256,7 +256,7 @@ def partition_history(counting: DataFrame) -> DataFrame:
 
 
 def partitions(history: DataFrame) -> DataFrame:
-    """Return the state of the partitions of existing topics: the last row of each, and its number of changes in the log.
+    """Return the state of the partitions of existing topics: the last row of each, and its number of changes.
 
     Args:
         history: of `partition_history`.

@@ -218,7 +218,7 @@ def error_codes(paired: DataFrame) -> DataFrame:
 
 
 def unknown_tags(found: DataFrame) -> DataFrame:
-    """Return the tagged fields unknown to Kafka 4.4: api, direction, api_version, client_id, path, tag, count and bytes.
+    """Return tagged fields unknown to Kafka 4.4: api, direction, api_version, client_id, path, tag, count and bytes.
 
     Args:
         found: of `inspect_all`.
@@ -232,7 +232,7 @@ def unknown_tags(found: DataFrame) -> DataFrame:
 
 
 def errors(found: DataFrame) -> DataFrame:
-    """Return the rows with an error: frames that cannot be decoded, and bytes in a capture of packets that are no frame.
+    """Return the rows with an error: frames that cannot be decoded, and bytes of captured packets that are no frame.
 
     Columns: capture, number, connection, listener, direction, api, api_version, client_id, error. Bytes that are no
     frame have no number and no API.

@@ -1,4 +1,4 @@
-"""Follow logs that grow, are cut off, appear and disappear: plan the next batch of a stream, and its ranges of files."""
+"""Follow logs that grow, are cut off, appear and disappear: plan the next batch of a stream, and its byte ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the end of a log, and the position of an offset in a segment, starting from places of the stream's last batch."""
+"""Find the end of a log, and the position of an offset in a segment, from places that the stream remembers."""
 
 from __future__ import annotations
 
