@@ -47,7 +47,7 @@ class Here(NamedTuple):
 
     @contextmanager
     def session(self, size: int | None) -> Iterator[Session]:
-        """A session of the embedded engine; if a cluster would pay, it says so, on standard error."""
+        """Open a session of the embedded engine; print a hint if a cluster would be faster for so much data."""
         if size is not None and size >= MANY_BYTES:
             minutes = size // (_BYTES_A_SECOND * 60)
             ERR.print(
@@ -59,7 +59,7 @@ class Here(NamedTuple):
 
     @contextmanager
     def waiting(self, session: Session) -> Iterator[None]:
-        """A line on the terminal that says how far the job is."""
+        """Show the progress of the job as a line on the terminal."""
         with repeat_line(lambda: str(self.progress)):
             yield
 
@@ -76,7 +76,7 @@ _OPTIONS: Sequence[click.Parameter] = (
 
 
 def here(name: str, function: Callable[..., Any]) -> click.Command:
-    """The command of a job in this process, whose errors are one line and exit status 2."""
+    """Return the command of a job in this process, whose errors are one line and exit status 2."""
 
     def refusing(runner: Here, **values: Any) -> None:
         try:

@@ -49,7 +49,7 @@ app = CommandLine(
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """The function of a command."""
+    """Import the function of a command."""
     folder = _ON_SPARK.get(name, name.replace("-", "_"))
     of_spark = name in _ON_SPARK or (name in _OF_SPARK and name not in _ELSEWHERE)
     found: Callable[..., Any] = import_module(f"kip{'spark' if of_spark else 'jobs'}.jobs.{folder}.command").command

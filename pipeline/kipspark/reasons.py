@@ -44,7 +44,7 @@ _DEFAULT_MEMORY = "1g"
 
 
 def reason(error: BaseException) -> str:
-    """The message to print for an error; for one in a Python worker, the exception without its traceback."""
+    """Return the message to print for an error; for one in a Python worker, the exception without its traceback."""
     text = str(error)
     advice = (isinstance(error, OSError) and out_of_space(error)) or _advice(text)
     if advice:

@@ -36,7 +36,7 @@ class OnSpark(NamedTuple):
 
     @contextmanager
     def session(self, size: int | None) -> Iterator[SparkSession]:
-        """A session of Spark, with fewer optimizations for little data."""
+        """Open a session of Spark, with fewer optimizations for little data."""
         is_small = size is not None and size <= _SMALL
         spark = open_session(self.master, self.remote, self.jars, FOR_FEW_ROWS if is_small else {})
         try:
@@ -46,6 +46,6 @@ class OnSpark(NamedTuple):
 
     @contextmanager
     def waiting(self, session: SparkSession) -> Iterator[None]:
-        """A line on the terminal that says how far Spark is."""
+        """Show the progress of Spark as a line on the terminal."""
         with progress_line(session):
             yield

@@ -69,7 +69,7 @@ class DecodedRecords(NamedTuple):
 
 @lru_cache
 def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
-    """All types of records of a family, by number."""
+    """Return all types of records of a family, by number."""
     found: dict[int, Record] = {}
     known = registry_of(package)
     for name in known.names():
@@ -88,7 +88,7 @@ def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
 
 
 def chosen_types(records: Records) -> dict[int, Record]:
-    """The types of records that are decoded, by number.
+    """Return the types of records that are decoded, by number.
 
     Raises:
         JobError: there is no such family, or it has no such type.
@@ -105,7 +105,7 @@ def chosen_types(records: Records) -> dict[int, Record]:
 
 @lru_cache
 def records_type(records: Records) -> pa.StructType:
-    """The columns of records: the name of each one's type, and a column of messages for each type.
+    """Return the columns of records: the name of each record's type, and a column of messages for each type.
 
     Raises:
         JobError: as `chosen_types`.
@@ -171,7 +171,7 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
 def _group_by_type(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
-    """A column by type and version of its records."""
+    """Group a column by type and version of its records."""
     size = LEAD_SIZES[kind]
 
     def find(lead: bytes) -> type[Message]:
@@ -186,7 +186,7 @@ def _group_by_type(
 
 
 def _group_values(record: Record, values: pa.Array) -> Grouped:
-    """The values of one type of record, by version."""
+    """Group the values of one type of record by version."""
     size = LEAD_SIZES["coordinator-value"]
 
     def find(lead: bytes) -> type[Message]:
@@ -204,7 +204,7 @@ def _class(selection: Selection, version: int, size: int) -> type[Message]:
 
 
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
-    """The name of each record's type, even of records that are not decoded."""
+    """Return the name of each record's type, even of records that are not decoded."""
     parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
     return scatter(count, pa.string(), groups, parts)
 
@@ -217,7 +217,7 @@ def _structs(
     errors: dict[int, RowError],
     selection: Callable[[Record], Selection | None],
 ) -> pa.StructArray:
-    """A struct with a column for each type; what is broken is added to the errors."""
+    """Return structs with a column for each type; errors of broken records are added to `errors`."""
     children = {field.name: pa.nulls(count, field.type) for field in whole}
     for number, record in types.items():
         message = selection(record)
@@ -234,7 +234,7 @@ def _structs(
 
 
 def _assemble(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
-    """The whole rows, null where one is broken or has no type."""
+    """Return the whole rows; a row is null if it is broken or has no type."""
     names = children[0]
     broken = pa.array([row in errors for row in range(len(names))]) if errors else pa.repeat(False, len(names))
     rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))

@@ -31,7 +31,7 @@ class Metrics:
 
 
 def exposition(metrics: Iterable[Metrics]) -> str:
-    """All metrics as text. All samples of a metric are in one piece, in the order of their labels."""
+    """Return all metrics as text. The samples of a metric are consecutive, in the order of their labels."""
     return "".join(f"{line}\n" for one in metrics for line in _lines(one))
 
 

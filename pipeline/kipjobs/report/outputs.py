@@ -134,7 +134,7 @@ def _place(made: Path, path: Path) -> None:
 
 
 def json_lines(tables: Iterable[Table]) -> Iterator[str]:
-    """All rows of tables as lines of JSON, with their ends: the name of the table as `table`, then its columns.
+    """Yield all rows of tables as lines of JSON, with line ends: the table's name as `table`, then its columns.
 
     Raises:
         JobError: Spark writes to another machine.

@@ -23,7 +23,7 @@ class Table:
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
-    """The sort order of the rows that are shown: what is wrong or largest first."""
+    """Sort order of the rows: problems, or the largest, first."""
     hidden: tuple[str, ...] = ()
     """Columns that only files have."""
     shown: int = 20
@@ -61,7 +61,7 @@ class Report:
     where: str = ""
     """The paths or the brokers that it is from."""
     totals: DataFrame | None = None
-    """One row, whose columns are the numbers that answer most questions."""
+    """One row of summary numbers."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class FirstRows:
     is_all: bool
 
     def for_terminal(self) -> FirstRows:
-        """As many of them as a terminal shows."""
+        """Return as many of the rows as a terminal shows."""
         most = self.table.shown
         return replace(self, rows=self.rows[:most], is_all=self.is_all and len(self.rows) <= most)
 
@@ -87,13 +87,13 @@ def first_rows(table: Table, most: int) -> FirstRows:
 
 
 def total_row(report: Report) -> Row:
-    """The row of the totals; empty if there are none."""
+    """Return the row of the totals; empty if there are none."""
     rows = [] if report.totals is None else report.totals.toArrow().to_pylist()
     return dict(rows[0]) if rows else {}
 
 
 def heading(column: str) -> str:
-    """The name of a column in words."""
+    """Return the name of a column in words."""
     return column.replace("_", " ")
 
 
@@ -115,7 +115,7 @@ names of files: a separator of thousands is wrong in all of these. So offsets ar
 
 
 def cell(value: Any, column: str = "") -> str:
-    """A value as readable text.
+    """Return a value as readable text.
 
     Args:
         value: of any type that a table may have.

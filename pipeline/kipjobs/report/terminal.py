@@ -80,7 +80,7 @@ class Fitted:
 
 
 def fit(shown: FirstRows, width: int | None) -> Fitted:
-    """A table with one line for each row.
+    """Fit a table into lines, one for each row.
 
     The day of times goes to the title if it is the same for all. If there is no room, texts lose their middles; then
     the last columns are left out.

@@ -42,7 +42,7 @@ def page(
     charts: list[tuple[Chart, list[Row]]],
     totals: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page: totals, then what is wrong, then charts, then the other tables.
+    """Return the page: totals, then tables of problems, then charts, then the other tables.
 
     Args:
         report: it.
@@ -99,13 +99,13 @@ def _text(text: str) -> str:
 
 
 def _lines(shown: FirstRows) -> list[str]:
-    """Each row as JSON in ASCII without `<`, which HTML would read."""
+    """Return each row as JSON in ASCII without `<`, which HTML would read as markup."""
     rows = ([cell(row[name], name) for name in shown.columns] for row in shown.rows)
     return [dumps(row, separators=(",", ":")).replace("<", "\\u003c") for row in rows]
 
 
 def _fitting(tables: list[list[str]], room: int, main: int) -> list[list[str]]:
-    """The first lines of each table, as many as fit on a page.
+    """Return the first lines of each table, as many as fit on a page.
 
     The main table takes what it needs of most of the room; what small tables leave, large ones share.
     """
@@ -128,7 +128,7 @@ def _length(lines: list[str]) -> int:
 
 
 def _section(shown: FirstRows, lines: list[str]) -> str:
-    """A table with its title: for scripts the rows of these lines, without scripts as many as on a terminal."""
+    """Return a table with its title: for scripts all of these lines, without scripts as many rows as on a terminal."""
     title = f"<h2>{_text(shown.table.title)}</h2>"
     if not shown.rows:
         return f'<section>{title}\n<p class="note">none</p></section>'
@@ -162,7 +162,7 @@ def _table(shown: FirstRows) -> str:
 
 
 def _kind(shown: FirstRows, column: str) -> str:
-    """The class of a column, by what it has: numbers, times, words, or texts that may wrap."""
+    """Return the CSS class of a column by its content: numbers, times, words, or texts that may wrap."""
     if is_numeric(shown, column):
         return "number"
     if any(isinstance(row[column], datetime) for row in shown.rows):

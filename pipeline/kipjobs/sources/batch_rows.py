@@ -51,7 +51,7 @@ _HIGHEST = 2**63 - 1
 
 
 def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of a range of a segment that may have wanted records, in its order.
+    """Yield the batches of a range of a segment that may have wanted records, in its order.
 
     Only heads are read: no checksum and no record.
 

@@ -87,7 +87,7 @@ class Broken(NamedTuple):
 
 
 class Repeated:
-    """Makes columns of one repeated value. It caches the last one of each name: the next Arrow batch mostly needs it."""
+    """Makes columns of one repeated value, and caches the last of each name, which the next batch mostly needs."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Any, pa.Array]] = {}

@@ -46,20 +46,20 @@ class Reader(DataSourceReader, Generic[W]):
         self._read = read
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The tasks of a query; Spark calls it once."""
+        """Return the tasks of a query; Spark calls it once."""
         return tasks(self._plan())
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
+        """Return the rows of one task."""
         return rows(partition, self._read)
 
 
 def tasks(work: Iterable[W]) -> list[InputPartition]:
-    """A task for each piece of work."""
+    """Return a task for each piece of work."""
     return [Task(piece) for piece in work]
 
 
 def rows(partition: InputPartition | None, read: Read[W]) -> Iterator[pa.RecordBatch]:
-    """The rows of a task; none for the one that Spark makes where there is no work."""
+    """Yield the rows of a task; none for the empty task that Spark makes if there is no work."""
     if isinstance(partition, Task):
         yield from read(partition.work)

@@ -18,11 +18,11 @@ class _FileSource(DataSource):
     """A format, by the name that `format` takes."""
 
     def schema(self) -> StructType:
-        """The columns, which may depend on the options."""
+        """Return the columns, which may depend on the options."""
         return struct_type(FORMATS[self.name()].schema(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of what is there at present."""
+        """Return a reader of the present files."""
         plan = FORMATS[self.name()].plan(self.options)
         return Reader(plan.work, plan.read)
 

@@ -31,7 +31,7 @@ class KafkaLogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "kafka_log"
 
     def __reduce__(self) -> tuple[Callable[[Any], DataSource], tuple[Any]]:
@@ -59,14 +59,14 @@ class KafkaLogSource(DataSource):
         return struct_type(schema_of(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of what is there at present."""
+        """Return a reader of the present segments."""
         request = _request(self.options, schema)
         # There is no pushFilters: Spark 4.3 keeps one scan for all uses of a data frame, so that the filter of one use
         # would narrow the others, and rows would be missing without an error.
         return Reader(partial(plan, request), partial(read, request))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
-        """A reader of what is there at present, and then of what is added."""
+        """Return a reader of the present segments, and then of the records that are added."""
         return _LogStreamReader(_request(self.options, schema))
 
 
@@ -104,7 +104,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return document(Reached())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's own name
-        """From Spark 4.2 on."""
+        """Return the limit of a batch; called from Spark 4.2 on."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 
         return ReadAllAvailable() if self.request.max_bytes is None else ReadMaxBytes(self.request.max_bytes)
@@ -121,7 +121,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return self.reached
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
-        """For the progress that Spark reports, from 4.2 on."""
+        """Return the latest offset for the progress that Spark reports; called from Spark 4.2 on."""
         return document(Reached(self.follower.ends()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name

@@ -38,7 +38,7 @@ def class_archive() -> Iterator[None]:
 
 
 def using(java: Path, spark: Path) -> Sequence[str]:
-    """The options with which Java uses the archive; none if there is none.
+    """Return the options with which Java uses the archive; none if there is no archive.
 
     Args:
         java: the folder of Java.
@@ -88,7 +88,7 @@ def make(run: Callable[[], object]) -> Path:
 
 
 def _find_installed() -> tuple[Path, Path]:
-    """The folders of Java and of Spark."""
+    """Find the folders of Java and of Spark."""
     return Path(os.environ["JAVA_HOME"]), Path(_find_spark_home())
 
 
@@ -97,7 +97,7 @@ def _folder() -> Path:
 
 
 def _name(java: Path, spark: Path) -> str:
-    """A name that changes with everything that Java compares with an archive.
+    """Return a name that changes with everything that Java compares with an archive.
 
     Raises:
         FileNotFoundError: this Java has no archive of its own classes, and so can make none of others.
@@ -108,7 +108,7 @@ def _name(java: Path, spark: Path) -> str:
 
 
 def _find_kept(java: Path, spark: Path) -> Path | None:
-    """The archive for this Java and Spark that has its size still."""
+    """Find the archive for this Java and Spark, if its size has not changed."""
     name = _name(java, spark)
     found = _folder().glob(f"{name}-*.jsa")
     return next((one for one in found if one.stem == f"{name}-{one.stat().st_size}"), None)
@@ -130,6 +130,6 @@ def _java_options(options: Sequence[str]) -> Iterator[None]:
 
 
 def _quote(option: str) -> str:
-    """An option in the form in which Spark splits several at spaces."""
+    """Quote an option, since Spark splits the text of several options at spaces."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -44,7 +44,7 @@ _FIXES = {
 
 
 def column_function(function: Callable[..., pa.Array], name: str, type_: StructType | str) -> ColumnFunction:
-    """A function on Arrow arrays as one on columns.
+    """Turn a function on Arrow arrays into one on columns.
 
     Make one for each meaning, and keep it: by the object Spark knows that two columns come from the same call.
 
@@ -73,7 +73,7 @@ def compute_once(
     part: str | None = None,
     from_rows: bool = False,
 ) -> Column:
-    """The result of a function for each row, as a column that Spark computes once, whatever filters it.
+    """Return the result of a function for each row, as a column that Spark computes once, whatever filters it.
 
     Args:
         function: of `column_function`.
@@ -133,7 +133,7 @@ def _seems_expensive(column: Column, takes: str) -> Column:
 
 
 def _from_rows(column: Column, always: Column) -> Column:
-    """The same bytes, which Spark takes from rows and not from a columnar scan, such as of Parquet.
+    """Return the same bytes, which Spark takes from rows and not from a columnar scan, such as of Parquet.
 
     After a columnar child, Spark copies the results of functions from Arrow into columns of its own, value by value,
     and these into rows, which takes as long as everything else together. `nullif` uses its first argument twice, so

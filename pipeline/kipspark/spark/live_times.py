@@ -59,7 +59,7 @@ class Firsts(NamedTuple):
 def live_firsts(
     spark: SparkSession, bootstrap_servers: str, groups: DataFrame, options: Mapping[str, str] | None = None
 ) -> Firsts:
-    """The first records that groups with a lag have not read, by partition and committed offset.
+    """Find the first records that groups with a lag have not read, by partition and committed offset.
 
     `has_record` is false if no record is left up to the end that `groups` has: what takes the offsets is deleted, or a
     marker of a transaction. `time` is null if the record has no time. There is no row where the brokers do not give the
@@ -85,7 +85,7 @@ def live_firsts(
 def find(
     bootstrap_servers: str, options: Mapping[str, str], behind: Sequence[Behind]
 ) -> tuple[list[Row], tuple[str, ...]]:
-    """The first records from committed offsets on, and what could not be read.
+    """Find the first records from committed offsets on; return them, and notes on the ones that cannot be read.
 
     Args:
         bootstrap_servers: separated by commas.

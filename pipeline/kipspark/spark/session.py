@@ -87,7 +87,7 @@ def open_session(
     jars: str = "",
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
-    """A session with the data sources of kipspark.
+    """Open a session with the data sources of kipspark.
 
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
@@ -145,7 +145,7 @@ def _open(master: str | None, remote: str | None, jars: str, settings: Mapping[s
 
 
 def _start(builder: Any) -> SparkSession:
-    """The session, in a new JVM whose own lines do not come before the answer."""
+    """Start the session in a new JVM, without its lines on the terminal before the result."""
     with quiet_start() as printed, class_archive():
         try:
             spark: SparkSession = builder.getOrCreate()
@@ -186,7 +186,7 @@ def _check_answers(remote: str) -> None:
 
 @contextmanager
 def quiet_start() -> Iterator[Path]:
-    """A file into which everything goes that processes started within print to standard error, for as long as they run.
+    """Redirect the standard error of processes that are started in the block to a file, for as long as they run.
 
     The file is removed at the end of the block; processes that have it open continue to write into it unseen.
     """

@@ -221,7 +221,7 @@ class _Builder:
         self._jvm = spark._jvm
 
     def apply(self, children: Any) -> Any:
-        """The expression for arguments, which are expressions too."""
+        """Return the expression of a call with these arguments, which are expressions too."""
         arguments = [children.apply(number) for number in range(children.size())]
         try:
             column = self._column(arguments)
@@ -242,7 +242,7 @@ class _Builder:
         return one.function(*columns, *constants, **_check_options(options, one.options))
 
     def _constant(self, argument: Any) -> Any:
-        """The value of an argument that is no column."""
+        """Return the value of an argument that is no column."""
         if not argument.foldable():
             raise JobError(f"{argument.sql()} is not a constant; only the columns of bytes and of structs may vary")
         converters = self._jvm.org.apache.spark.sql.catalyst.CatalystTypeConverters

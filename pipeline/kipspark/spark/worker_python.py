@@ -54,7 +54,7 @@ def why_not(python: str) -> str | None:
 
 
 def without_zips(path: Sequence[str]) -> list[str]:
-    """A module search path without the zips of an installed PySpark, whose own folder is on the path, too."""
+    """Remove the zips of an installed PySpark from a module search path that has its folder, too."""
     return [one for one in path if not _is_installed(Path(one), path)]
 
 

@@ -159,7 +159,7 @@ class EmbeddedSession:
             kept.is_there = True
 
     def _define(self, decoder: Decoder) -> None:
-        """Define a decoder as a function of DuckDB, with side effects, so that DuckDB calls it exactly once for each row."""
+        """Define a decoder as a function of DuckDB, with side effects, so that it is called only once for each row."""
 
         def decode(*columns: pa.ChunkedArray) -> pa.Array:
             try:

@@ -98,7 +98,7 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
 
 
 def _compacted_topics(session: Session, roots: Roots) -> set[str]:
-    """The topics that the metadata log says are compacted."""
+    """Return the topics that are compacted by their configuration in the metadata log."""
     # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
     found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}

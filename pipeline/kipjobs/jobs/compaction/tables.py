@@ -23,7 +23,7 @@ _COMPACT = "compact"
 
 
 def compacted_topics(counting: DataFrame) -> DataFrame:
-    """The existing topics whose own configuration has them compacted: topic.
+    """Return the existing topics whose own configuration has them compacted: topic.
 
     Args:
         counting: of `metadata.with_snapshot`.
@@ -36,7 +36,7 @@ def compacted_topics(counting: DataFrame) -> DataFrame:
 
 
 def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
-    """The segments of each replica, and how much of their records is dead.
+    """Return the segments of each replica, with the numbers of records and bytes that are dead.
 
     A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. What is not
     decided yet is not dead, and makes nothing dead.
@@ -120,7 +120,7 @@ def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -
 
 
 def _keys_of_segments(judged: DataFrame) -> DataFrame:
-    """One row for each key of a segment, with the last of its records that counts."""
+    """Return one row for each key of a segment, with its last committed record."""
     sf = functions_of(judged)
     last = sf.when(sf.col("counts") & ~sf.col("is_undecided"), sf.col("offset"))
     waits = sf.col("counts") & sf.col("is_undecided")
@@ -137,7 +137,7 @@ def _keys_of_segments(judged: DataFrame) -> DataFrame:
 
 
 def partitions(judged_segments: DataFrame, checkpoints: DataFrame, held: DataFrame) -> DataFrame:
-    """The replicas of compacted partitions, and how much of each is dead.
+    """Return the replicas of compacted partitions, with the numbers of records and bytes that are dead.
 
     Columns: topic, partition, folder, segments, size, records, bytes, dead_records, dead_bytes, dead_percent (of the
     bytes), aborted_records, tombstones, cleaned_to (up to which offset the log cleaner has come; null if it never has),
@@ -189,12 +189,12 @@ CLEANABLE = 0.5
 
 
 def uncleaned(replicas: DataFrame) -> DataFrame:
-    """The rows of `partitions` that are so dirty that the log cleaner should clean them."""
+    """Return the rows of `partitions` that are so dirty that the log cleaner should clean them."""
     return replicas.where(functions_of(replicas).col("dirty_ratio") > CLEANABLE)
 
 
 def totals(replicas: DataFrame) -> DataFrame:
-    """One row: replicas, those to be cleaned, bytes on the disk, records, and how many records and bytes are dead.
+    """Return one row: numbers of replicas, replicas to clean, bytes on the disk, records, dead records and dead bytes.
 
     Args:
         replicas: of `partitions`.

@@ -56,7 +56,7 @@ _UNKNOWN = ""
 
 
 def counts(frames: DataFrame) -> DataFrame:
-    """The counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
+    """Return the counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
     sf = functions_of(frames)
     return sf.map_groups(sf.map_batches(frames, count_frames, COUNTS_SCHEMA), ["message"], merge_counts, COUNTS_SCHEMA)
 
@@ -73,7 +73,7 @@ def advice(counted: DataFrame) -> DataFrame:
 
 
 def not_decoded(counted: DataFrame) -> DataFrame:
-    """The APIs of which frames could not be decoded, with how many; "" is what is no frame.
+    """Return the number of frames that could not be decoded, by API; "" is for bytes that are no frame.
 
     Args:
         counted: of `counts`.
@@ -83,7 +83,7 @@ def not_decoded(counted: DataFrame) -> DataFrame:
 
 
 def totals(counted: DataFrame, advised: DataFrame) -> DataFrame:
-    """One row: messages, frames that could not be decoded, integer fields, and the bytes that the best encodings save.
+    """Return one row: messages, frames that could not be decoded, integer fields, bytes that the best encodings save.
 
     Args:
         counted: of `counts`.
@@ -97,7 +97,7 @@ def totals(counted: DataFrame, advised: DataFrame) -> DataFrame:
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The counts of all frames of one task, one row per message."""
+    """Yield the counts of all frames of one task, one row per message."""
     found: dict[str, Counts] = {}
     lost: dict[str, int] = defaultdict(int)
     kafka = registry_of(KAFKA)
@@ -177,7 +177,7 @@ def _row(name: str, total: Counts, lost: int) -> dict[str, object]:
 
 
 def _name(direction: str, api_key: int, version: int) -> str:
-    """The message that a frame should have been."""
+    """Return the name of the message that a frame should have been."""
     messages = registry_of(KAFKA)
     try:
         cls = messages.request(api_key, version) if direction == "request" else messages.response(api_key, version)

@@ -73,7 +73,7 @@ def _columns(sf: Functions, types: Sequence[str]) -> list[Column]:
 
 
 def _aborted_ranges(values: DataFrame) -> DataFrame:
-    """Find the offsets of aborted transactions: first_aborted, and end_of_aborted, which is the offset after the last one.
+    """Find the offsets of aborted transactions: first_aborted, and end_of_aborted, the offset after the last one.
 
     A transaction may begin before the log does; one without an end does not count yet.
     """

@@ -147,7 +147,7 @@ def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
 
 
 def _last(committed: DataFrame, *more: Column) -> DataFrame:
-    """Return the last commit of each group for each partition, unless it was deleted, and aggregates over all commits."""
+    """Return the last commit of each group for each partition, unless it was deleted, and aggregates over all."""
     sf = functions_of(committed)
     return (
         committed.groupBy("group", "topic", "partition")

@@ -57,7 +57,7 @@ _UNCHANGED = -1
 
 
 def states(log: DataFrame) -> DataFrame:
-    """The last state of each partition of each group, after its last snapshot and all updates of it.
+    """Return the last state of each partition of each group, after its last snapshot and all updates of it.
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
     delivery_complete_count (-1 if it is not known), written (when the last snapshot was), batches (a list of
@@ -89,7 +89,7 @@ def states(log: DataFrame) -> DataFrame:
 
 
 def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
-    """All topics that the metadata log names: topic_id (bytes) and topic.
+    """Return all topics in the metadata log: topic_id (bytes) and topic.
 
     Args:
         log: rows of `__cluster_metadata`.
@@ -108,7 +108,7 @@ def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
 
 
 def topics_of_groups(log: DataFrame) -> DataFrame:
-    """The topics of share groups, as their coordinators know them: topic_id (bytes) and topic.
+    """Return the topics in the records of the coordinators of share groups: topic_id (bytes) and topic.
 
     Args:
         log: rows of `__consumer_offsets`.
@@ -135,7 +135,7 @@ def topics_of_groups(log: DataFrame) -> DataFrame:
 
 
 def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFrame:
-    """The partitions of share groups.
+    """Return the partitions of share groups.
 
     Columns: group, topic (null if its name is not known), topic_id, partition, start_offset (null before the first
     delivery), end_offset (null if the partition is not there), lag, batches (how many there are), epochs and counts as
@@ -200,7 +200,7 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def troubled(delivered: DataFrame) -> DataFrame:
-    """The rows of `batches` with records that were delivered more than once, or that the group has given up."""
+    """Return the rows of `batches` with records that were delivered more than once, or that the group has given up."""
     return delivered.where(_is_troubled(functions_of(delivered)))
 
 
@@ -209,7 +209,7 @@ def _is_troubled(sf: Functions) -> Column:
 
 
 def totals(placed: DataFrame, delivered: DataFrame) -> DataFrame:
-    """One row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
+    """Return one row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
 
     Args:
         placed: of `partitions`.
@@ -240,7 +240,7 @@ class StateBatch(NamedTuple):
 
 
 def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The state after an update, in the order of offsets.
+    """Return the state after an update, in the order of offsets.
 
     Args:
         before: the state before it.
@@ -272,7 +272,7 @@ def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], s
 
 
 def final_state(records: pa.Table) -> pa.Table:
-    """The state of one partition of a group after all of its records; no row if it was removed, or has no snapshot.
+    """Return the state of one partition of a group after all its records; no row if it was removed or has no snapshot.
 
     Args:
         records: with the columns offset, group, topic_id, partition, snapshot and update, of which one is not null

@@ -53,7 +53,7 @@ class _FolderHere(click.ParamType[Path]):
 
 
 def place(text: str) -> str:
-    """A URL as it is, and a path made absolute."""
+    """Make a path absolute; a URL stays as it is."""
     return text if is_url(text) else os.path.realpath(text.removeprefix("file://"))
 
 
@@ -156,7 +156,7 @@ class Logs(NamedTuple):
     """The segments that are there; None if the folders are on a server."""
 
     def size(self, topics: Collection[str] = ()) -> int | None:
-        """The bytes of the segments of these topics, or of all; None if they are not known."""
+        """Return the bytes of the segments of these topics, or of all; None if they are not known."""
         if self.segments is None:
             return None
         return sum(segment.size for segment in self.segments if not topics or segment.topic in topics)
@@ -171,13 +171,13 @@ class Captured(NamedTuple):
 
 
 def logs(paths: Collection[str], are_here: bool) -> Logs:
-    """The log folders to read, or the sample; they have segments, unless they are on a server."""
+    """Return the log folders to read, or the sample; local folders are checked to have segments."""
     found = tuple(paths or [str(sample_segments())])
     return Logs(found, find_segments(found) if are_here else None)
 
 
 def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
-    """As `logs`, for jobs that also read the files beside segments.
+    """Do as `logs`, for jobs that also read the files beside segments.
 
     Raises:
         JobError: a path is a URL.
@@ -189,14 +189,14 @@ def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
 
 
 def captures(paths: Collection[str], ports: str, are_here: bool) -> Captured:
-    """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
+    """Return the captures to read, or the sample; check the ports, and that local captures exist."""
     port_numbers(ports)
     found = tuple(paths or [str(sample_capture())])
     return Captured(found, find_captures(found).size if are_here else None)
 
 
 def port_numbers(text: str) -> tuple[int, ...]:
-    """The ports of the option.
+    """Parse the ports of the option.
 
     Raises:
         JobError: it is not a list of ports.
@@ -214,7 +214,7 @@ def sample_capture() -> Path:
 
 
 def sample_segments() -> Path:
-    """The log folder of a broker of the same cluster, a minute after it was created."""
+    """Return the log folder of a broker of the same cluster, a minute after the cluster was created."""
     return _first_existing(_PACKAGE / "samples" / "segments", _CHECKOUT / "tests" / "data" / "segments")
 
 

@@ -39,7 +39,7 @@ class Runner(Protocol):
         ...
 
     def session(self, size: int | None) -> AbstractContextManager[Session]:
-        """A session, for a job that reads so many bytes; None if that is not known."""
+        """Open a session for a job that reads so many bytes; None if that is not known."""
         ...
 
     def waiting(self, session: Session) -> AbstractContextManager[None]:

@@ -85,7 +85,7 @@ class _Coordinators(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Note on the logs that were read: if some are missing, transactions without a coordinator may not be hanging."""
+        """Note on the logs that were read: if some are missing, a transaction without coordinator may not hang."""
         topic, read = TOPIC, ", ".join(map(str, self.partitions))
         if self.are_all:
             return f"{topic} was read as a whole: {count_of(len(self.partitions), 'partition')}."

@@ -85,7 +85,7 @@ def golden_differences(corpus: DataFrame) -> DataFrame:
 
 
 def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]]:
-    """A case for each version of each message of packages, except for layouts, which have rules of their own.
+    """Return a case for each version of each message of packages, except for layouts, which have their own rules.
 
     Args:
         packages: names of generated packages.
@@ -104,7 +104,7 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
 
 
 def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from rows of `CASES_SCHEMA`."""
+    """Check cases with random messages: yield rows of `DIFFERENCES_SCHEMA` from rows of `CASES_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for case in batch.to_pylist():
@@ -120,7 +120,7 @@ def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from rows of `GOLDEN_SCHEMA`."""
+    """Check golden files: yield rows of `DIFFERENCES_SCHEMA` from rows of `GOLDEN_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(batch.to_pylist()):
@@ -131,7 +131,7 @@ def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
-    """By check, what differs in a row of `GOLDEN_SCHEMA`."""
+    """Return the differences in a row of `GOLDEN_SCHEMA`, by check."""
     missing = [name for name, value in line.items() if value is None]
     if missing:
         return {"line": f"is not a golden message: cannot read its {', '.join(missing)}"}
@@ -154,7 +154,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
 
 
 def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any]]:
-    """The differences of messages of one class."""
+    """Yield the differences of messages of one class."""
     good, encoded = [], []
     for number, message in enumerate(made):
         try:
@@ -209,7 +209,7 @@ def _row(check: str, number: int, data: bytes, text: str) -> dict[str, Any]:
 
 
 def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 0) -> S:
-    """A struct of a class, with limits of ranges and lengths more often than by chance.
+    """Return a random struct of a class, in which limits of ranges and lengths are more frequent than by chance.
 
     Args:
         cls: a generated class, of a message or of a struct in one; not of a record format.

@@ -145,7 +145,7 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
 
 @contextmanager
 def ctrl_c() -> Iterator[Event]:
-    """An event that Ctrl-C sets, in the main thread; a second one interrupts as usual.
+    """Give an event that Ctrl-C sets, in the main thread; a second Ctrl-C interrupts as usual.
 
     Spark's own handler raises KeyboardInterrupt during a call to Java, which breaks that call.
     """

@@ -86,6 +86,6 @@ def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Map
 
 
 def log_stream(spark: SparkSession, roots: Roots, topics: Iterable[str]) -> DataFrame:
-    """As `kipjobs.jobs.shared.reading.log`, as a stream, also of topics that appear later."""
+    """Do as `kipjobs.jobs.shared.reading.log`, but as a stream, also of topics that appear later."""
     chosen = {"failOnMissingTopics": "false", "topics": ",".join(topics), **path_options(roots)}
     return spark.readStream.format("kafka_log").options(**chosen).load()
