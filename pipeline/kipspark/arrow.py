@@ -35,7 +35,7 @@ def spark_type(type_: pa.DataType) -> spark.DataType:
     """Return the Spark type of one Arrow type.
 
     Raises:
-        KeyError: there is none.
+        KeyError: Spark has no such type.
     """
     if pa.types.is_struct(type_):
         return struct_type(type_)

@@ -38,7 +38,7 @@ COMMANDS = {
 
 _ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
 _ON_SPARK = {"offsets": "live_offsets"}
-"""Jobs of which Spark has a function of its own, and its folder."""
+"""Jobs with their own function for Spark, and the folder of it."""
 _WITHOUT_SESSION = {"extract", "class-archive", "connector"}
 
 app = CommandLine(

@@ -1,4 +1,4 @@
-"""Errors of Spark as one line: what went wrong, and what to set where a setting helps."""
+"""Errors of Spark as one line: the reason, and the setting that helps, if there is one."""
 
 from __future__ import annotations
 

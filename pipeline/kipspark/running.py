@@ -13,13 +13,13 @@ from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 
 _SMALL = 16 * 2**20
-"""Bytes: a job on less data takes seconds, most of them until Java's compilers have done their work."""
+"""Bytes up to which a job takes only seconds, most of them until Java's compilers have done their work."""
 
 OPTIONS: Sequence[click.Parameter] = (
     click.Option(["--master"], metavar="MASTER", help="Spark master; by default all cores of this machine."),
     click.Option(["--remote"], metavar="URL", help="Address of a Spark Connect server, such as sc://localhost."),
 )
-"""The options that say where."""
+"""The options that choose where a job runs."""
 
 
 class OnSpark(NamedTuple):

@@ -1,4 +1,4 @@
-"""From a column of bytes to a column of messages, and the check of a user's arguments before Spark starts any task."""
+"""Decode a column of bytes to a column of messages, and check a user's arguments before Spark starts any task."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Decoded(NamedTuple):
     """A column of messages."""
 
     rows: pa.StructArray
-    """Null where the bytes were, and where they are broken."""
+    """Messages; null if the bytes are null or broken."""
     errors: dict[int, RowError]
-    """Why messages are broken, by row."""
+    """Errors of broken messages, by row."""
 
 
 def decode(selection: Selection, data: pa.Array) -> Decoded:

@@ -1,6 +1,6 @@
-"""Records of internal topics, whose first bytes say which of several messages each record is.
+"""Records of internal topics, whose first bytes give the type of each record.
 
-A family is what one kind of topic holds: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
+A family is the content of one kind of topic: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
 `share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
 """
 
@@ -63,7 +63,7 @@ class DecodedRecords(NamedTuple):
     """A column of records."""
 
     rows: pa.StructArray
-    """Null where a record is broken, or has no key."""
+    """Records; null if a record is broken, or has no key."""
     errors: dict[int, RowError]
 
 
@@ -119,7 +119,7 @@ def records_type(records: Records) -> pa.StructType:
 
 
 def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> DecodedRecords:
-    """Keys and values of a coordinator's topic.
+    """Decode keys and values of a coordinator's topic.
 
     Raises:
         JobError: as `chosen_types`.
@@ -127,7 +127,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     types = types_of(records.family, records.package)
     of_key = _group_by_type(types, keys, "coordinator-key", lambda record: record.key)
     names = _names(types, of_key.groups, len(keys))
-    # The key says which message the value is: the value's own first bytes give only the version.
+    # The key has the type of the value: the value's own first bytes give only the version.
     errors = dict(of_key.errors)
     groups: list[Group] = []
     for group in of_key.groups:
@@ -154,7 +154,7 @@ def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.A
 
 
 def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
-    """Values of the cluster's metadata log.
+    """Decode values of the cluster's metadata log.
 
     Raises:
         JobError: as `chosen_types`.

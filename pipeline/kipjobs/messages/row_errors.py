@@ -20,7 +20,7 @@ ERROR_TYPE = pa.struct(
 
 
 class RowError(NamedTuple):
-    """Why bytes are not the message that they should be."""
+    """The error of bytes that are not the expected message."""
 
     message: str
     """Name of the message, as in its spec."""
@@ -29,7 +29,7 @@ class RowError(NamedTuple):
     path: str
     """Field path with indexes; "" for the message itself."""
     offset: int
-    """The byte offset in the given bytes."""
+    """Offset in the given bytes."""
     reason: str
 
     def __str__(self) -> str:

@@ -11,12 +11,12 @@ from kipjobs.report.report import Row
 from kipwire.tools.text import printable_line
 
 MOST_LINES = 10
-"""The most lines that can still be distinguished."""
+"""Highest number of lines that can still be distinguished."""
 DOTS = 5000
-"""The most dots of a chart over time; the last ones are shown."""
+"""Highest number of dots of a chart over time; the last ones are shown."""
 
 _LONGEST_NAME = 40
-"""The most characters of a name that leave room for the chart."""
+"""Highest number of characters of a name that leaves room for the chart."""
 _BLUE, _PALE = "#2f6db3", "#c9d6e6"
 _COUNTS = "{x:,.0f}"
 
@@ -46,7 +46,7 @@ def lag_over_time(axes: Any, rows: list[Row]) -> None:
 
 
 def latencies(axes: Any, rows: list[Row]) -> None:
-    """Two bars for each API: median and 99th percentile; columns name, median, high."""
+    """Draw two bars for each API: median and 99th percentile; columns name, median, high."""
     names = _names(rows[::-1])
     high = axes.barh(names, [row["high"] or 0 for row in rows][::-1], color=_PALE)
     median = axes.barh(names, [row["median"] or 0 for row in rows][::-1], color=_BLUE, height=0.45)

@@ -39,7 +39,7 @@ def _lines(metrics: Metrics) -> Iterator[str]:
     labels = list(dict.fromkeys(column for gauge in metrics.gauges for column in gauge.labels.values()))
     sf = functions_of(metrics.frame)
     texts = {name for name, type_ in metrics.frame.dtypes if type_ == "string"}
-    # What Kafka wrote may be any bytes; the format is UTF-8.
+    # Texts in Kafka may have any bytes; the format is UTF-8.
     valid = [sf.valid_text(name).alias(name) if name in texts else sf.col(name) for name in labels]
     values = [sf.col(name) for name in dict.fromkeys(gauge.column for gauge in metrics.gauges)]
     rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()

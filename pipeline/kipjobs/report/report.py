@@ -1,4 +1,4 @@
-"""The result of a job as data: tables and charts, from which terminals, pages and files get what they show."""
+"""The result of a job as data: tables and charts, which terminals, pages and files show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Table:
     """One table of a job."""
 
     name: str
-    """Also the name of the folder or the file that it is written to."""
+    """Name of the table, and of the folder or file that it is written to."""
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
@@ -107,7 +107,7 @@ _WORDS_OF_NAMES = (
     *("position", "port", "version", "versions", "number", "line", "broker", "seed"),
 )
 _NAMES = re.compile(rf"(?:.*_)?(?:{'|'.join(_WORDS_OF_NAMES)})|log_start|cleaned_to")
-"""Columns whose numbers are names of things and of places, and not quantities.
+"""Columns whose numbers are names, such as ids and offsets, and not quantities.
 
 People paste them into commands such as `kafka-transactions abort --producer-id`, search for them, and compare them with
 names of files: a separator of thousands is wrong in all of these. So offsets are among them, and lag is not.
@@ -119,8 +119,8 @@ def cell(value: Any, column: str = "") -> str:
 
     Args:
         value: of any type that a table may have.
-        column: its name, which says whether a number is a quantity, such as `1,000` bytes, or the name of something,
-            such as the producer id 1000.
+        column: its name, which distinguishes a number that is a quantity, such as `1,000` bytes, from one that is a
+            name, such as the producer id 1000.
     """
     if value is None:
         return ""

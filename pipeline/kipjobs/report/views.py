@@ -31,9 +31,9 @@ _SHORT, _LONG = 14, 48
 at some width, too."""
 
 _PAGE_BYTES = 1_950_000
-"""About the most that a page may take, so that it opens at once: two megabytes with what it shows without scripts."""
+"""Size limit of a page, so that it opens at once: about two megabytes with its content for browsers without scripts."""
 _OF_MAIN = 0.9
-"""The part of the room for tables that the main one may take: the first of which the rows are not what is wrong."""
+"""Share of the room for tables that the main one may take, which is the first one that is not of faults."""
 
 
 def page(
@@ -45,7 +45,7 @@ def page(
     """Return the page: totals, then tables of problems, then charts, then the other tables.
 
     Args:
-        report: it.
+        report: the report.
         tables: its tables, in their order.
         charts: those with rows are drawn.
         totals: the row of its totals.
@@ -60,7 +60,7 @@ def page(
     sections = [_section(shown, of_table) for shown, of_table in zip(tables, lines, strict=True)]
     wrong = [section for section, shown in zip(sections, tables, strict=True) if shown.table.is_wrong]
     others = [section for section, shown in zip(sections, tables, strict=True) if not shown.table.is_wrong]
-    if not wrong:  # the first one answers what most people ask
+    if not wrong:  # the first table answers the most frequent question
         wrong, others = others[:1], others[1:]
     parts = [
         f"<h1>{_text(report.title)}</h1>",
@@ -107,7 +107,8 @@ def _lines(shown: FirstRows) -> list[str]:
 def _fitting(tables: list[list[str]], room: int, main: int) -> list[list[str]]:
     """Return the first lines of each table, as many as fit on a page.
 
-    The main table takes what it needs of most of the room; what small tables leave, large ones share.
+    The main table, with index `main`, takes the room that it needs, up to nine tenths; small tables take the room that
+    they need, and large ones share the rest.
     """
     fitting = {main: _first_lines(tables[main], int(room * _OF_MAIN))}
     left = room - _length(fitting[main])

@@ -1,6 +1,6 @@
-"""The part of a Spark data source that all of ours have: a plan of tasks, and the rows of a task.
+"""The common part of kipspark's data sources: a plan of tasks, and the rows of a task.
 
-The head of the package says which process calls what.
+The docstring of the package explains in which process Spark calls each part.
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.name(), self.options, CHOSEN_OPTIONS)
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 W = TypeVar("W")
-"""A piece of work: plain data that says what one task reads."""
+"""A piece of work: plain data that describes the input of one task."""
 
 Plan = Callable[[], Iterable[W]]
 Read = Callable[[W], Iterator[pa.RecordBatch]]
@@ -33,14 +33,14 @@ class Task(InputPartition, Generic[W]):
 
 
 class Reader(DataSourceReader, Generic[W]):
-    """A reader of what is there at present."""
+    """A reader of the files that exist when a query is planned."""
 
     def __init__(self, plan: Plan[W], read: Read[W]) -> None:
         """Take the two functions.
 
         Args:
             plan: lists the pieces of work, each for one task.
-            read: gives the rows of one piece.
+            read: yields the rows of one piece.
         """
         self._plan = plan
         self._read = read

@@ -35,10 +35,10 @@ class KafkaLogSource(DataSource):
         return "kafka_log"
 
     def __reduce__(self) -> tuple[Callable[[Any], DataSource], tuple[Any]]:
-        """Have the process that plans a stream find kipwire, too, where a session has brought it in an archive.
+        """Let the process that plans a stream find kipwire, too, if a session has brought it in an archive.
 
-        Spark (4.0 to 4.3) has that process look for archives in a folder "streaming_job", in which there are none. The
-        one that makes a source is on the same machine and has found the archive.
+        In Spark 4.0 to 4.3, that process looks for archives in a folder "streaming_job", in which there are none. The
+        process that makes a source is on the same machine and has found the archive.
         """
         archive = str(Path(__file__).parents[2])
         if not Path(archive).is_file():
@@ -89,12 +89,12 @@ def _request(given: Mapping[str, str], schema: StructType) -> Request:
 
 
 class _LogStreamReader(DataSourceStreamReader):
-    """Its offset is the next Kafka offset of each replica's folder, so that compaction may rewrite what was read."""
+    """A stream, whose offset is the next Kafka offset of each replica's folder, so compaction does not disturb it."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.follower = Follower(request.segments, request.wanted, request.split_bytes, request.fail_on_data_loss)
-        # Before Spark 4.2 `latestOffset` has no arguments, so what was reached is kept here.
+        # Before Spark 4.2 `latestOffset` has no arguments, so the end of the last batch is kept here.
         self.reached = document(Reached())
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
@@ -112,7 +112,7 @@ class _LogStreamReader(DataSourceStreamReader):
     def latestOffset(  # noqa: N802  Spark's own name
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
-        # Spark may ask for all there is, whatever the option says.
+        # Spark may request everything, whatever the option is.
         max_bytes = self.request.max_bytes if limit is None else getattr(limit, "max_bytes", None)
         kept = self.reached if start is None else start
         before = parse_checkpoint(kept)
@@ -125,11 +125,11 @@ class _LogStreamReader(DataSourceStreamReader):
         return document(Reached(self.follower.ends()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
-        """Fix where this run ends; it may take several batches, such as one that failed before and a new one."""
+        """Fix the end of this run; it may take several batches, such as one that failed before and a new one."""
         self.follower.fix_target()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        self.reached = end  # before it asks for the latest offset, Spark passes what the checkpoint has here
+        self.reached = end  # Spark passes the offset of the checkpoint here before it calls latestOffset
         work = self.follower.work(parse_checkpoint(start), parse_checkpoint(end))
         return tasks(group_work(work, self.request.split_bytes))
 

@@ -20,7 +20,7 @@ from kipjobs.errors import JobError
 from kipspark.spark.java import cache
 
 _OF_SPARK = "SPARK_SUBMIT_OPTS"
-"""Has options of the JVM that Spark runs in, and not of the one before it, which makes its command line."""
+"""Variable with options of the JVM in which Spark runs, not of the one before it, which makes its command line."""
 _OF_JAVA = (_OF_SPARK, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _CHOICES = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit")
 """Options by which the user decides about archives."""
@@ -31,7 +31,7 @@ _MAGIC = (0xF00BABA8).to_bytes(4, "little"), (0xF00BABA8).to_bytes(4, "big")
 
 @contextmanager
 def class_archive() -> Iterator[None]:
-    """Have Spark use the archive, if there is one, in a JVM that starts within; JAVA_HOME has been set."""
+    """Let a JVM of Spark that starts in the block use the archive, if there is one; JAVA_HOME must be set."""
     is_decided = any(choice in os.environ.get(name, "") for name in _OF_JAVA for choice in _CHOICES)
     with _java_options([] if is_decided else using(*_find_installed())):
         yield
@@ -50,12 +50,12 @@ def using(java: Path, spark: Path) -> Sequence[str]:
         return []
     if archive is None:
         return []
-    # With checksums compared, since whatever is mapped is run.
+    # Checksums are compared, since Java runs the mapped classes.
     return [_SILENT, f"-XX:SharedArchiveFile={archive}", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifySharedSpaces"]
 
 
 def make(run: Callable[[], object]) -> Path:
-    """Make the archive, in place of an earlier one, and return its file; JAVA_HOME has been set.
+    """Make the archive, in place of an earlier one, and return its file; JAVA_HOME must be set.
 
     Args:
         run: starts a JVM that loads Spark's classes, and returns when that JVM has ended.
@@ -116,7 +116,7 @@ def _find_kept(java: Path, spark: Path) -> Path | None:
 
 @contextmanager
 def _java_options(options: Sequence[str]) -> Iterator[None]:
-    """Have a JVM of Spark that starts within get options, before the user's own."""
+    """Give options to a JVM of Spark that starts in the block, before the user's own."""
     before = os.environ.get(_OF_SPARK)
     if options:
         os.environ[_OF_SPARK] = " ".join([*map(_quote, options), *([before] if before else [])])

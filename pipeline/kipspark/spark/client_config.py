@@ -24,9 +24,9 @@ HIDDEN = "[hidden]"
 _SECRET = re.compile(r"password|passwd|secret|jaas|key|token|credential|certificate", re.IGNORECASE)
 """Matches the names of settings whose values must not be shown."""
 _BETWEEN = re.compile(r"[\s\"'=;,]+")
-"""Separates the parts of such a value, any of which an error may show on its own."""
+"""Separates the parts of a secret value, any of which an error may show on its own."""
 _SHORTEST = 3
-"""The fewest characters of a part that can be distinguished from other text."""
+"""Lowest number of characters of a part that can be distinguished from other text."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
@@ -102,7 +102,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parts(line: str) -> tuple[int, int]:
-    """Where the name of a setting ends, and where its value starts: after white space, with one `=` or `:` in it."""
+    """Find the end of a setting's name, and the start of its value, after white space with one `=` or `:` in it."""
     end, escaped = 0, False
     while end < len(line) and (escaped or line[end] not in _BLANK + "=:"):
         escaped = line[end] == "\\" and not escaped

@@ -76,7 +76,7 @@ def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
 
     Args:
         repository: URL of a Maven repository; by default Maven Central.
-        allow_http: whether the URL may be http:, over which anyone on the network path can change the jars.
+        allow_http: true if the URL may be http:, over which anyone on the network path can change the jars.
 
     Returns:
         Their folder.
@@ -142,7 +142,7 @@ def reason(text: str, repository: str) -> str:
 
 
 def _settings(repository: str | None) -> str:
-    """Ivy's settings: only the given repository; without one, Ivy's default, Maven Central."""
+    """Return Ivy's settings: only the given repository; without one, Ivy's default, Maven Central."""
     root = "" if repository is None else f" root={quoteattr(repository.rstrip('/') + '/')}"
     return (
         '<ivysettings><settings defaultResolver="maven"/><resolvers>'

@@ -1,4 +1,4 @@
-"""Spark as one of the engines of jobs: what `kipjobs.engines` has beyond the names of PySpark."""
+"""Spark as one of the engines of jobs: the methods of `kipjobs.engines` that PySpark does not have."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class SparkFunctions:
-    """All functions of PySpark, and those that it does not have."""
+    """All functions of PySpark, and the ones that it lacks."""
 
     Window = Window
     from_coordinator = staticmethod(from_coordinator)
@@ -55,7 +55,7 @@ class SparkFunctions:
         return sf.octet_length(column)
 
     def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
-        """Two hashes of together 96 bits."""
+        """Return two hashes of together 96 bits."""
         return sf.xxhash64(column), sf.hash(column)
 
     def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
@@ -88,7 +88,7 @@ class SparkEngine:
     functions = SparkFunctions()
 
     def tasks_at_once(self, session: SparkSession) -> int:
-        """About how many tasks run at the same time."""
+        """Return about how many tasks run at the same time."""
         return tasks_at_once(session)
 
     def sees(self, frame: DataFrame, folder: Path) -> bool:

@@ -57,8 +57,8 @@ def from_message(
             where a version does not have it, and `_version`.
         package: the generated package that has the message.
         fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked anyway.
-        mode: what to do about a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
-            `error_of_message` says why, without a second decoding. Case does not matter.
+        mode: the reaction to a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
+            `error_of_message` gives the reason, without a second decoding. Case does not matter.
 
     Call it once for each column of bytes and use the fields of its result, in filters, too: two calls with FAILFAST
     decode twice. Before Spark 4.2 conditions of joins, and aggregates, take only the result in a column of its own.
@@ -83,7 +83,7 @@ def error_of_message(
 ) -> Column:
     """Return the errors in the messages of a column: a struct of message, version, path, offset and reason.
 
-    Null where nothing is wrong. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
+    Null for valid messages. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
     decodes once. The offset counts from the start of the given bytes.
 
     Raises:
@@ -196,14 +196,14 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
 
     Args:
         rows: a data frame.
-        error: a column of it, such as one of `error_of_message`; a row is broken where it is not null.
-        observation: where to put the numbers.
+        error: a column of it, such as one of `error_of_message`; a row is broken if it is not null.
+        observation: receives the numbers.
     """
     column = sf.col(error) if isinstance(error, str) else error
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-# One function object for each selection: by it Spark knows that two columns come from the same decoding.
+# One function object for each selection: Spark compares them to see that two columns come from the same decoding.
 
 
 @lru_cache
@@ -322,8 +322,8 @@ def with_message(
         package: as in `from_message`.
         fields: as in `from_message`.
         mode: as in `from_message`.
-        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
-            `error_of_message`.
+        error: with the mode PERMISSIVE, the name of a second new column with the reason why a message is broken, as
+            from `error_of_message`.
 
     Raises:
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.

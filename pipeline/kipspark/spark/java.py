@@ -1,4 +1,4 @@
-"""The Java that Spark needs, and where what takes long to make or to fetch for it is kept."""
+"""Find a Java for Spark, and the cache folder for files of Spark that take long to make or to fetch."""
 
 from __future__ import annotations
 

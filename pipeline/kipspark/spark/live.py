@@ -131,7 +131,7 @@ def _choose_options(
         if option in given:
             raise SourceError(f"live topics: leave out the option {option}; use the argument {argument}")
     common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
-    with newer_way(spark):  # only this way notices what is missing
+    with newer_way(spark):  # only this way notices a missing topic
         _look(spark, names, common)
     if any(name in COORDINATORS for name in names):
         spark.conf.set(OLDER_WAY, "true")
@@ -201,7 +201,7 @@ def _look(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> N
 
 
 def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> str | None:
-    """Why topics cannot be read; None if they can."""
+    """Return the reason why topics cannot be read; None if they can."""
     # Without the user's own range, which may be empty or outside a topic's.
     own = {name: text for name, text in common.items() if not name.startswith(("starting", "ending"))}
     connector_options = own | _HASTY | {"subscribe": ",".join(names)}

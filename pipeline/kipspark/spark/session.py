@@ -1,4 +1,4 @@
-"""The Spark session of the command line, whose Java starts without a word on the terminal."""
+"""The Spark session of the command line, whose Java prints nothing to the terminal when it starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
 _BYTES_OF_BATCH = 16 * 1024 * 1024
-"""The most bytes that are sent to a Python worker at once, as the sources send them."""
+"""Highest number of bytes that are sent to a Python worker at once, as in batches of the sources."""
 _MASTER = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
 )
@@ -40,7 +40,7 @@ _MASTER = re.compile(
 _NO_TIMEOUT = "-1"
 _ERR = 2
 _OF_VM = "Error occurred during initialization of VM"
-"""The reason is in the next line."""
+"""Line in the output of a JVM after which the reason of its failure follows."""
 _STARTS = ("Error", "Exception", "Caused by", "Could not", "Unrecognized", "Invalid")
 
 
@@ -52,11 +52,11 @@ def is_submitted() -> bool:
 _ALL_CORES = "local[*]"
 _MASTER_CORES = re.compile(r"local(?:\[(?P<cores>\*|\d+).*\])?")
 _CORES_OF_CLUSTER = 8
-"""The number of tasks at once that is assumed of a cluster, which does not say it."""
+"""Assumed number of parallel tasks of a cluster, which does not report it."""
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """About how many tasks a session runs at the same time."""
+    """Return about how many tasks a session runs at the same time."""
     local = _MASTER_CORES.fullmatch(spark.conf.get("spark.master", None) or "")
     if local is None:
         return _CORES_OF_CLUSTER
@@ -68,12 +68,12 @@ _OF_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options of the JVM that only makes the command line of the next one."""
 
 FOR_FEW_ROWS = {
-    # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
-    # Nor may the space for classes, which starts at 20 MiB and is soon 140, be collected each time that it grows.
+    # A session of some seconds ends before the optimizing compilers of Java and Spark have paid off.
+    # The space for classes starts at 20 MiB and is soon 140; without this, each growth would start a collection.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Nor do plans for few rows need filters that are inferred, or checks of the optimizer after each of its rules.
+    # Plans for few rows need neither inferred filters nor checks of the optimizer after each of its rules.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -93,7 +93,7 @@ def open_session(
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
         jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
-        settings: of Spark, which replace those that every session on this machine has.
+        settings: of Spark, which replace the default ones of every session on this machine.
 
     Raises:
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
@@ -152,7 +152,7 @@ def _start(builder: Any) -> SparkSession:
         except SPARK_ERRORS as error:
             why = reason_in(printed.read_text(errors="replace")) or reason(error)
             raise JobError(f"Spark cannot start: {why}") from None
-    # Else Python prints the trace of a thread if the JVM ends early; the command itself says so in one line.
+    # Without this, Python prints the trace of a thread if the JVM ends early; the command itself prints one line.
     accumulators: Any = spark.sparkContext._accumulatorServer
     accumulators.handle_error = lambda *_: None
     return spark

@@ -27,7 +27,7 @@ COUNTS_SCHEMA = pa.schema(
 )
 """One row per message: how many there were, how many frames of its API could not be decoded, and the counts as JSON.
 
-For what is not a frame in a capture of packets, the message is "".
+For bytes in a capture of packets that are no frame, the message is "".
 """
 
 ADVICE_SCHEMA = pa.schema(
@@ -52,7 +52,7 @@ ADVICE_SCHEMA = pa.schema(
 """One row per field; docs/spark-jobs.md explains the columns."""
 
 _UNKNOWN = ""
-"""The name of a message that is not known."""
+"""Name for a message that is not known."""
 
 
 def counts(frames: DataFrame) -> DataFrame:
@@ -64,7 +64,8 @@ def counts(frames: DataFrame) -> DataFrame:
 def advice(counted: DataFrame) -> DataFrame:
     """Compute the size of each field under each encoding of its width, and the smallest: rows of `ADVICE_SCHEMA`.
 
-    A tagged field keeps its form (KIP-482), and so do the fields in its data: of these the best is what they have.
+    The wire form of a tagged field, and of the fields in its data, cannot change (KIP-482): their best encoding is the
+    present one.
 
     Args:
         counted: of `counts`.

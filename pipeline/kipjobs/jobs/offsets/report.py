@@ -16,7 +16,7 @@ from kipwire.console.offsets import metrics
 from kipwire.records.internal_topics import METADATA
 
 _COLUMNS = {"consumergroup": "group"}
-"""The columns of those labels that have another name."""
+"""Columns of labels with another name."""
 
 
 def _gauge(one: metrics.Gauge, column: str) -> Gauge:
@@ -60,9 +60,9 @@ STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} s
 
 
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
-    """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
+    """Report groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     sf = functions_of(session)
-    # The records of other topics are not read: the heads of their batches say where partitions end.
+    # The records of other topics are not read: the heads of their batches have the ends of partitions.
     batches = heads(session, roots, lag.OF_BATCHES).persist()
     of_groups = without_copies(
         log(session, roots, [offsets.TOPIC], includeControl="true", columns=",".join(OF_COMMITTED))

@@ -60,7 +60,7 @@ def states(log: DataFrame) -> DataFrame:
     """Return the last state of each partition of each group, after its last snapshot and all updates of it.
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
-    delivery_complete_count (-1 if it is not known), written (when the last snapshot was), batches (a list of
+    delivery_complete_count (-1 if it is not known), written (time of the last snapshot), batches (a list of
     first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is left out.
 
     Raises:
@@ -93,7 +93,7 @@ def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
 
     Args:
         log: rows of `__cluster_metadata`.
-        snapshot: rows of `kafka_snapshot`, for what was before the log begins.
+        snapshot: rows of `kafka_snapshot`, for topics created before the log begins.
     """
     sf = functions_of(log)
     made = sf.col("record.topic_record")
@@ -138,9 +138,9 @@ def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFram
     """Return the partitions of share groups.
 
     Columns: group, topic (null if its name is not known), topic_id, partition, start_offset (null before the first
-    delivery), end_offset (null if the partition is not there), lag, batches (how many there are), epochs and counts as
-    of `states`, written. `lag` is the number of records that are not finished, as Kafka's own tool says it; it is null
-    without start, end or delivery_complete_count.
+    delivery), end_offset (null if the partition is not there), lag, batches (their number), epochs and counts as from
+    `states`, written. `lag` is the number of records that are not finished, as in Kafka's own tool; it is null without
+    start, end or delivery_complete_count.
 
     Args:
         found: of `states`.
@@ -179,7 +179,7 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
 
     Args:
         found: of `states`.
-        topics: as of `partitions`.
+        topics: as for `partitions`.
     """
     sf = functions_of(found)
     words = [sf.when(sf.col("one.delivery_state") == int(state), state.name) for state in ShareDeliveryState]
@@ -235,7 +235,7 @@ class StateBatch(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The order of states of an offset: the one after more deliveries holds, or else the higher one."""
+        """Sort key of states of an offset: the state after more deliveries holds, or else the higher one."""
         return self.delivery_count, self.delivery_state
 
 
@@ -245,7 +245,7 @@ def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], s
     Args:
         before: the state before it.
         changed: the batches of the update; where they overlap with others, the state of a higher rank holds.
-        start_offset: what is before it is finished, and left out; -1 if it is not known.
+        start_offset: offsets before it are finished, and left out; -1 if it is not known.
     """
     batches = [
         one._replace(first_offset=max(one.first_offset, start_offset))

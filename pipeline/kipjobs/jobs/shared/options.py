@@ -1,4 +1,4 @@
-"""The arguments and options that commands share, and what is checked of them before a job starts.
+"""The arguments and options that commands share, and their checks before a job starts.
 
 A start of Spark takes ten seconds and more. The paths of a Spark Connect server are not on this machine.
 """
@@ -96,11 +96,11 @@ class Outputs:
     metrics: Path | None = None
     """The file of its metrics."""
     shown: Format = Format.TEXT
-    """On standard output."""
+    """Format of the report on standard output."""
 
 
 def outputs(metrics_help: str = "") -> Decorator:
-    """Add the options for what is written; the function gets it as `wanted`, of type `Outputs`.
+    """Add the options of output files; the function gets them as `wanted`, of type `Outputs`.
 
     Args:
         metrics_help: of `--metrics`; empty for a job without metrics.
@@ -209,7 +209,7 @@ def port_numbers(text: str) -> tuple[int, ...]:
 
 
 def sample_capture() -> Path:
-    """Frames of a small cluster and its clients; examples/capture/README.md describes them."""
+    """Return a capture of a small cluster and its clients; examples/capture/README.md describes it."""
     return _first_existing(_PACKAGE / "samples" / "capture", _CHECKOUT / "examples" / "capture")
 
 

@@ -14,11 +14,11 @@ OF_COMMITTED = (
     *("topic", "partition", "offset", "timestamp", "key", "value"),
     *("producer_id", "is_transactional", "is_control"),
 )
-"""The columns of records that `committed` and `without_copies` need, and what records are."""
+"""Columns of records that `committed` and `without_copies` need, and the columns of their content."""
 OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
 """The columns of records of the brokers' own topics that jobs need."""
 _LENIENT = {"failOnMissingTopics": "false"}
-"""A cluster, or one of its brokers, need not have each topic that a report looks at."""
+"""Options for reports, since a cluster, or one of its brokers, need not have each topic of a report."""
 
 
 def log(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
@@ -78,7 +78,7 @@ def committed(log: DataFrame) -> DataFrame:
     """
     sf = functions_of(log)
     ending = sf.when(sf.col("is_control"), sf.hex(sf.substring("key", 3, 2)))
-    # From the end of the log: Spark goes through a window that begins at the current row once for each row.
+    # From the end of the log, since Spark evaluates a window that starts at the current row anew for each row.
     later = (
         sf.Window.partitionBy("topic", "partition", "producer_id")
         .orderBy(sf.desc("offset"))
@@ -96,8 +96,7 @@ def committed(log: DataFrame) -> DataFrame:
 def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
     """Return the last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
 
-    It is after the last batch, and not before the last segment, whose name says where it begins: retention leaves an
-    empty one.
+    It is after the last batch, and not before the base offset of the last segment: retention leaves an empty segment.
 
     Args:
         batches: rows of `heads`, with control batches, since control records take offsets too.

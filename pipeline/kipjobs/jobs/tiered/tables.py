@@ -178,7 +178,7 @@ def _place(sf: Functions, name: str) -> list[Column]:
 
 
 def _fields(sf: Functions, name: str) -> list[Column]:
-    """Return the fields of a record that are not part of its key."""
+    """Select the fields of a segment that never change."""
     of = sf.col(name)
     return [of[field].alias(field) for field in _OF_SEGMENTS]
 

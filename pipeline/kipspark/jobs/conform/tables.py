@@ -43,7 +43,7 @@ GOLDEN_SCHEMA = pa.schema(
         ("json", pa.string()),
     ]
 )
-"""One message: its bytes as they are known to be right, and its JSON form without unknown tagged fields."""
+"""One message: its correct bytes, and its JSON form without unknown tagged fields."""
 
 DIFFERENCES_SCHEMA = pa.schema(
     [
@@ -67,7 +67,7 @@ _DEEPEST = 6
 
 
 def differences(cases: DataFrame) -> DataFrame:
-    """Random messages through encode, decode, JSON and columns: the rows of those that do not come back the same.
+    """Convert random messages by encode, decode, JSON and columns; return a row for each that does not come back equal.
 
     Args:
         cases: rows of `CASES_SCHEMA`; each of their partitions is a task.
@@ -76,7 +76,7 @@ def differences(cases: DataFrame) -> DataFrame:
 
 
 def golden_differences(corpus: DataFrame) -> DataFrame:
-    """Messages with known bytes through the same: the rows of those that differ.
+    """Convert messages with known bytes in the same ways; return a row for each difference.
 
     Args:
         corpus: rows of `GOLDEN_SCHEMA`.
@@ -89,8 +89,8 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
 
     Args:
         packages: names of generated packages.
-        count: random messages of each.
-        seed: each case has one of its own, made from this one.
+        count: random messages of each class.
+        seed: each case has its own seed, made from this one.
     """
     found = []
     for package in packages:
@@ -214,7 +214,7 @@ def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 
     Args:
         cls: a generated class, of a message or of a struct in one; not of a record format.
         random: the source of randomness.
-        unknown: whether flexible structs may have tagged fields that no version knows.
+        unknown: true if flexible structs may have tagged fields that no version defines.
         depth: the number of structs around it.
     """
     item = cls(

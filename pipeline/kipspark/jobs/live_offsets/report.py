@@ -29,7 +29,7 @@ from kipspark.spark.live_times import live_firsts
 def live_offsets_report(
     spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str], stalled_after: int = STALLED_AFTER
 ) -> Report:
-    """Groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
+    """Report groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
 
     Raises:
         SourceError: as `live`.
@@ -72,12 +72,12 @@ def live_offsets_report(
 
 
 def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
-    """Commits as a stream, from the log folders of one broker."""
+    """Return commits as a stream, from the log folders of one broker."""
     return offsets.commits(log_stream(spark, roots, [offsets.TOPIC]))
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
-    """Commits as a stream, from the live `__consumer_offsets`, without commits of aborted transactions.
+    """Return commits as a stream, from the live `__consumer_offsets`, without commits of aborted transactions.
 
     Raises:
         SourceError: as `live`.
