@@ -3,7 +3,7 @@
     python -m benchmarks.compare --beside CHECKOUT [--rounds 41] [--seconds 0.005] [--cold-runs 25]
 
 CHECKOUT has its own .venv, and its kernel if that is to be compared. Each side is a process with that side's Python and
-kipwire; both run the benchmarks of this checkout, and time a sample when they are asked to, in turn.
+kipwire; both run the benchmarks of this checkout, and time samples in turn, one for each request.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NotComparableError(Exception):
 
 
 def compare(checkout: Path, rounds: int, seconds: float, cold_runs: int) -> None:
-    """Print how long each operation takes here, and how many times as long as in the other checkout.
+    """Print the time of each operation here, and its ratio to the time in the other checkout.
 
     Raises:
         NotComparableError: the other checkout has no Python of its own, or does not run with its own kipwire.
@@ -81,7 +81,7 @@ def _row(name: str, taken: dict[str, list[float]], unit: float, form: str) -> tu
 
 
 def _cold_starts(pythons: dict[str, str], runs: int) -> dict[str, dict[str, list[float]]]:
-    """Seconds from the start of each side's interpreter to its end, by what it runs."""
+    """Measure the seconds from the start of each side's interpreter to its end, by the program that it runs."""
     taken: dict[str, dict[str, list[float]]] = {}
     for number in range(runs + 1):
         for peer in OURS:
@@ -94,12 +94,12 @@ def _cold_starts(pythons: dict[str, str], runs: int) -> dict[str, dict[str, list
 
 
 def _environment() -> dict[str, str]:
-    """What both sides get: both may keep byte code, and neither finds the other's packages."""
+    """Return the environment of both sides: both may keep byte code, and neither finds the other's packages."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
 
 
 class _Side:
-    """A process that times what it is asked to."""
+    """A process that times cases on request."""
 
     def __init__(self, python: str, process: subprocess.Popen[str]) -> None:
         self._python = python
@@ -108,7 +108,7 @@ class _Side:
         self.kipwire = Path(self._answer())
 
     def facts(self) -> Any:
-        """What can be timed there (`cases`), and what messages take there (`memory`)."""
+        """Return the names of the cases that this side can time (`cases`), and its memory of messages (`memory`)."""
         self._facts = self._facts or json.loads(self._answer())
         return self._facts
 
@@ -139,7 +139,7 @@ def _started(python: str) -> Iterator[_Side]:
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """What is timed on both sides, by its name."""
+    """Return the operations that both sides can time, by name."""
     found: dict[str, Callable[[], object]] = {}
     for peer in OURS:
         for body in SAMPLES:
@@ -159,7 +159,7 @@ def cases() -> dict[str, Callable[[], object]]:
 
 
 def _serve() -> None:
-    """Say where kipwire is, what can be timed and what messages take, then time what is asked for."""
+    """Print the place of kipwire, the cases and the memory of messages; then time the cases that are requested."""
     print(kipwire.__file__, flush=True)
     known = cases()
     kept = {f"{peer.name}: {body.title}": memory.of_peer(peer, body) for peer in OURS for body in (*SIX, ALIKE)}

@@ -22,13 +22,13 @@ class Sample:
     """The message's name in its spec."""
     version: int
     what: str = ""
-    """What distinguishes it from another body of the same message and version, in a few words."""
+    """Difference from another body of the same message and version, in a few words."""
     make: Callable[[], bytes] | None = None
     """Makes a body that is too large to be stored; None for one in `data`."""
 
     @property
     def key(self) -> str:
-        """The message and version, as programs in other languages know it."""
+        """Message and version, as named in programs in other languages."""
         return f"{self.api}_v{self.version}"
 
     @property
@@ -38,17 +38,17 @@ class Sample:
 
     @property
     def title(self) -> str:
-        """How tables call it."""
+        """Name in the tables."""
         return f"{self.name} v{self.version}" + (f", {self.what}" if self.what else "")
 
     @property
     def golden(self) -> bytes:
-        """The body; `data/README.md` says who wrote it."""
+        """Return the body; `data/README.md` has its origin."""
         return self.make() if self.make else (DATA / f"{self.file}.bin").read_bytes()
 
 
 def metadata(partitions: int) -> bytes:
-    """A MetadataResponse v12 of one topic with a number of partitions, each like the last one of `metadata_v12.bin`."""
+    """Make a MetadataResponse v12 of one topic with `partitions` copies of the last partition of `metadata_v12.bin`."""
     message: Any = kafka_messages.message("MetadataResponse", 12).decode((DATA / "metadata_v12.bin").read_bytes())
     message.topics[0].partitions = message.topics[0].partitions[-1:] * partitions
     return bytes(message.encode())

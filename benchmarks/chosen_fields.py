@@ -35,14 +35,14 @@ CHOSEN, ALL = "chosen", "all"
 
 
 class Case(NamedTuple):
-    """A message, and what is read of it."""
+    """A message, and the fields that are read of it."""
 
     body: Sample
     paths: tuple[str, ...]
 
     @property
     def title(self) -> str:
-        """How tables call it."""
+        """Name in the tables."""
         return f"{self.body.title}: {', '.join(self.paths)}"
 
 
@@ -55,14 +55,14 @@ CASES = (
 
 
 class Ways(NamedTuple):
-    """What is timed of a case, by name: first the chosen fields, then all of them."""
+    """Operations that are timed for a case, by name: first on the chosen fields, then on all fields."""
 
     read: dict[str, Callable[[], object]]
     replace: dict[str, Callable[[], object]]
 
 
 def ways(case: Case) -> Ways:
-    """Our ways to read and to replace, checked.
+    """Return kipwire's ways to read and to replace, after a check that they agree.
 
     Raises:
         WrongBytesError: they do not give the same values and bytes.
@@ -85,7 +85,7 @@ def ways(case: Case) -> Ways:
 
 
 def _other(value: Any) -> Any:
-    """A value of the same shape and another content."""
+    """Return a value of the same shape with other content."""
     if isinstance(value, list):
         return [_other(one) for one in value]
     return f"proxy-{value}" if isinstance(value, str) else value + 1
@@ -98,10 +98,10 @@ def _at(value: Any, names: Sequence[str]) -> Any:
 
 
 def measure(rounds: int, seconds: float, workers: Sequence[Worker]) -> tuple[Table, Table]:
-    """The tables of reading and of replacing.
+    """Measure reading and replacing, and return a table of each.
 
     Raises:
-        WrongBytesError: a way gives something else than decoding and encoding.
+        WrongBytesError: a way gives another result than decoding and encoding.
         ChildProcessError: a program in another language ended.
     """
     names = [worker.language.name for worker in workers]
@@ -144,7 +144,7 @@ def _warm(sampler: Sampler) -> None:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=41, help="samples of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")

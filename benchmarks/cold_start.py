@@ -3,8 +3,8 @@
 Interpreters that do nothing, that use kipwire and that use a peer are started in turn; what counts is the median
 of how much longer one ran than the bare interpreter of the same round.
 
-All programs meet the same conditions, those of an ordinary installation: everything is compiled to byte code before,
-even if this environment forbids writing it, and `hypothesis` cannot be imported. It is installed for tests only, and
+All programs run as in an ordinary installation: everything is compiled to byte code before, even if this environment
+forbids writing it, and `hypothesis` cannot be imported. It is installed for tests only, and
 kio, which uses it if it is found, would take many times as long.
 """
 
@@ -57,7 +57,7 @@ BARE = "bare interpreter"
 
 @dataclass(frozen=True)
 class ColdStart:
-    """What one program took, in seconds."""
+    """Times of one program, in seconds."""
 
     name: str
     seconds: float

@@ -38,7 +38,7 @@ BYTES_OF_A_BATCH = 2_000_000
 RECORD_BATCHES = 32
 """Batches of records that are read at once."""
 COLUMNS = "columns"
-"""The name of what is measured; the others are compared with it."""
+"""Name of the way to which the others are compared."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +47,23 @@ class Sample:
 
     message: Message
     kio: str = ""
-    """The module of kio that has it; empty for what is not a request or response, which kio does not have."""
+    """The module of kio that has it; empty for messages that are neither request nor response, which kio lacks."""
     label: str = ""
-    """What distinguishes it, in addition to name and version."""
+    """Difference from another sample of the same name and version."""
 
     @property
     def name(self) -> str:
-        """As in the tables."""
+        """Name in the tables."""
         return f"{self.message.NAME} v{self.message.VERSION}{self.label}"
 
     def batch(self) -> pa.Array:
-        """The message over and over."""
+        """Return a column that repeats the message."""
         data = self.message.encode()
         return pa.array([data] * (BYTES_OF_A_BATCH // len(data)))
 
 
 def samples() -> list[Sample]:
-    """Small messages of kinds that logs are full of, and large ones."""
+    """Return small messages, of kinds that are frequent in logs, and large ones."""
     commit: dict[str, Any] = {"offset": 4711, "leader_epoch": 3, "commit_timestamp": 1_700_000_000_000}
     member: dict[str, Any] = {"group_id": "payments", "generation_id": 7, "member_id": "consumer-1-5a0b2f6d"}
     return [
@@ -76,7 +76,7 @@ def samples() -> list[Sample]:
 
 
 def metadata(partitions: int) -> Message:
-    """Two brokers and a topic of `partitions` partitions with two replicas each."""
+    """Make a message with two brokers, and a topic of `partitions` partitions with two replicas each."""
     of = import_module("kafka_messages.metadata_response.v12")
     made = [
         of.MetadataResponsePartition(partition_index=i, leader_id=i % 2, replica_nodes=[0, 1], isr_nodes=[0, 1])
@@ -94,7 +94,7 @@ def _made(name: str, version: int, **values: Any) -> Message:
 
 
 def decoders(sample: Sample, array: pa.Array) -> dict[str, Callable[[], object]]:
-    """By name: what decodes a whole batch. The first one is what the others are compared with."""
+    """Return functions that decode a whole batch, by name. The others are compared with the first one."""
     cls, data = type(sample.message), array.to_pylist()
     found: dict[str, Callable[[], object]] = {COLUMNS: lambda: columns.decode(cls, array)}
     found["no column chosen"] = lambda: columns.decode(cls, array, [])
@@ -111,7 +111,7 @@ def _kio_entity(sample: Sample) -> Any:
 
 
 def encoders(sample: Sample, array: pa.Array) -> dict[str, Callable[[], object]]:
-    """By name: what encodes a whole batch. The first one is what the others are compared with."""
+    """Return functions that encode a whole batch, by name. The others are compared with the first one."""
     cls = type(sample.message)
     rows = columns.decode(cls, array)
     objects = [cls.decode(one) for one in array.to_pylist()]
@@ -123,10 +123,10 @@ def encoders(sample: Sample, array: pa.Array) -> dict[str, Callable[[], object]]
 
 
 def compare(rounds: int, seconds: float) -> list[Table]:
-    """A table for each operation.
+    """Measure the operations, and return a table for each.
 
     Raises:
-        WrongBytesError: columns do not give the messages back; raised before anything of them is timed.
+        WrongBytesError: columns do not give the messages back; raised before they are timed.
     """
     tables = []
     for operation, functions_of in (("Decode", decoders), ("Encode", encoders)):
@@ -154,7 +154,7 @@ RECORDS = [
 
 
 def compare_records(rounds: int, seconds: float) -> Table:
-    """A table of reading record batches, by codec.
+    """Measure reading record batches, and return a table by codec.
 
     Raises:
         WrongBytesError: columns have other values than records.
@@ -176,7 +176,7 @@ def compare_records(rounds: int, seconds: float) -> Table:
 
 
 def record_decoders(data: bytes) -> dict[str, Callable[[], object]]:
-    """By name: what reads batches and decodes their records. The first one is what the others are compared with."""
+    """Return functions that read batches and decode their records, by name; the others are compared with the first."""
     return {
         COLUMNS: lambda: columns.decode_records(read_batches(data)),
         "columns by objects": lambda: _by_objects(data),
@@ -199,7 +199,7 @@ def _row(sample: Sample, count: int, taken: dict[str, list[float]], others: list
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=7, help="samples of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a sample (default: %(default)s)")

@@ -36,14 +36,14 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure."""
+    """Numbers and lengths of the measurements."""
 
     rounds: int
     seconds: float
     """Length of a sample."""
     cold_runs: int
     warm_seconds: float
-    """How long a program runs a case before it counts: compilers at run time, such as Java's, need that."""
+    """Seconds that a program runs a case before it counts, for compilers at run time, such as Java's."""
     languages: Sequence[Language]
 
 
@@ -52,7 +52,7 @@ QUICK = Effort(rounds=11, seconds=0.002, cold_runs=3, warm_seconds=0, languages=
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=41, help="samples per codec (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
@@ -118,7 +118,7 @@ def measure(effort: Effort) -> Results:
 
 
 def _build(languages: Sequence[Language]) -> tuple[list[tuple[Language, list[str]]], dict[str, str]]:
-    """The programs that can be built here, and why the others cannot."""
+    """Build the programs; return the built ones, and the reasons for the others."""
     programs, absent = [], {}
     if not native.in_use:
         absent["native"] = native.reason

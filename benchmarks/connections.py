@@ -79,7 +79,7 @@ def answer(client: socket.socket, given: dict[int, bytes]) -> None:
 
 
 def bodies() -> dict[int, bytes]:
-    """The bodies of the responses, by API key."""
+    """Make the bodies of the responses, by API key."""
     registry = kafka_messages.REGISTRY
     partitions = [
         {"partition_index": one, "leader_id": 1, "replica_nodes": [1, 2, 3], "isr_nodes": [1, 2, 3]}
@@ -98,7 +98,7 @@ def bodies() -> dict[int, bytes]:
 
 
 def serve() -> None:
-    """Listen at a free port, which is printed, until the process is ended."""
+    """Listen at a free port, and print it, until the process is ended."""
     given = bodies()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         print(listener.getsockname()[1], flush=True)
@@ -110,7 +110,7 @@ def serve() -> None:
 
 @contextmanager
 def running_server() -> Iterator[int]:
-    """The port of a server in a process of its own."""
+    """Run a server in its own process, and give its port."""
     command = [sys.executable, "-m", "benchmarks.connections", "--serve"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
     try:
@@ -121,11 +121,11 @@ def running_server() -> Iterator[int]:
         process.wait()
 
 
-# The clients. Each asks some number of times, so many at a time.
+# The clients. Each sends a number of requests, some of them in flight at a time.
 
 
 def own_request(what: str) -> Any:
-    """A request of kipwire."""
+    """Make a request of kipwire."""
     if what == "Metadata":
         return MetadataRequest(topics=None)
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=MEBIBYTE)
@@ -133,14 +133,14 @@ def own_request(what: str) -> Any:
 
 
 def aiokafka_request(what: str) -> Any:
-    """A request of aiokafka."""
+    """Make a request of aiokafka."""
     if what == "Metadata":
         return AioMetadata([], True)
     return AioFetch(0, 1, MEBIBYTE, 0, [(TOPIC, [(0, 0, MEBIBYTE)])])
 
 
 def kafka_python_request(what: str) -> Any:
-    """A request of kafka-python."""
+    """Make a request of kafka-python."""
     if what == "Metadata":
         return PythonMetadata(topics=None, allow_auto_topic_creation=True)
     partition = PythonFetch.FetchTopic.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=MEBIBYTE)
@@ -162,7 +162,7 @@ def check(what: str, answer: Any) -> None:
 
 
 def shares(count: int, in_flight: int) -> list[int]:
-    """How often each of the tasks asks that are in flight."""
+    """Share `count` requests among as many tasks as are in flight; return the number for each."""
     return [count // in_flight + (one < count % in_flight) for one in range(in_flight)]
 
 
@@ -292,7 +292,7 @@ class Taken(NamedTuple):
 
 
 def run(client: Any, what: str, count: int, in_flight: int) -> Taken:
-    """Ask `count` times and measure it."""
+    """Send `count` requests, and measure them."""
     wall, processor = time.perf_counter(), time.process_time()
     client.ask(what, count, in_flight)
     return Taken((time.perf_counter() - wall) / count, (time.process_time() - processor) / count)
@@ -302,7 +302,7 @@ CLIENTS = (Ours, AioKafka, KafkaPython)
 
 
 def compare(clients: list[Any], what: str, in_flight: int, rounds: int, seconds: float) -> dict[str, list[Taken]]:
-    """Runs of each client, in rounds that go through them alternately forwards and backwards."""
+    """Run each client in every round; every other round goes through them backwards."""
     counts = {}
     for client in clients:
         first = run(client, what, 20 * in_flight, in_flight)
@@ -317,7 +317,7 @@ def compare(clients: list[Any], what: str, in_flight: int, rounds: int, seconds:
 
 
 def table(title: str, results: dict[int, dict[str, list[Taken]]]) -> Table:
-    """A table of one kind of responses: a row for each client and number in flight."""
+    """Make a table of one kind of response: a row for each client and number in flight."""
     rows = []
     for in_flight, taken in results.items():
         base = taken[OURS]
@@ -338,7 +338,7 @@ def table(title: str, results: dict[int, dict[str, list[Taken]]]) -> Table:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=7, help="runs of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run (default: %(default)s)")

@@ -21,11 +21,11 @@ class Case(NamedTuple):
     come: int
     wanted: int
     has_more_lists: bool = False
-    """Whether the wanted version has a list more in each partition: then more objects are made than by decoding."""
+    """True if the wanted version has one more list in each partition: then more objects are made than by decoding."""
 
     @property
     def title(self) -> str:
-        """How tables call it."""
+        """Name in the tables."""
         what = f", {self.body.what}" if self.body.what else ""
         return f"{self.body.name}{what}, {self.come} to {self.wanted}"
 
@@ -41,19 +41,19 @@ CASES = (
 
 
 class Conversion(NamedTuple):
-    """What both took: seconds per call, a figure per round each."""
+    """Times of both operations: seconds per call, one figure per round."""
 
     convert: list[float]
     decode: list[float]
 
     @property
     def ratio(self) -> float:
-        """How many times as long as decoding converting took, median over the rounds."""
+        """Time of converting divided by the time of decoding, median over the rounds."""
         return median_ratio(self.convert, self.decode)
 
 
 def measure(rounds: int, seconds: float) -> dict[tuple[str, str], Conversion]:
-    """By codec and case: what converting and decoding take."""
+    """Measure converting and decoding, by codec and case."""
     measured = {}
     ways = {"native": (_native, kipwire.convert)} if native.in_use else {}
     for name, (decoded, convert) in {"interpreted": (_interpreted, inspect.unwrap(kipwire.convert)), **ways}.items():

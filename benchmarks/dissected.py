@@ -2,7 +2,7 @@
 
     python -m benchmarks.dissected [--mib 100] [--rounds 1] [--dissector build/wireshark/kipwire_kafka.lua]
 
-The packets are those of the example's capture, as if many clusters talked at once. They are read with and without
+The packets are copies of the example's capture, as if many clusters talked at once. They are read with and without
 details (`-V`). The table goes to the terminal and to benchmarks/RESULTS-wireshark.md. It needs tshark (apt-get install
 tshark).
 """
@@ -28,19 +28,19 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "RESULTS-wireshark.md"
 DISSECTOR = ROOT / "build" / "wireshark" / "kipwire_kafka.lua"
 TARGET = 3.0
-"""How many times as long as tshark's own ours may take at most."""
+"""Highest ratio of the dissector's processor time to the time of tshark's own."""
 WAYS = {"a line for each packet": (), "all details (-V)": ("-V",)}
 
 
 def commands(path: Path, dissector: Path, arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The command with our dissector, and the one with tshark's own."""
+    """Return the command with this dissector, and the one with tshark's own."""
     start = ["tshark", "-n", *arguments, "-r", str(path)]
     ports = (part for port in made.PORTS.values() for part in ("-d", f"tcp.port=={port},kafka"))
     return [*start, "-X", f"lua_script:{dissector}"], [*start, *ports]
 
 
 def measure(path: Path, what: str, dissector: Path, rounds: int) -> list[tuple[str, ...]]:
-    """The rows of a file: medians of rounds, interleaved."""
+    """Measure a file in interleaved rounds, and return its rows, with medians."""
     rows = []
     for way, arguments in WAYS.items():
         pairs = runs_in_turn(f"{what}, {way}", *commands(path, dissector, arguments), rounds)
@@ -53,7 +53,7 @@ def measure(path: Path, what: str, dissector: Path, rounds: int) -> list[tuple[s
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--mib", type=int, default=100, help="size of the packets in MiB (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each program (default: %(default)s)")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.dumped [--mib 1024] [--rounds 1]
 
-The segments repeat the batches of real ones, each at an offset of its own. Both write to /dev/null, and check the
+The segments repeat the batches of real ones, each at its own offset. Both write to /dev/null, and check the
 checksum of each batch. The table goes to the terminal and to benchmarks/RESULTS-dump.md. It needs Java and Maven, which
 fetches Kafka's jars once.
 """
@@ -33,21 +33,21 @@ NAME = "00000000000000000000.log"
 MIB = 1 << 20
 SMALL = 2 * MIB
 """Bytes of the segments on which the outputs are compared before anything is timed."""
-# Those of kafka-run-class.sh.
+# The options of kafka-run-class.sh.
 JVM = ("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 TARGET = 1.0
-"""How many times as long as ours Kafka's tool should take at least."""
+"""Lowest ratio of the time of Kafka's tool to the time of kipwire dump."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is dumped, and how."""
+    """A segment to dump, and the options of both programs."""
 
     name: str
     partitions: tuple[str, ...]
     """The folders whose batches the segment repeats; its own folder has the name of the first."""
     share: float
-    """How long the segment is, of what was asked for."""
+    """Size of the segment, as a share of `--mib`."""
     ours: tuple[str, ...]
     kafkas: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class Run(NamedTuple):
 
 
 def make_segment(folder: Path, partitions: tuple[str, ...], size: int) -> Segment:
-    """A segment of about `size` bytes."""
+    """Write a segment of about `size` bytes."""
     source = []
     for partition in partitions:
         data = (SOURCES / partition / NAME).read_bytes()
@@ -103,7 +103,7 @@ def our_command(path: Path, subject: Subject) -> list[str]:
 
 
 def kafka_jars() -> str:
-    """The folder of Kafka's jars, which are fetched once."""
+    """Return the folder of Kafka's jars, which are fetched once."""
     broker = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "jars"]
     return subprocess.run(broker, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
@@ -118,7 +118,7 @@ def run(command: list[str]) -> Run:
     """Run a program to its end, without its output.
 
     Raises:
-        WrongBytesError: it fails.
+        WrongBytesError: the program fails.
     """
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -131,7 +131,7 @@ def run(command: list[str]) -> Run:
 
 
 def check(folder: Path, subject: Subject, jars: str) -> None:
-    """Check that both programs show all batches, and all records if they are asked for.
+    """Check that both programs show all batches, and all records if their options request that.
 
     Raises:
         WrongBytesError: one of them does not.
@@ -153,7 +153,7 @@ def check(folder: Path, subject: Subject, jars: str) -> None:
 
 
 def runs_in_turn(what: str, ours: list[str], theirs: list[str], rounds: int) -> list[tuple[Run, Run]]:
-    """The runs of two commands in each round, one after the other."""
+    """Run two commands in each round, one after the other."""
     found = []
     for number in range(rounds):
         print(f"{what}, round {number + 1} ...", file=sys.stderr)
@@ -162,13 +162,13 @@ def runs_in_turn(what: str, ours: list[str], theirs: list[str], rounds: int) -> 
 
 
 def medians(rounds: Sequence[tuple[Run, Run]]) -> tuple[Run, Run]:
-    """The medians of both commands."""
+    """Return the medians of both commands."""
     us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in zip(*rounds, strict=True))
     return us, them
 
 
 def measure(subject: Subject, segment: Segment, jars: str, rounds: int) -> tuple[str, ...]:
-    """The row of a subject: medians of rounds, interleaved."""
+    """Measure a subject in interleaved rounds, and return its row, with medians."""
     commands = our_command(segment.path, subject), kafka_command(segment.path, subject.kafkas, jars)
     us, them = medians(runs_in_turn(subject.name, *commands, rounds))
     ratio = them.seconds / us.seconds
@@ -195,7 +195,7 @@ def measure(subject: Subject, segment: Segment, jars: str, rounds: int) -> tuple
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--mib", type=int, default=1024, help="size of the segment in MiB (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each program (default: %(default)s)")

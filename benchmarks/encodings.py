@@ -26,7 +26,7 @@ RESULTS = Path(__file__).parent / "RESULTS-encodings.md"
 class Measured(NamedTuple):
     """A row of the KIP's table: a MetadataResponse, measured by the KIP's author on contents that are not given.
 
-    Times are in µs, as the KIP calls them; it does not say of how many messages.
+    Times are in µs by the KIP, which does not give the number of messages.
     """
 
     name: str
@@ -48,7 +48,7 @@ KIP_TABLE = (
 """The table of KIP-625; the fixed encoding is the first row."""
 
 _KIP_TIMES = ("Struct Serialize", "Struct Deserialize", "Buffer Serialize", "Buffer Deserialize")
-"""The columns of times, as the KIP has them."""
+"""The columns of times, with the KIP's names."""
 
 WHAT_DIFFERS = """\
 The KIP says that one topic of 100 partitions on two brokers takes 3216 bytes, and does not say what else is in the
@@ -73,7 +73,7 @@ class Row:
 
 
 def rows() -> tuple[Row, ...]:
-    """What is compared; the times of all are compared with those of the first."""
+    """Return the encodings to compare; the times of all are divided by the times of the first."""
     plain = kip625.plain(kip625.FIXED)
     arithmetic = kip625.arithmetic(kip625.FIXED)
     return (
@@ -90,7 +90,7 @@ def rows() -> tuple[Row, ...]:
 
 
 class Times(NamedTuple):
-    """Our times of one row: medians in seconds, and how many times as long as fixed in the same round."""
+    """kipwire's times of one row: medians in seconds, and ratios to the fixed form in the same round."""
 
     encode: float
     encode_ratio: float
@@ -99,7 +99,7 @@ class Times(NamedTuple):
 
 
 def measure(measured: tuple[Row, ...], rounds: int, seconds: float) -> dict[str, Times]:
-    """Our times, by the names of the rows; the ratios are to the first row."""
+    """Measure kipwire's times, by the names of the rows; the ratios are to the first row."""
     encode = interleaved({row.name: row.message.encode for row in measured}, rounds, seconds)
     decode = interleaved({row.name: _decoder(row.message) for row in measured}, rounds, seconds)
     base = measured[0].name
@@ -115,7 +115,7 @@ def measure(measured: tuple[Row, ...], rounds: int, seconds: float) -> dict[str,
 
 
 def kip_table() -> Table:
-    """The KIP's sizes and times, and how they compare with its fixed form."""
+    """Return the KIP's sizes and times, and their ratios to its fixed form."""
     fixed = KIP_TABLE[0]
     header = ("encoding", "bytes", "against fixed", *(f"{name} µs" for name in _KIP_TIMES))
     lines = tuple(
@@ -125,7 +125,7 @@ def kip_table() -> Table:
 
 
 def our_table(measured: tuple[Row, ...], times: Mapping[str, Times]) -> Table:
-    """Our sizes and times, each compared with the fixed form of the same run.
+    """Return kipwire's sizes and times, each compared with the fixed form of the same run.
 
     Args:
         measured: the rows.
@@ -141,7 +141,7 @@ def our_table(measured: tuple[Row, ...], times: Mapping[str, Times]) -> Table:
 
 
 def times_table(times: Mapping[str, Times]) -> Table:
-    """How many times as long as fixed the best and the worst case take: by the KIP, and ours.
+    """Return the ratios of the best and the worst case to the fixed form: the KIP's, and kipwire's.
 
     Args:
         times: of `measure`.
@@ -167,7 +167,7 @@ def _decoder(message: Any) -> Any:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=15, help="samples per row (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a sample (default: %(default)s)")

@@ -30,7 +30,7 @@ print(time.perf_counter() - start, resident() - before, count)
 
 @dataclass(frozen=True)
 class Everything:
-    """What all messages of a library take."""
+    """Costs of importing all messages of a library."""
 
     name: str
     modules: int
@@ -43,7 +43,7 @@ class Everything:
 
 
 def measure(runs: int) -> list[Everything]:
-    """Import everything so often, each time in a new process; a first time, which compiles, does not count."""
+    """Import everything `runs` times, each time in a new process; a first time, which compiles, does not count."""
     return [_measure(name, package, runs) for name, package in PACKAGES.items()]
 
 

@@ -1,9 +1,10 @@
-"""What hostile input costs: the worst memory and processor time for a byte that structured attacks find.
+"""Costs of hostile input: the worst memory and processor time for a byte that structured attacks find.
 
     python -m benchmarks.hostile [PACKAGE ...]
 
-An attack is a message that is nothing but the smallest elements of one of its arrays, each with what takes more memory
-than bytes: empty arrays, single elements, unknown tagged fields. It is valid, since decoding stops at an error.
+An attack is a message that has only the smallest elements of one of its arrays. Each of them has content that takes
+more memory than bytes: empty arrays, single elements, unknown tagged fields. It is valid, since decoding stops at an
+error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kipwire.model.structs import Field
 from kipwire.tools.io import no_garbage_collection
 
 SIZE = 2000
-"""Bytes of an attack, about: enough for what a message costs by itself not to matter."""
+"""Bytes of an attack, about: so many that the fixed costs of a message do not matter."""
 PACKAGES = ("kafka_messages", "kafka_records", "kipwire.drafts.proposals")
 
 Make = Callable[[type[Struct], int], Struct]
@@ -35,7 +36,7 @@ class Attack(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What decoding an attack takes."""
+    """Costs of decoding an attack."""
 
     attack: Attack
     cls: type[Message]
@@ -46,7 +47,7 @@ class Cost(NamedTuple):
 
 
 def attacks(cls: type[Message]) -> Iterator[Attack]:
-    """Attacks by the fields of a class; those that cannot be written are left out."""
+    """Yield attacks by the fields of a class; messages that cannot be written are left out."""
     for kind, make in _MAKES.items():
         for path in _array_paths(cls):
             size = max(len(_filled(cls, path, 11, make)) - len(_filled(cls, path, 1, make)), 10) / 10
@@ -68,7 +69,7 @@ def _array_paths(cls: type[Struct], before: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def _filled(cls: type[Message], path: tuple[str, ...], count: int, make: Make) -> bytes:
-    """A message with `count` elements in one of its arrays; empty if that cannot be written."""
+    """Write a message with `count` elements in one of its arrays; empty if that is not possible."""
     try:
         message: Any = _smallest(cls, 0)
         item = message
@@ -100,17 +101,17 @@ _ZERO: dict[str, Any] = {"string": "", "bytes": b"", "records": b"", "bool": Fal
 
 
 def _smallest(cls: type[Struct], depth: int) -> Struct:
-    """A struct of few bytes: null where that may be, else empty."""
+    """Make a struct of few bytes: fields are null if they may be, else empty."""
     return _made(cls, depth, lambda field: None if field.nullable else _empty(field, depth, _smallest))
 
 
 def _with_empty(cls: type[Struct], depth: int) -> Struct:
-    """A struct with empty arrays and texts rather than null."""
+    """Make a struct with empty arrays and texts rather than null."""
     return _made(cls, depth, lambda field: _empty(field, depth, _with_empty))
 
 
 def _with_one(cls: type[Struct], depth: int) -> Struct:
-    """A struct that has an element in each of its arrays."""
+    """Make a struct that has an element in each of its arrays."""
 
     def value(field: Field) -> Any:
         if not field.array or depth > 3:
@@ -121,7 +122,7 @@ def _with_one(cls: type[Struct], depth: int) -> Struct:
 
 
 def _with_unknown(cls: type[Struct], depth: int) -> Struct:
-    """A struct with an unknown tagged field."""
+    """Make a struct with an unknown tagged field."""
     item: Any = _smallest(cls, depth)
     if cls.FLEXIBLE:
         item.unknown_tagged_fields = {99: b""}
@@ -149,7 +150,7 @@ _MAKES: dict[str, Make] = {
 
 
 def memory_of(cls: type[Message], data: bytes) -> float:
-    """Bytes that are allocated at the peak of decoding, for each byte."""
+    """Measure the bytes that are allocated at the peak of decoding, for each byte."""
     cls.decode(data)
     with no_garbage_collection():
         tracemalloc.start()
@@ -161,7 +162,7 @@ def memory_of(cls: type[Message], data: bytes) -> float:
 
 
 def time_of(cls: type[Message], data: bytes) -> float:
-    """Microseconds of the processor that decoding takes for each byte; the best of three."""
+    """Measure the microseconds of the processor that decoding takes for each byte; the best of three."""
     taken = []
     for _ in range(3):
         start = time.process_time_ns()
@@ -171,7 +172,7 @@ def time_of(cls: type[Message], data: bytes) -> float:
 
 
 def classes(package: str) -> list[type[Message]]:
-    """The classes of a package that differ: of versions of one form, the first."""
+    """Return the classes of a package that differ: of versions with the same format, the first."""
     module = import_module(package)
     found: dict[object, type[Message]] = {}
     for name in module.names():

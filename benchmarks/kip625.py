@@ -1,7 +1,7 @@
 """The contents of the size table of KIP-625: a MetadataResponse of one topic with 100 partitions on two brokers.
 
-The KIP gives three sizes, but not what was in the message, and no contents give all three: see RESULTS-encodings.md.
-These are plain ones, and one that was found by arithmetic to give two of the three.
+The KIP gives three sizes, but not the contents, and no contents give all three: see RESULTS-encodings.md. Here are
+plain contents, and ones that were found by arithmetic to give two of the three sizes.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 PARTITIONS = 100
 HIGH = 2**28
-"""The lowest number that takes five bytes as an unsigned varint; as a signed one it does, too."""
+"""The lowest number that takes five bytes as an unsigned varint; it takes five as a signed one, too."""
 
 FIXED, PARTITIONS_UNSIGNED, ALL_UNSIGNED, PARTITIONS_SIGNED, ALL_SIGNED = 9, 10, 11, 12, 13
 """The versions of the spec EncodedMetadata."""
 
 
 def plain(version: int) -> Any:
-    """Small numbers throughout: brokers 1 and 2 on `localhost`, topic `topic`, two replicas, both in sync."""
+    """Make contents of small numbers: brokers 1 and 2 on `localhost`, topic `topic`, two replicas, both in sync."""
     module = _module(version)
     partitions = [
         module.EncodedMetadataPartition(
@@ -30,7 +30,7 @@ def plain(version: int) -> Any:
 
 
 def worst(version: int, *, everywhere: bool) -> Any:
-    """Numbers that take as many bytes as there can be: in the partitions, or everywhere."""
+    """Make contents of numbers that take as many bytes as possible: in the partitions, or everywhere."""
     module = _module(version)
     brokers = [HIGH, HIGH + 1]
     partitions = [
@@ -55,7 +55,7 @@ def worst(version: int, *, everywhere: bool) -> Any:
 
 
 def arithmetic(version: int) -> Any:
-    """Contents that give the KIP's 3216 and 1170 bytes, by coincidence: in 59 partitions one replica is in sync."""
+    """Make contents with the KIP's 3216 and 1170 bytes, by coincidence: in 59 partitions one replica is in sync."""
     module = _module(version)
     partitions = [
         module.EncodedMetadataPartition(

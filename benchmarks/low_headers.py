@@ -25,7 +25,7 @@ from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOff
 
 COUNT = 200
 KAFKAS = (1, 2, 3)
-"""The keys of Kafka's own in the sample register of the KIP: the lowest ones of the message."""
+"""Kafka's own keys in the sample register of the KIP: the lowest ones of the message."""
 OPEN = 0x00200000
 """The first key of open use; all other headers are from there on."""
 HIGHEST_OF_KAFKA = 0x0000FFFF
@@ -33,7 +33,7 @@ DECODE = "decode all"
 
 
 def message() -> MessageAndOffset:
-    """A message with 200 headers of ten bytes each, three of them Kafka's."""
+    """Make a message with 200 headers of ten bytes each, three of them Kafka's."""
     keys = (*KAFKAS, *range(OPEN, OPEN + COUNT - len(KAFKAS)))
     return MessageAndOffset(
         key=b"key", value=bytes(100), headers=[Header(key=key, value=b"0123456789") for key in keys]
@@ -41,7 +41,7 @@ def message() -> MessageAndOffset:
 
 
 def ways(data: bytes) -> dict[str, Callable[[], object]]:
-    """What is compared; the times of all are compared with decoding."""
+    """Return the operations to time, by name; all are compared with decoding."""
     last = OPEN + COUNT - len(KAFKAS) - 1
     return {
         DECODE: lambda: MessageAndOffset.decode(data),
@@ -54,7 +54,7 @@ def ways(data: bytes) -> dict[str, Callable[[], object]]:
 
 
 def check(data: bytes) -> None:
-    """Check that the look-up gives what decoding gives.
+    """Check that the look-up finds the same headers as decoding.
 
     Raises:
         WrongBytesError: it does not.
@@ -69,10 +69,10 @@ def check(data: bytes) -> None:
 
 
 def table(rounds: int, seconds: float) -> Table:
-    """The times in this process.
+    """Measure in this process, and return a table.
 
     Raises:
-        WrongBytesError: a look-up gives something else than decoding; raised before anything is timed.
+        WrongBytesError: a look-up gives another result than decoding; raised before anything is timed.
     """
     data = message().encode()
     check(data)
@@ -86,7 +86,7 @@ def table(rounds: int, seconds: float) -> Table:
 
 
 def table_apart(rounds: int, seconds: float, *, kernel: bool) -> Table:
-    """The table of a fresh process, with the kernel or without.
+    """Measure in a fresh process, with the kernel or without, and return its table.
 
     Raises:
         WrongBytesError: as `table`.
@@ -97,7 +97,7 @@ def table_apart(rounds: int, seconds: float, *, kernel: bool) -> Table:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=15, help="samples per row (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a sample (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""What a decoded message takes while it is kept."""
+"""Memory of a decoded message while it is kept."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from benchmarks.timing import no_garbage_collection
 from benchmarks.workers import Language, started
 
 TOTAL_BYTES = 8 * 2**20
-"""How many bytes of bodies are decoded and kept: enough for the programs whose memory is seen from outside."""
+"""Bytes of bodies that are decoded and kept: enough to measure programs by the size of their process."""
 
 
 def of_peer(peer: Peer, sample: Sample) -> float:
-    """Bytes that Python allocates for one message, over several that are kept."""
+    """Measure the bytes that Python allocates for one message, over several that are kept."""
     decode = checked_codec(peer, sample).decode
     decode()
     count = max(1, TOTAL_BYTES // 8 // len(sample.golden))
@@ -32,7 +32,7 @@ def of_peer(peer: Peer, sample: Sample) -> float:
 
 
 def of_language(language: Language, program: list[str], bodies: Path, sample: Sample) -> float:
-    """Bytes that another language takes for one message, in a process that has done nothing before."""
+    """Measure the bytes that another language takes for one message, in a fresh process."""
     with started(language, program, bodies) as worker:
         return worker.memory(sample, max(1, TOTAL_BYTES // len(sample.golden)))
 
@@ -40,7 +40,7 @@ def of_language(language: Language, program: list[str], bodies: Path, sample: Sa
 def measure(
     peers: Sequence[Peer], programs: Sequence[tuple[Language, list[str]]], bodies: Path, samples: Sequence[Sample]
 ) -> dict[str, dict[str, float]]:
-    """Bytes per message, by the sample's title and the codec's name."""
+    """Measure the bytes per message, by the sample's title and the codec's name."""
     return {
         sample.title: {
             **{peer.name: of_peer(peer, sample) for peer in peers},

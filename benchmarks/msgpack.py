@@ -1,4 +1,4 @@
-"""Equal content in MessagePack, by msgspec: the fastest that Python has for typed messages of any format.
+"""Equal content in MessagePack, by msgspec: the fastest library of Python for typed messages of any format.
 
 The structs are made from the `ATTRIBUTES` of kipwire's classes, as arrays without names, which comes closest to Kafka's
 form.
@@ -18,11 +18,11 @@ _TYPES: dict[str, type] = {"bool": bool, "string": str, "bytes": bytes, "records
 """Primitives that are not numbers."""
 
 _STRUCTS: dict[type[Struct], type[msgspec.Struct]] = {}
-"""Those that were made; an instance must be of the very class that its parent names."""
+"""Classes made so far: an instance must be of the very class that its parent names."""
 
 
 def codec(message: Struct) -> tuple[Callable[[], object], Callable[[], bytes]]:
-    """Functions that decode and encode a copy of the message in MessagePack."""
+    """Return functions that decode and encode a copy of the message in MessagePack."""
     copied = _copy(message)
     encode = msgspec.msgpack.Encoder().encode
     decode = msgspec.msgpack.Decoder(_struct(type(message))).decode

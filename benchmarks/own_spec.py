@@ -24,7 +24,7 @@ PACKAGE = "a_users_own_package"
 
 @contextmanager
 def generated() -> Iterator[type[Message]]:
-    """The class of MetadataResponse v12, generated into a package of its own that is there within the block."""
+    """Generate MetadataResponse v12 into its own package, which exists within the block, and give the class."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         specs = folder / "specs"
@@ -42,7 +42,7 @@ def generated() -> Iterator[type[Message]]:
 
 
 def measure(rounds: int, seconds: float) -> dict[tuple[str, str], tuple[list[float], list[float]]]:
-    """By codec and operation: seconds per call of the user's class and of the shipped one, a figure per round each."""
+    """Time the user's class and the shipped one: by codec and operation, seconds per call, one figure per round."""
     shipped = import_module("kafka_messages.metadata_response.v12").MetadataResponse
     data = METADATA.golden
     makers = {"interpreted": interpreted_codec_of, **({"native": codec_of} if native.in_use else {})}

@@ -21,7 +21,7 @@ from kipwire.message.messages import Message
 
 @dataclass(frozen=True)
 class Codec:
-    """What a peer does with one message, ready to be called many times."""
+    """A peer's operations on one message, ready to be called many times."""
 
     decode: Callable[[], object]
     """Decodes the golden bytes."""
@@ -34,12 +34,12 @@ class Peer:
     """A library that decodes and encodes the samples."""
 
     name: str
-    """As in the tables."""
+    """Name in the tables."""
     distribution: str
-    """Under which it is installed; its version is printed."""
+    """Name of the installed distribution, whose version is printed."""
     codec: Callable[[Sample], Codec]
     same_bytes: bool = True
-    """Whether it writes the golden bytes; False for another format of equal content."""
+    """True if it writes the golden bytes; False for another format of equal content."""
 
 
 class WrongBytesError(Exception):
@@ -47,12 +47,12 @@ class WrongBytesError(Exception):
 
 
 def codec_of(cls: type[Message], data: bytes) -> Codec:
-    """Our methods, compiled where the kernel is in use."""
+    """Return kipwire's methods, compiled if the kernel is in use."""
     return Codec(decode=partial(cls.decode, data), encode=cls.decode(data).encode)
 
 
 def interpreted_codec_of(cls: type[Message], data: bytes) -> Codec:
-    """The Python functions of our methods, as without the kernel."""
+    """Return the Python functions of kipwire's methods, as without the kernel."""
     decode, encode = native.PYTHON_METHODS["decode"], native.PYTHON_METHODS["encode"]
     return Codec(decode=partial(decode, cls, data), encode=partial(encode, cls.decode(data)))
 
@@ -110,13 +110,13 @@ KIO = Peer("kio", "kio", _kio)
 KAFKA_PYTHON = Peer("kafka-python", "kafka-python", _kafka_python)
 MSGPACK = Peer("msgspec", "msgspec", _msgpack, same_bytes=False)
 PEERS = (INTERPRETED, *([NATIVE] if native.in_use else []), KIO, KAFKA_PYTHON, MSGPACK)
-"""Ours, compiled only where the kernel is built, and the others."""
+"""kipwire, compiled only if the kernel is built, and the other libraries."""
 FLOOR = "floor"
-"""Not a codec: benchmarks/floor copies the decoded message, which native decode cannot be faster than."""
+"""Not a codec: benchmarks/floor copies the decoded message. Native decode cannot be faster."""
 
 
 def checked_codec(peer: Peer, sample: Sample) -> Codec:
-    """The peer's codec of a sample.
+    """Return the peer's codec of a sample, after a check of its bytes.
 
     Raises:
         WrongBytesError: it does not give the golden bytes back.

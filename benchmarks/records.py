@@ -2,7 +2,7 @@
 
     python -m benchmarks.records [--rounds 15] [--seconds 0.05]
 
-Every library must first give the records of the batch, and make a batch of them that has the same. The tables go to the
+Every library must first read the records of the batch, and write a batch with the same records. The tables go to the
 terminal and to benchmarks/RESULTS-records.md. kipwire is timed with the compiled kernel, if it is built, and without,
 each in its own process.
 """
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "RESULTS-records.md"
 TARGETS = {False: ("kafka-python", 1.0), True: ("aiokafka", 1.0)}
-"""By whether the kernel is in use: a peer, and how many times as long as ours it should take."""
+"""Targets, with True for the kernel: a peer, and the lowest ratio of its time to kipwire's."""
 PLAIN_DECODE_OF_FIRST = ("kafka-python", 2.0)
-"""The same without the kernel, for decoding the first batch."""
+"""Target without the kernel for decoding the first batch: a peer, and the lowest ratio."""
 START = 1_700_000_000_000
 """The first record's timestamp, in milliseconds since 1970."""
 
@@ -49,11 +49,11 @@ class Batch:
     name: str
     count: int
     headers: int = 0
-    """How many headers each record has."""
+    """Number of headers of each record."""
     compression: Compression = "none"
 
     def records(self) -> list[Record]:
-        """Its records, of 100 bytes each in key and value."""
+        """Make its records, of 100 bytes each in key and value."""
         headers = [(f"header-{number}", b"0123456789") for number in range(self.headers)]
         return [
             Record(offset=i, timestamp=START + i, key=b"key-%06d" % i, value=b"value " * 15, headers=headers)
@@ -72,11 +72,11 @@ BATCHES = (
 
 @dataclass(frozen=True)
 class Library:
-    """What decodes and encodes batches."""
+    """A library that decodes and encodes batches."""
 
     name: str
     decode: Callable[[bytes], list[Any]]
-    """The records of a batch, its checksum checked; each with offset, timestamp, key, value and headers."""
+    """Reads the records of a batch, and checks its checksum; each has offset, timestamp, key, value and headers."""
     encode: Callable[[list[Record], Compression], bytes | bytearray]
 
 
@@ -89,7 +89,7 @@ def _encode_ours(records: list[Record], compression: Compression) -> bytes:
 
 
 def _library(name: str, module: str) -> Library:
-    """Both peers have the same classes, since one started from the other."""
+    """Wrap a peer. Both have the same classes, since one started as a copy of the other."""
     found = import_module(module)
 
     def decode(data: bytes) -> list[Any]:
@@ -117,7 +117,7 @@ def _library(name: str, module: str) -> Library:
 
 
 def libraries() -> tuple[Library, ...]:
-    """Ours, and the peers."""
+    """Return kipwire and the peers."""
     return (
         Library(OURS.name, _decode_ours, _encode_ours),
         _library("kafka-python", "kafka.record.default_records"),
@@ -143,7 +143,7 @@ def _plain(records: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def compare(rounds: int, seconds: float) -> dict[str, Table]:
-    """A table for each operation.
+    """Measure the operations, and return a table for each.
 
     Raises:
         WrongBytesError: a library does not read or write the right records; raised before anything is timed.
@@ -174,7 +174,7 @@ def _ours() -> str:
 
 
 def compare_apart(rounds: int, seconds: float, *, kernel: bool) -> list[Table]:
-    """The tables of a fresh process, with the kernel or without.
+    """Measure in a fresh process, with the kernel or without, and return its tables.
 
     Raises:
         WrongBytesError: as `compare`.
@@ -203,7 +203,7 @@ def _row(batch: Batch, operation: str, size: int, seconds: dict[str, list[float]
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=15, help="samples per library (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a sample (default: %(default)s)")

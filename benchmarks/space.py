@@ -1,4 +1,4 @@
-"""What message formats add to a batch, next to the draft of KIP-98; frames of the 0.8 proposal and its alternatives.
+"""Bytes that message formats add to a batch, next to the draft of KIP-98; frames of the 0.8 proposal and alternatives.
 
 python -m benchmarks.space
 
@@ -38,7 +38,7 @@ released, messages have no CRC, and timestamps take few bytes: a batch costs 61,
 
 
 def old_overhead(count: int) -> int:
-    """Bytes that format 1 adds to a number of messages."""
+    """Return the bytes that format 1 adds to a number of messages."""
     entries = [
         MessageAndOffset(offset=number, timestamp=TIMESTAMP + number, key=KEY, value=VALUE) for number in range(count)
     ]
@@ -46,7 +46,7 @@ def old_overhead(count: int) -> int:
 
 
 def draft_overhead(count: int) -> int:
-    """Bytes that the KIP-98 draft adds to a number of messages in one set."""
+    """Return the bytes that the KIP-98 draft adds to a number of messages in one set."""
     messages = [
         Message(timestamp=TIMESTAMP + number, offset_delta=number, key=KEY, value=VALUE) for number in range(count)
     ]
@@ -57,7 +57,7 @@ def draft_overhead(count: int) -> int:
 
 
 def released_overhead(count: int) -> int:
-    """Bytes that format 2, as released, adds to a number of records in one batch."""
+    """Return the bytes that format 2, as released, adds to a number of records in one batch."""
     records = [Record(timestamp_delta=number, offset_delta=number, key=KEY, value=VALUE) for number in range(count)]
     batch = RecordBatch(
         last_offset_delta=count - 1,
@@ -74,7 +74,7 @@ def _contents(count: int) -> int:
 
 
 def table() -> Table:
-    """The draft's figures and ours."""
+    """Return a table of the draft's figures and kipwire's."""
     header = ("messages", "old: draft", "old: ours", "new: draft", "new: ours", "released: ours")
     rows = []
     for count, (old, new) in DRAFT_TABLE.items():
@@ -84,7 +84,7 @@ def table() -> Table:
 
 
 def draw(file: Path) -> None:
-    """Draw the overhead of one message by the size of its batch; the file's suffix says as what kind of picture.
+    """Draw the overhead of one message by the size of its batch; the file's suffix chooses the kind of picture.
 
     Raises:
         ImportError: matplotlib is not installed.

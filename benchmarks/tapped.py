@@ -2,8 +2,8 @@
 
     python -m benchmarks.tapped [--mib 2048] [--rounds 1]
 
-The packets are those of the example's capture, as if many clusters talked at once, each client at an address of its
-own. Both write to /dev/null. An eighth of the packets is measured, too: memory that grows with the packets shows. The
+The packets are copies of the example's capture, as if many clusters talked at once, each client at its own address.
+Both write to /dev/null. An eighth of the packets is measured, too, to show memory that grows with the packets. The
 table goes to the terminal and to benchmarks/RESULTS-tap.md. It needs tshark (apt-get install tshark).
 """
 
@@ -29,11 +29,11 @@ from tests.support.packet_dumps import Disorder
 
 RESULTS = Path(__file__).parent / "RESULTS-tap.md"
 AT_ONCE = 64
-"""How many copies of the example's cluster talk at once."""
+"""Number of copies of the example's cluster that talk at once."""
 SHARES = (0.125, 1.0)
-"""The sizes, of what was asked for."""
+"""Sizes of the files, as shares of `--mib`."""
 TARGET = 1.0
-"""How many times as long as ours tshark should take at least."""
+"""Lowest ratio of tshark's time to the time of kipwire tap."""
 FILE_HEAD, PACKET_HEAD = 24, 16
 CLIENT, BROKER = (bytes(map(int, host.split("."))) for host in made.IP4)
 SECONDS_OF_COPY = 120
@@ -42,7 +42,7 @@ COLUMNS = (
     *("kafka.response_key", "kafka.request.version", "kafka.response.version", "kafka.correlation_id", "kafka.len"),
     *("kafka.request_frame", "kafka.error"),
 )
-"""What a line of kipwire tap has, as tshark calls it: the latency is that between two of its lines."""
+"""tshark's fields with the content of a line of kipwire tap. A latency is the difference of times of two lines."""
 
 
 class Packets(NamedTuple):
@@ -66,7 +66,7 @@ class _Example(NamedTuple):
 
 
 def example() -> _Example:
-    """The example's capture as packets, of clusters that all are at the same address."""
+    """Return the example's capture as packets, with all clusters at the same address."""
     frames = made.shipped_frames()
     data = made.dump(made.segments(frames, Random(5), Disorder()))
     packets, at = [], FILE_HEAD
@@ -79,7 +79,7 @@ def example() -> _Example:
 
 
 def make_packets(path: Path, size: int) -> Packets:
-    """A file of about `size` bytes: copies of the example at once, and then again, later, by other clients."""
+    """Write a file of about `size` bytes: copies of the example at once, and then again, later, by other clients."""
     of = example()
     per_copy = sum(map(len, of.packets))
     rounds = max(round(size / per_copy / AT_ONCE), 1)
@@ -97,19 +97,19 @@ def make_packets(path: Path, size: int) -> Packets:
 
 
 def our_command(path: Path) -> list[str]:
-    """Our command."""
+    """Return the command of kipwire tap."""
     return [str(Path(sys.executable).parent / "kipwire"), "tap", str(path)]
 
 
 def tshark_command(path: Path) -> list[str]:
-    """The command of tshark."""
+    """Return the command of tshark."""
     ports = (part for port in made.PORTS.values() for part in ("-d", f"tcp.port=={port},kafka"))
     fields = (part for column in COLUMNS for part in ("-e", column))
     return ["tshark", "-n", "-r", str(path), *ports, "-Y", "kafka", "-T", "fields", *fields]
 
 
 def check(folder: Path) -> None:
-    """Check that both show all that is in a small file.
+    """Check that both programs show everything in a small file.
 
     Raises:
         WrongBytesError: one of them does not.
@@ -125,7 +125,7 @@ def check(folder: Path) -> None:
 
 
 def measure(packets: Packets, rounds: int) -> tuple[str, ...]:
-    """The row of a file: medians of rounds, interleaved."""
+    """Measure a file in interleaved rounds, and return its row, with medians."""
     commands = our_command(packets.path), tshark_command(packets.path)
     us, them = medians(runs_in_turn(f"{packets.size / MIB:,.0f} MiB", *commands, rounds))
     ratio = them.seconds / us.seconds
@@ -146,7 +146,7 @@ def measure(packets: Packets, rounds: int) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--mib", type=int, default=2048, help="size of the packets in MiB (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each program (default: %(default)s)")
@@ -186,7 +186,7 @@ def main() -> int:
 
 
 def tshark_release() -> str:
-    """Tell the release of tshark that is installed."""
+    """Return the installed release of tshark."""
     env = {**os.environ, "LC_ALL": "C"}
     said = subprocess.run(["tshark", "--version"], check=True, capture_output=True, text=True, env=env).stdout
     return said.split()[2]

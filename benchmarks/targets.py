@@ -1,4 +1,4 @@
-"""What the figures should be, and whether they are."""
+"""Targets of the figures, and their check."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks.timing import median_ratio
 from benchmarks.workers import GO, RUST
 
 COLD_START_MS = 35
-"""What an interpreted cold start may take over the bare interpreter."""
+"""Milliseconds that an interpreted cold start may take more than the bare interpreter."""
 SAME_SPEED = 1.05
-"""How far two figures may be apart that should be the same: what is left of the noise."""
+"""Highest ratio of two figures that should be the same, which leaves room for noise."""
 LINEAR = 1.25
-"""How much more a partition may cost among the most partitions than among a hundred: caches are finite."""
+"""Highest ratio of the time of a partition among the most partitions to one among a hundred: caches are finite."""
 TINY = ("ApiVersionsResponse", "HeartbeatRequest")
 """Messages whose encoding is mostly the call itself."""
 
@@ -35,12 +35,12 @@ class Verdict:
 
     @property
     def reached(self) -> bool:
-        """Whether the figure keeps the bound."""
+        """True if the figure keeps the bound."""
         return self.figure <= self.bound if self.at_most else self.figure >= self.bound
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """All targets whose codecs were measured."""
+    """Return all targets whose codecs were measured."""
     return [
         *_ratios(results),
         *_own_spec(results),

@@ -25,7 +25,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def sample(function: Callable[[], object], calls: int) -> float:
-    """Seconds of this thread's processor time per call, over `calls` calls in a row.
+    """Measure the seconds of this thread's processor time per call, over `calls` calls in a row.
 
     Time in which another program had the processor does not count; no codec here waits or has threads of its own.
     """
@@ -37,11 +37,11 @@ def sample(function: Callable[[], object], calls: int) -> float:
 
 
 Sampler = Callable[[int], float]
-"""Makes a number of calls in a row, here or in another program; the seconds per call."""
+"""Makes a number of calls in a row, here or in another program, and returns the seconds per call."""
 
 
 def calibrate(sampler: Sampler, seconds: float) -> int:
-    """How many calls take about `seconds` seconds."""
+    """Find the number of calls that take about `seconds` seconds."""
     calls = 1
     while (taken := sampler(calls) * calls) < seconds / 4:
         calls *= 4
@@ -49,12 +49,12 @@ def calibrate(sampler: Sampler, seconds: float) -> int:
 
 
 def interleaved(functions: dict[str, Callable[[], object]], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds per call of each function, one sample per round."""
+    """Measure the seconds per call of each function, one sample per round."""
     return interleaved_samples({name: partial(sample, one) for name, one in functions.items()}, rounds, seconds)
 
 
 def interleaved_samples(samplers: dict[str, Sampler], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds per call by each sampler, one sample per round; every other round goes through them backwards."""
+    """Measure the seconds per call by each sampler, one sample per round; every other round goes backwards."""
     with io.no_garbage_collection():
         calls = {name: calibrate(sampler, seconds) for name, sampler in samplers.items()}
         samples: dict[str, list[float]] = {name: [] for name in samplers}
@@ -65,5 +65,5 @@ def interleaved_samples(samplers: dict[str, Sampler], rounds: int, seconds: floa
 
 
 def median_ratio(samples: list[float], base: list[float]) -> float:
-    """The median over the rounds of how many times as long one took as the other in the same round."""
+    """Return the median over the rounds of the ratio of two times of the same round."""
     return median(one / other for one, other in zip(samples, base, strict=True))

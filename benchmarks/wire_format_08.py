@@ -41,11 +41,11 @@ ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "partitions with error and offset, error first": ("FetchResponse 1",),
     "before: each partition with its topic": (_LIST,),
 }
-"""What differs from the proposal, and the messages that have it: name and version, 0 if none is said."""
+"""Alternatives to the proposal, and the messages that have them: name and version, 0 without a number."""
 
 
 class Contents(NamedTuple):
-    """What is produced, fetched and answered: some partitions of each of some topics."""
+    """The contents of requests and responses: a number of topics, each with a number of partitions."""
 
     topics: int
     partitions: int
@@ -56,7 +56,7 @@ class Contents(NamedTuple):
         return f"{topics} of {self.partitions} partition{'s' * (self.partitions > 1)}"
 
     def values(self) -> dict[str, Any]:
-        """The values of all fields that any of the messages has; message sets are empty."""
+        """Return the values of all fields that any of the messages has; message sets are empty."""
         numbers, names = range(self.partitions), TOPICS[: self.topics]
         count = self.topics * self.partitions
         partitions = [{"partition": number} for number in numbers]
@@ -86,7 +86,7 @@ ONE, MANY = Contents(1, 1), Contents(3, 10)
 
 
 def size(message: str, contents: Contents) -> int:
-    """Bytes of a message beyond the message sets in it.
+    """Return the bytes of a message beyond the message sets in it.
 
     The old list is counted in the frame of a ProduceRequest, in the place of the data there.
     """
@@ -100,7 +100,7 @@ def size(message: str, contents: Contents) -> int:
 
 
 def _filled(cls: type[Any], values: dict[str, Any]) -> Any:
-    """An instance with those of the values that it has fields for."""
+    """Make an instance from the values whose fields it has."""
     fields = {field.name: field for field in cls.ATTRIBUTES if field.name in values}
     return cls(**{name: _value(fields[name].struct, values[name]) for name in fields})
 
@@ -110,7 +110,7 @@ def _value(struct: type[Struct] | None, value: Any) -> Any:
 
 
 def table(contents: Contents) -> Table:
-    """A row for each alternative, with what it adds to the proposal or saves."""
+    """Return a table with a row for each alternative, and the bytes that it adds to the proposal or saves."""
     proposed = {name: size(name, contents) for name in FRAMES}
     rows = []
     for what, messages in ALTERNATIVES.items():
@@ -124,12 +124,12 @@ def table(contents: Contents) -> Table:
 
 
 def _answers(message: str) -> str:
-    """The message of the proposal that a message is an alternative to."""
+    """Return the message of the proposal for which a message is an alternative."""
     return "ProduceRequest" if message == _LIST else next(name for name in FRAMES if message.startswith(name))
 
 
 def handshake() -> str:
-    """What a Hello costs and what it saves."""
+    """Describe the bytes that a Hello takes and saves."""
     cost = size("Hello", ONE) + size("HelloReply", ONE)
     saved = {version: _saved(version) for version in (0, 1)}
     return (
@@ -139,7 +139,7 @@ def handshake() -> str:
 
 
 def _saved(version: int) -> int:
-    """Bytes that a Hello saves in one request and its response."""
+    """Return the bytes that a Hello saves in one request and its response."""
     request = size("ProduceRequest", ONE) - size(f"ProduceRequestAfterHello {version}", ONE)
     if version == 0:
         return request

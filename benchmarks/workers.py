@@ -2,9 +2,8 @@
 
 A program reads lines of four words from its standard input, `OPERATION COUNT MESSAGE FILE`, and answers each with one
 line: `decode` and `encode` with the nanoseconds that COUNT calls took, `memory` with the bytes that one of COUNT
-    decoded messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds alternate
-    with
-    those of the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
+decoded messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds alternate with
+the rounds of the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "bench"
 
 BUILD_SECONDS = 600
-"""How long a build may take, downloads included."""
+"""Seconds that a build may take, downloads included."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +32,25 @@ class Language:
     """One program."""
 
     name: str
-    """As in the tables."""
+    """Name in the tables."""
     library: str
     tools: tuple[str, ...]
     """Commands that must be there."""
     build: Callable[[], list[str]]
-    """Builds the program if anything changed; the command that starts it."""
+    """Builds the program if anything changed, and returns the command that starts it."""
     pinned: tuple[str, str]
     """The file that pins the library's version, and a pattern that finds it there."""
 
     @property
     def version(self) -> str:
-        """The version of the library, as pinned."""
+        """Return the pinned version of the library."""
         file, pattern = self.pinned
         found = re.search(pattern, (HERE / file).read_text(encoding="utf-8"))
         return found[1] if found else "of unknown version"
 
 
 class NotBuiltError(Exception):
-    """A program cannot be built here; the text says why."""
+    """A program cannot be built here; the text has the reason."""
 
 
 def _build_java() -> list[str]:
@@ -96,7 +95,7 @@ LANGUAGES = (JAVA, RUST, GO)
 
 
 def command(language: Language) -> list[str]:
-    """Build the program; the command that starts it.
+    """Build the program, and return the command that starts it.
 
     Raises:
         NotBuiltError: a tool is missing, or the build fails.
@@ -116,7 +115,7 @@ class Worker:
     bodies: Path
 
     def sample(self, operation: str, sample: Sample, calls: int) -> float:
-        """Seconds per call, over `calls` calls in a row.
+        """Measure the seconds per call, over `calls` calls in a row.
 
         Raises:
             ChildProcessError: the program ended.
@@ -124,7 +123,7 @@ class Worker:
         return int(self._ask(operation, sample, calls)) / calls / 1e9
 
     def memory(self, sample: Sample, count: int) -> int:
-        """Bytes per decoded message, with `count` of them kept.
+        """Measure the bytes per decoded message, with `count` of them kept.
 
         Raises:
             ChildProcessError: the program ended.
@@ -154,7 +153,7 @@ class Worker:
 
 @contextmanager
 def started(language: Language, program: list[str], bodies: Path) -> Iterator[Worker]:
-    """A program that runs within the block; what it says on its standard error is shown."""
+    """Run a program within the block, and show its standard error."""
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Worker(language, process, bodies)

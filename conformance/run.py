@@ -63,7 +63,7 @@ LIBRARIES = [
 
 
 def ask(library: Library, vectors: Path) -> dict[str, Any]:
-    """The results of one library."""
+    """Run one library, and return its results."""
     page = BUILT / f"{library.name}.html"
     words = ["--vectors", str(vectors), "--json", "--page", str(page), "--most-deaths", "100000", "--time-limit", "20"]
     done = subprocess.run([KIPWIRE, "conform", *words, "--", *library.command], capture_output=True, text=True)
@@ -88,7 +88,7 @@ def total(versions: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One failure for each message of which something required fails: that with the fewest bytes."""
+    """Yield one failure for each message that fails a required case: the one with the fewest bytes."""
     least: dict[str, dict[str, Any]] = {}
     for one in versions:
         found = one["smallest"]
@@ -105,7 +105,7 @@ def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def of_each_kind(failures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The first failure of each kind.
+    """Yield the first failure of each kind.
 
     A reason in other words, but for numbers, bytes and the names of messages, is another kind: a library fails in a
     hundred messages for a few reasons.

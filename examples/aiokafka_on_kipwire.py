@@ -38,7 +38,7 @@ _replaced = ExitStack()
 
 
 def attributes(cls: Any) -> list[str]:
-    """The attributes of a struct as aiokafka has them: in the order of the wire, and the unknown tags at the end."""
+    """Return the attributes of a struct in aiokafka's order: the order of the wire, and the unknown tags at the end."""
     names = [field.name for field in cls.FIELDS if field.tag is None]
     return [*names, "unknown_tagged_fields"] if cls.FLEXIBLE else names
 
@@ -99,7 +99,7 @@ class OwnRequest:
     """The version on the wire."""
 
     def message(self) -> Message:
-        """The request as it is sent.
+        """Return the request as it is sent.
 
         Raises:
             ConversionError: the version on the wire cannot carry it.
@@ -136,14 +136,14 @@ class OwnResponse:
 
     @classmethod
     def decode(cls, frame: BytesIO) -> Any:
-        """The response in a frame, whose header has been read before."""
+        """Decode the response in a frame, whose header has been read before."""
         own: Any = kafka_messages.response(cls.API_KEY, cls.MADE_IN)
         message = kafka_messages.decode_response(frame.getvalue(), cls.API_KEY, cls.SENT_IN).body
         return cls(*shaper(own)(message))  # a later version has these fields, too, and more
 
 
 def own_class(theirs: Any, sent_in: int) -> Any:
-    """The class that replaces one of a request, and has the one that replaces its response."""
+    """Make the class that replaces a request's class; it has the class that replaces the response's."""
     versions = {"MADE_IN": theirs.API_VERSION, "SENT_IN": sent_in}
     response = type(theirs.RESPONSE_TYPE.__name__, (OwnResponse, theirs.RESPONSE_TYPE), versions)
     members = {**versions, "API_VERSION": sent_in, "RESPONSE_TYPE": response}

@@ -54,7 +54,7 @@ class Frame(NamedTuple):
 
 
 def read_capture(folder: Path) -> list[Frame]:
-    """The frames of a capture, in the order of its index, oldest first.
+    """Read the frames of a capture, in the order of its index, oldest first.
 
     Raises:
         CaptureError: a file is missing or damaged, or the index does not fit the frames.
@@ -106,7 +106,7 @@ def error_codes(struct: Struct) -> Iterator[tuple[str, int]]:
 
 
 def summary(struct: Struct) -> str:
-    """The fields that differ from their defaults: first how much the arrays and byte fields hold, then the others."""
+    """Summarize the fields that differ from their defaults: first sizes of arrays and byte fields, then the others."""
     amounts, values = [], []
     for one in struct.ATTRIBUTES:
         value = getattr(struct, one.name)
@@ -126,7 +126,7 @@ def summary(struct: Struct) -> str:
 
 
 def api_name(frame: Frame) -> str:
-    """Such as `Fetch`; `API 99` where the package does not know it."""
+    """Return the name of an API such as `Fetch`; `API 99` if the package does not have it."""
     try:
         return kafka_messages.request(frame.entry.api_key, frame.entry.api_version).NAME.removesuffix("Request")
     except KipwireError:
@@ -137,7 +137,7 @@ def api_name(frame: Frame) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text as one line of at most `width` characters."""
+    """Return the text as one line of at most `width` characters."""
     text = printable_line(text)  # what peers send must not steer a terminal
     return text if len(text) <= width else (text[: max(width - 1, 0)] + "…")[:width]
 
@@ -157,7 +157,7 @@ class Layout:
 
 
 def layout(frames: list[Frame], width: int) -> Layout:
-    """The narrowest columns that fit the frames; long names of APIs and clients are cut."""
+    """Find the narrowest columns that fit the frames; long names of APIs and clients are cut."""
     return Layout(
         line=width,
         connection=max((len(str(frame.entry.connection)) for frame in frames), default=0),
@@ -178,7 +178,7 @@ def heading(columns: Layout) -> Line:
 
 
 def frame_line(frame: Frame, decoded: Decoded, columns: Layout) -> Line:
-    """One frame for the reader."""
+    """Return the line of one frame."""
     version = f" v{frame.entry.api_version}"
     api = cut(api_name(frame), columns.api - len(version)) + version
     client = cut(frame.entry.client_id or "-", columns.client)

@@ -36,7 +36,7 @@ class BuildError(Exception):
 
 
 def target(folder: Path, source: Path) -> Path:
-    """The file that a build puts into a folder."""
+    """Return the path of the file that a build puts into a folder."""
     return folder / f"{source.stem}{EXTENSION_SUFFIXES[0]}"
 
 

@@ -19,12 +19,12 @@ _OURS = "kipwire["
 
 
 def plain(name: str) -> str:
-    """A name as indexes compare names."""
+    """Normalize a name as package indexes do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def required(extras: Iterable[str], known: dict[str, list[str]]) -> set[str]:
-    """The names of the packages that extras and groups name, also by other extras."""
+    """Return the names of the packages that extras and groups name, also by other extras."""
     waiting, found, seen = list(extras), set(), set()
     while waiting:
         extra = waiting.pop()
@@ -40,7 +40,7 @@ def required(extras: Iterable[str], known: dict[str, list[str]]) -> set[str]:
 
 
 def blocks(lock: str) -> dict[str, tuple[str, set[str]]]:
-    """The lines of each package of a lock, and for which packages it is there."""
+    """Return the lines of each package of a lock, and the packages that require it."""
     found: dict[str, tuple[str, set[str]]] = {}
     for block in re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)[1:]:
         via = re.findall(r"^    #(?: via|  ) (\S+)$", block, flags=re.MULTILINE)
@@ -51,7 +51,7 @@ def blocks(lock: str) -> dict[str, tuple[str, set[str]]]:
 
 
 def part(wanted: set[str], known: dict[str, tuple[str, set[str]]]) -> str:
-    """The lines of packages, and of all that is there for them."""
+    """Return the lines of packages, and of all packages that they require."""
     chosen = wanted & known.keys()
     while more := {name for name, (_, via) in known.items() if name not in chosen and via & chosen}:
         chosen |= more

@@ -50,7 +50,7 @@ class Area:
     """Patterns of paths, of tests without the compiled kernel, which does what many modules do. The tests of each
     pattern are a run of their own, since quick ones notice most mutants."""
     native_tests: str = ""
-    """Those with the kernel."""
+    """Patterns of tests with the compiled kernel."""
     check: str = ""
     """Arguments of Python, for a check that comes after the tests."""
 
@@ -131,7 +131,7 @@ NO_CODE = ("annotation", "returns", "decorator_list", "ctx", "type_comment")
 
 
 def mutants_of(path: str, source: bytes) -> list[Mutant]:
-    """All mutants of a module that compile, in the order of the code."""
+    """Return all mutants of a module that compile, in the order of the code."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -160,7 +160,7 @@ def mutants_of(path: str, source: bytes) -> list[Mutant]:
             yield at, at + len(sign), instead
 
     def changes(node: ast.AST) -> Iterator[tuple[int, int, str]]:
-        """The bytes that may be replaced, and by what."""
+        """Yield the ranges of bytes to replace, and their replacements."""
         match node:
             case ast.Compare():
                 for left, operator, right in zip(
@@ -243,7 +243,7 @@ def copy_of_tree(folder: Path) -> Path:
 
 
 def draw_mutants(tree: Path, area: Area, each: int, seed: int, at: list[str]) -> list[Mutant]:
-    """The mutants of an area to judge: some of each module, or all at the places."""
+    """Return the mutants of an area to judge: some of each module, or all at the given places."""
     found: list[Mutant] = []
     for path in sorted({path for pattern in area.modules.split() for path in tree.glob(pattern)}):
         name = str(path.relative_to(tree))

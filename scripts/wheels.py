@@ -55,7 +55,7 @@ class Tested:
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
-    """The output of a command, which may not fail.
+    """Run a command, which must not fail, and return its output.
 
     Raises:
         Failed: it ended with an exit status other than 0.
@@ -71,7 +71,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 
 
 def pythons() -> list[Path]:
-    """The supported Pythons of this machine, one of each version such as 3.11 or 3.14t: of the path, then of pyenv."""
+    """Find a Python of each supported version, such as 3.11 or 3.14t: on the path, else in pyenv."""
     supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["build"]
     versions = [f"3.{one.removeprefix('cp3').removesuffix('-*')}" for one in supported]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -100,7 +100,7 @@ def output_of(python: Path, code: str) -> str:
 
 
 def version_of(python: Path) -> str:
-    """The minor version of a Python, such as 3.11, or 3.14t without a GIL."""
+    """Return the minor version of a Python, such as 3.11, or 3.14t without a GIL."""
     return output_of(
         python,
         "import sys, sysconfig; number = '.'.join(map(str, sys.version_info[:2]));"
@@ -118,7 +118,7 @@ def has_headers(python: Path) -> bool:
 
 
 def environment(folder: Path, python: Path) -> Path:
-    """The interpreter of a new virtual environment."""
+    """Create a virtual environment, and return its interpreter."""
     run(python, "-m", "venv", folder)
     inside = folder / "bin" / "python"
     run(inside, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")  # knows dependency groups
@@ -126,7 +126,7 @@ def environment(folder: Path, python: Path) -> Path:
 
 
 def build(tools: Path, python: Path, out: Path) -> Path:
-    """The wheel with the kernel for a Python, with the tag of the oldest Linux that it runs on."""
+    """Build the wheel with the kernel for a Python, with the tag of the oldest Linux that it runs on."""
     raw = WORK / "raw"
     shutil.rmtree(raw, ignore_errors=True)
     inside = environment(WORK / f"python{version_of(python)}", python)  # not every Python has pip

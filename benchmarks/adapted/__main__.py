@@ -36,12 +36,12 @@ RESULTS = Path(__file__).parents[1] / "RESULTS-adapter.md"
 ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 NOT_FOR_CLIENTS = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "KIPWIRE_NATIVE")
 TOPICS, PARTITIONS = 5, 200
-"""What the metadata has beside the topics of the broker itself."""
+"""Numbers of topics, and of partitions of each, for the work on metadata; the broker's own topics come on top."""
 
 
 @contextmanager
 def new_topics(names: Sequence[str], partitions: int) -> Iterator[None]:
-    """Topics for one work."""
+    """Create topics for one work, and delete them at the end of the block."""
     admin: Any = KafkaAdminClient(bootstrap_servers=ADDRESS)
     admin.create_topics([NewTopic(name, partitions, 1) for name in names], wait_for_metadata=True)
     try:
@@ -52,8 +52,8 @@ def new_topics(names: Sequence[str], partitions: int) -> Iterator[None]:
 
 
 def samples_of(work: str, rounds: int) -> Samples:
-    """The processor times of a client, in each round."""
-    # As users have it: compiled modules are kept, and what is printed is buffered.
+    """Run a client, and return its processor times in each round."""
+    # As for users: compiled modules are kept, and output is buffered.
     environment = {name: value for name, value in os.environ.items() if name not in NOT_FOR_CLIENTS}
     names = [f"measured-{time.time_ns()}-{number}" for number in range(TOPICS if work == METADATA else 1)]
     with new_topics(names, PARTITIONS if work == METADATA else WORKS[work].partitions):
@@ -64,7 +64,7 @@ def samples_of(work: str, rounds: int) -> Samples:
 
 
 def compare(works: Sequence[str], rounds: int) -> Table:
-    """The table of what clients do."""
+    """Measure the works, and return a table of them."""
     rows = []
     for work in works:
         print(f"{work} ...", file=sys.stderr)
@@ -78,14 +78,14 @@ def compare(works: Sequence[str], rounds: int) -> Table:
 
 
 def is_broker_there() -> bool:
-    """Whether a broker listens."""
+    """True if a broker listens at `ADDRESS`."""
     host, _, port = ADDRESS.rpartition(":")
     with socket.socket() as one:
         return one.connect_ex((host, int(port))) == 0
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each (default: %(default)s)")
     parser.add_argument(

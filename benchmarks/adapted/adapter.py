@@ -10,7 +10,7 @@ FILE = Path(__file__).parents[2] / "examples" / "aiokafka_on_kipwire.py"
 
 
 def adapter() -> Any:
-    """The module, imported from its file."""
+    """Import the module of the adapter from its file."""
     spec = spec_from_file_location(FILE.stem, FILE)
     if spec is None or spec.loader is None:
         raise ImportError(f"{FILE} cannot be imported")

@@ -1,4 +1,4 @@
-"""Frames of one client, written and read by aiokafka's classes and by those that replace them; without a connection."""
+"""Frames of one client, written and read by aiokafka's classes and by their replacements; without a connection."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CORRELATION_ID = 7
 
 
 def _requests() -> dict[str, Any]:
-    """Builders of requests, by their names in the table."""
+    """Return builders of requests, by their names in the table."""
     commits = [("orders", [(number, 12345, "") for number in range(10)])]
-    batch: Any = bytearray(1024)  # which is what aiokafka's builder gives
+    batch: Any = bytearray(1024)  # the type that aiokafka's builder returns
     ten_batches: Any = [(number, bytearray(16_384)) for number in range(10)]
     return {
         "Produce, a batch of 1 KB": ProduceRequest(None, 1, 40_000, [("orders", [(0, batch)])]),
@@ -43,7 +43,7 @@ def _fetch(partitions: int) -> Any:
 
 
 def _responses() -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Builders of requests, each with the values of its response, by their names in the table."""
+    """Return builders of requests, each with the values of its response, by their names in the table."""
     brokers = [(node, f"broker-{node}.example", 9092, None) for node in range(3)]
     partitions: list[Any] = [(0, number, number % 3, [0, 1, 2], [0, 1, 2], []) for number in range(100)]
     topics = [(0, f"topic-{number}", False, partitions) for number in range(10)]
@@ -75,13 +75,13 @@ def _read(request: Any, frame: bytes) -> Any:
 
 
 def _sides(builder: Any) -> tuple[Any, Any]:
-    """The newest class of a request in aiokafka, and the one that replaces it."""
+    """Return the newest class of a request in aiokafka, and the one that replaces it."""
     theirs = builder._CLASSES[-1]
     return theirs, adapter().own_class(theirs, theirs.API_VERSION)
 
 
 def measure(rounds: int, seconds: float) -> Table:
-    """The table: microseconds of processor time of a frame.
+    """Measure the processor time of a frame, and return a table in microseconds.
 
     Raises:
         RuntimeError: the two differ in bytes or in values.

@@ -1,10 +1,10 @@
-"""What a client does that is measured: it produces and fetches, or asks for metadata.
+"""The client that is measured: it produces and fetches, or requests metadata.
 
 python -m benchmarks.adapted.load WORK ADDRESS TOPIC ROUNDS
 
 In every round it does the same with the adapter and without, one right after the other, in an order that changes. So
-both sides have the same process, connections and memory, and meet the same noise. Prints JSON: by what is done and by
-side, the seconds of processor time of this process, user and system, in each round.
+both sides have the same process, connections and memory, and meet the same noise. Prints JSON: by operation and side,
+the seconds of processor time of this process, user and system, in each round.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Work:
     consumer: dict[str, Any] = field(default_factory=dict)
     """Settings of the consumer."""
     is_awaited: bool = False
-    """Whether each record waits for its acknowledgement before the next one is sent."""
+    """True if each record is acknowledged before the next one is sent."""
 
 
 WORKS = {
     "small": Work("20,000 records of 200 bytes, 3 partitions", 20_000, 200, 3),
     "large": Work("1,000 records of 20 KB, batches of 1 MB, 3 partitions", 1_000, 20_000, 3, {"max_batch_size": 2**20}),
     "many": Work("20,000 records of 200 bytes, 100 partitions", 20_000, 200, 100),
-    # With this setting a broker answers with one batch, however many partitions a request asks for.
+    # With this setting a broker answers with one batch, for any number of partitions in a request.
     "single": Work(
         "200 records of 200 bytes, a request for each, 100 partitions",
         200,
@@ -59,13 +59,13 @@ WORKS = {
     ),
 }
 METADATA = "metadata"
-"""The work that asks for the metadata of all topics."""
+"""Name of the work that requests the metadata of all topics."""
 ASKED = 20
-"""How often it does."""
+"""Number of its requests in a round."""
 
 
 async def sampled(what: str, do: Callable[[], Awaitable[None]], rounds: int) -> Samples:
-    """The processor time of doing something, by side; the first round warms up and does not count."""
+    """Measure the processor time of an operation, by side; the first round warms up and does not count."""
     own = adapter()
     taken: dict[str, list[float]] = {side: [] for side in SIDES}
     for number in range(rounds + 1):
@@ -90,7 +90,7 @@ async def produce(work: Work, producer: Any, topic: str) -> None:
 
 
 async def fetch(work: Work, consumer: Any) -> None:
-    """Fetch as many records from the start on, from each partition the same number."""
+    """Fetch the records of a work from the start on, from each partition the same number."""
     for partition in (partitions := consumer.assignment()):
         consumer.seek(partition, 0)
     consumer.resume(*partitions)
@@ -98,12 +98,12 @@ async def fetch(work: Work, consumer: Any) -> None:
     while due:
         for partition, records in (await consumer.getmany(timeout_ms=1000)).items():
             if partition in due and records[-1].offset >= due[partition] - 1:
-                consumer.pause(partition)  # there is more, which others have produced
+                consumer.pause(partition)  # the partition may have more records
                 del due[partition]
 
 
 async def measured(work: Work, address: str, topic: str, rounds: int) -> Samples:
-    """What is measured of a work."""
+    """Measure producing and fetching for a work."""
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
     async with AIOKafkaProducer(bootstrap_servers=address, acks=1, **work.producer) as producer:
@@ -115,7 +115,7 @@ async def measured(work: Work, address: str, topic: str, rounds: int) -> Samples
 
 
 async def asked(address: str, rounds: int) -> Samples:
-    """The time of asking for the metadata of all topics."""
+    """Measure requests for the metadata of all topics."""
     from aiokafka import AIOKafkaConsumer
 
     async with AIOKafkaConsumer(bootstrap_servers=address) as consumer:

@@ -1,4 +1,4 @@
-"""The floor of decoding: what the objects of a message cost, made without any bytes.
+"""The floor of decoding: the time to make the objects of a message, without reading any bytes.
 
 `_floor.pyx` is the compiled kernel, built again with a function that copies a decoded message object by object. Native
 decode makes the same objects and reads the bytes, too, so it cannot be faster. No wheel has that function.
@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def maker(message: Message) -> Callable[[], Message]:
-    """A function that makes all objects of a decoded message.
+    """Return a function that makes all objects of a decoded message.
 
     Raises:
-        CalledProcessError: the kernel cannot be built; the tools have said why.
+        CalledProcessError: the kernel cannot be built; the tools have printed the reason.
         ValueError: the copy is not the message.
     """
     copy_of = _copy_of()
@@ -37,7 +37,7 @@ def maker(message: Message) -> Callable[[], Message]:
 
 @cache
 def _copy_of() -> Callable[[Message], Message]:
-    """The function, built if its sources are newer."""
+    """Import the function, after a build if its sources are newer."""
     command = [sys.executable, str(ROOT / "scripts" / "build_native.py"), "--floor", "--into", str(ROOT / "build")]
     built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1]
     spec = spec_from_file_location("_floor", built)

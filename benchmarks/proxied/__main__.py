@@ -1,4 +1,4 @@
-"""The processor time of `kipwire proxy` between a client and a broker, and how long a request takes through it.
+"""The processor time of `kipwire proxy` between a client and a broker, and the latency of requests through it.
 
     python -m benchmarks.proxied [--rounds 3] [--count 300000]
 
@@ -37,13 +37,13 @@ ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parents[1] / "RESULTS-proxy.md"
 BROKER_PORT = int(os.environ.get("BROKER_PORT", "19092"))
 SENT_HERE = int(os.environ.get("BROKER_SENDS_TO", "19096"))
-"""Where the broker's second listener sends its clients: the port of the proxy."""
+"""Port of the proxy, to which the broker's second listener sends its clients."""
 SECOND_LISTENER = BROKER_PORT + 2
 SECONDS_TO_START = 30
 NOT_FOR_PROXIES = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "KIPWIRE_NATIVE")
 PARTITIONS = 3
 WARM_UP = 3
-"""What part of the records goes through a proxy before it is measured."""
+"""Divisor: this part of the number of records goes through a proxy before it is measured."""
 REQUESTS = 3000
 
 
@@ -55,13 +55,13 @@ class Measured(NamedTuple):
 
 
 def python(*arguments: str, broker: int = BROKER_PORT, **environment: str) -> Measured:
-    """A proxy in Python."""
+    """Describe a proxy in Python."""
     ports = ("--to", f"127.0.0.1:{broker}", "--listen", f"127.0.0.1:{SENT_HERE}")
     return Measured((sys.executable, "-m", *arguments, *ports), environment)
 
 
 def filtered(name: str) -> Measured:
-    """`kipwire proxy` with a filter of examples/filters."""
+    """Describe `kipwire proxy` with a filter of examples/filters."""
     return python("kipwire", "proxy", "--filter", str(ROOT / "examples" / "filters" / f"{name}.py"))
 
 
@@ -74,13 +74,13 @@ PROXIES = {
     "... fail_tenth_produce.py": filtered("fail_tenth_produce"),
     "... mask_header.py": filtered("mask_header"),
 }
-"""By name; the others are compared with the first one."""
+"""Proxies by name; the others are compared with the first one."""
 
 
 @contextmanager
 def running(proxy: Measured) -> Iterator[psutil.Process]:
-    """The process of a proxy that listens."""
-    # As users have it: compiled modules are kept, and what goes to a file or nowhere is buffered.
+    """Run a proxy, and give its process once it listens."""
+    # As for users: compiled modules are kept, and output to a file or to nothing is buffered.
     common = {name: value for name, value in os.environ.items() if name not in NOT_FOR_PROXIES}
     environment = {**common, **proxy.environment}
     process = subprocess.Popen(
@@ -99,14 +99,14 @@ def running(proxy: Measured) -> Iterator[psutil.Process]:
 
 
 def answers(port: int) -> bool:
-    """Whether somebody listens on a port of loopback."""
+    """True if a program listens on a port of loopback."""
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
 def new_topic(name: str) -> Iterator[None]:
-    """A topic for one run."""
+    """Create a topic for one run, and delete it at the end of the block."""
     admin: Any = KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{BROKER_PORT}")
     admin.create_topics([NewTopic(name, PARTITIONS, 1)], wait_for_metadata=True)
     try:
@@ -117,7 +117,7 @@ def new_topic(name: str) -> Iterator[None]:
 
 
 class Figures(NamedTuple):
-    """What one run of a proxy has shown."""
+    """Figures of one run of a proxy."""
 
     seconds: float
     """Of processor time."""
@@ -128,7 +128,7 @@ class Figures(NamedTuple):
 
 
 def load(client: str, count: int) -> str:
-    """What a client in a process of its own prints; it has a topic of its own."""
+    """Run a client in its own process with its own topic, and return its output."""
     topic = f"measured-{time.time_ns()}"
     command = [sys.executable, "-m", "benchmarks.proxied.load", client, f"127.0.0.1:{SENT_HERE}", topic, str(count)]
     with new_topic(topic):
@@ -136,7 +136,7 @@ def load(client: str, count: int) -> str:
 
 
 def figures_of(proxy: Measured, client: str, count: int) -> Figures:
-    """The processor time of a proxy while a client produces and consumes, and then how long requests take."""
+    """Measure the processor time of a proxy while a client produces and consumes, then the latency of requests."""
     with running(proxy) as process:
         load(client, count // WARM_UP)
         before = process.cpu_times()
@@ -147,7 +147,7 @@ def figures_of(proxy: Measured, client: str, count: int) -> Figures:
 
 
 def compare(client: str, rounds: int, count: int) -> Table:
-    """A table of one client: a row for each proxy."""
+    """Measure all proxies with one client, and return a table with a row for each."""
     taken: dict[str, list[Figures]] = {name: [] for name in PROXIES}
     for number in range(rounds):
         for name in reversed(PROXIES) if number % 2 else PROXIES:
@@ -171,7 +171,7 @@ def compare(client: str, rounds: int, count: int) -> Table:
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default: %(default)s)")
     parser.add_argument("--count", type=int, default=300_000, help="records of each run (default: %(default)s)")

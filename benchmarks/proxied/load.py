@@ -1,4 +1,4 @@
-"""What a client does through a proxy that is measured: it produces records of 200 bytes, and consumes them by group.
+"""The client of a proxy that is measured: it produces records of 200 bytes, and consumes them as a group.
 
 python -m benchmarks.proxied.load CLIENT ADDRESS TOPIC COUNT
 """
@@ -15,7 +15,7 @@ SECONDS = 120
 
 
 def by_kafka_python(address: str, topic: str, count: int) -> int:
-    """How many records came back, by kafka-python."""
+    """Produce and consume by kafka-python, and return the number of records that came back."""
     import kafka
 
     value = bytes(SIZE)
@@ -39,7 +39,7 @@ def by_kafka_python(address: str, topic: str, count: int) -> int:
 
 
 def by_confluent_kafka(address: str, topic: str, count: int) -> int:
-    """How many records came back, by confluent-kafka."""
+    """Produce and consume by confluent-kafka, and return the number of records that came back."""
     import confluent_kafka
 
     confluent: Any = confluent_kafka
@@ -63,7 +63,7 @@ def by_confluent_kafka(address: str, topic: str, count: int) -> int:
 
 
 def latency(address: str, topic: str, count: int) -> int:
-    """How many Produce requests of one record have been answered, one after the other; prints p50 and p99 in ms."""
+    """Send Produce requests of one record, one after the other; print p50 and p99 in ms, and return their number."""
     import asyncio
 
     from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic

@@ -1,4 +1,4 @@
-"""A proxy that passes on bytes without a look at them: what `kipwire proxy` is compared with.
+"""A proxy that passes on bytes without reading them, to compare with `kipwire proxy`.
 
 python -m benchmarks.proxied.pass_through --to HOST:PORT --listen HOST:PORT
 """

@@ -71,7 +71,7 @@ def draw_growth(results: Results, file: Path) -> None:
 
 @contextmanager
 def _panels(file: Path, names: tuple[str, ...], height: float) -> Iterator[dict[str, Any]]:
-    """Axes one below the other, to be drawn on within the block; then they are written."""
+    """Give axes one below the other to draw on; write the picture at the end of the block."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

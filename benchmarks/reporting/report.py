@@ -1,4 +1,4 @@
-"""Tables on the terminal and as Markdown, and where they were measured."""
+"""Tables on the terminal and as Markdown, with the machine on which they were measured."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where it was measured, and with which versions."""
+    """The machine of a measurement, and the versions of the software."""
 
     processor: str
     cores: int | None
     load: tuple[float, ...]
-    """Processes that wanted to run, over the last 1, 5 and 15 minutes, at the end of the measurement."""
+    """Load averages of the last 1, 5 and 15 minutes, at the end of the measurement."""
     python: str
     versions: dict[str, str]
 
@@ -43,7 +43,7 @@ class Machine:
 
 
 def machine(codecs: Sequence[Peer]) -> Machine:
-    """This machine, and the installed versions of the codecs."""
+    """Describe this machine, and the installed versions of the codecs."""
     return Machine(
         processor=_processor(),
         cores=os.cpu_count(),
@@ -81,7 +81,7 @@ def _coloured(cell: str) -> str:
 
 
 def write_results(file: Path, tables: Sequence[Table], where: Machine, how: str, *, title: str, command: str) -> None:
-    """Show tables and where they were measured, and write both into a results file; arguments as of `markdown`."""
+    """Show tables and their machine, and write both into a results file; arguments as for `markdown`."""
     show(tables)
     print(where)
     file.write_text(markdown(tables, where, how, title=title, command=command), encoding="utf-8")
@@ -90,7 +90,7 @@ def write_results(file: Path, tables: Sequence[Table], where: Machine, how: str,
 def markdown(
     tables: Sequence[Table], where: Machine | None, how: str, *, title: str = "Results", command: str = "make bench"
 ) -> str:
-    """The text of a results file, which the command writes; without a machine for what is the same on all."""
+    """Return the text of a results file, which `command` writes; without a machine if results are equal on all."""
     parts = [f"# {title}", f"Written by `{command}`; do not edit.", how]
     if where is not None:
         parts.append(f"Measured on: {where}.")

@@ -22,10 +22,10 @@ class Comparison:
     operation: str
     """`decode` or `encode`."""
     seconds: Mapping[str, list[float]]
-    """By codec: seconds per call, one figure per round."""
+    """Seconds per call, one figure per round, by codec."""
 
     def ratio(self, peer: str, ours: str) -> float:
-        """How many times as long as ours the peer took, median over the rounds."""
+        """Return the peer's time divided by the time of `ours`, median over the rounds."""
         return median_ratio(self.seconds[peer], self.seconds[ours])
 
 
@@ -35,9 +35,9 @@ class Results:
 
     comparisons: Sequence[Comparison]
     own_spec: Mapping[tuple[str, str], tuple[list[float], list[float]]]
-    """By codec and operation: seconds per call of a user's class and of the shipped one, a figure per round each."""
+    """Seconds per call of a user's class and of the shipped one, one figure per round, by codec and operation."""
     conversions: Mapping[tuple[str, str], Conversion]
-    """By codec and case."""
+    """Times of conversions, by codec and case."""
     growth: Sequence[Line]
     cold_starts: Sequence[ColdStart]
     memory: Mapping[str, Mapping[str, float]]

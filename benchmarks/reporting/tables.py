@@ -15,7 +15,7 @@ from benchmarks.timing import median_ratio
 
 
 def tables(results: Results) -> list[Table]:
-    """All of them, in the order in which they are shown."""
+    """Return all tables, in the order in which they are shown."""
     return [
         *_comparisons(results),
         _targets(verdicts(results)),

@@ -2,7 +2,7 @@
 
     python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--offsets-gib 1] [--traffic-gib 2] [--only SECTION]
 
-Queries write to `noop`: all columns are made and thrown away. Processor time is that of the JVM and of all Python
+Queries write to `noop`: all columns are made and thrown away. Processor time is the time of the JVM and all Python
 workers together; the ratios compare it, since other load on the machine hardly affects it. The tables go to the
 terminal and, unless only one section is measured, to benchmarks/RESULTS-spark.md, after each section. Data is kept in
 build/bench-spark.
@@ -59,11 +59,11 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "memory": ("memory", measure_memory),
     "dumps": ("beside kafka-dump-log", measure_dumps),
 }
-"""By the name for `--only`: what the progress line says, and what measures it."""
+"""Sections by the name for `--only`: the text of the progress line, and the function that measures it."""
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     options = _options()
     if not native.in_use:
         print(f"the compiled kernel is needed for this comparison: {native.reason}", file=sys.stderr)
@@ -148,7 +148,7 @@ def _how(run: Run, start: float) -> str:
 
 
 def results_text(done: dict[str, Findings], chosen: list[str], how: str) -> str:
-    """The file of results so far, which says what is missing."""
+    """Return the text of the file of results so far, with a note on missing sections."""
     if missing := [name for name in chosen if name not in done]:
         how += f" Not measured, since the run did not end: {', '.join(missing)}."
     tables = [*_targets(done), *(table for findings in done.values() for table in findings.tables)]
@@ -161,7 +161,7 @@ def _where() -> Machine:
 
 
 def _targets(done: dict[str, Findings]) -> list[Table]:
-    """The targets of what has been measured; no table where there are none."""
+    """Return the targets of the measured sections; no table if there are none."""
     rows = tuple(_row(verdict) for findings in done.values() for verdict in findings.verdicts)
     return [Table("Targets", ("target", "of", "figure", "bound", ""), rows)] if rows else []
 

@@ -24,7 +24,7 @@ def measure_broken(run: Run) -> Findings:
     """Decode them in both modes.
 
     Raises:
-        WrongRowsError: PERMISSIVE lost a good message or did not explain a broken one, or FAILFAST went on.
+        WrongRowsError: PERMISSIVE lost a good message or gave no error for a broken one, or FAILFAST went on.
     """
     count = run.rows
     folder = kept(run.data, f"broken-{count}", lambda made: write_messages(made, _messages(count), count))
@@ -80,7 +80,7 @@ def _check(decoded: DataFrame, count: int) -> None:
 
 
 def _failure(strict: DataFrame) -> tuple[str, str]:
-    """What FAILFAST says, and after how long."""
+    """Run a query with FAILFAST, and return its error and the seconds until then."""
     start = time.perf_counter()
     try:
         strict.write.format("noop").mode("overwrite").save()

@@ -1,4 +1,4 @@
-"""What a query costs: processor time of the whole session, and wall-clock time."""
+"""Cost of a query: processor time of the whole session, and wall-clock time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 from pyspark.sql import DataFrame
 
 _BETWEEN_LOOKS = 0.1
-"""Seconds."""
+"""Seconds between two looks at the processes."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,16 @@ class Cost:
     """Seconds until all columns were made."""
 
     def of_each(self, rows: int) -> Cost:
-        """The cost of a row."""
+        """Return the cost of a row."""
         return Cost(self.cpu / rows, self.wall / rows)
 
 
 def cost_of(frame: DataFrame) -> Cost:
-    """Run a query and throw its rows away."""
+    """Run a query, throw its rows away, and return its cost."""
     before, start = _processor_times(), time.perf_counter()
     after, ended = dict(before), Event()
 
-    def watch() -> None:  # Spark ends workers and their parents as it likes, and what they took goes with them
+    def watch() -> None:  # Spark ends workers and their parents at any time, and their processor times are gone then
         while not ended.wait(_BETWEEN_LOOKS):
             after.update(_processor_times())
 
@@ -53,7 +53,7 @@ def cost_of(frame: DataFrame) -> Cost:
 
 
 def _processor_times() -> dict[tuple[int, float], float]:
-    """Seconds that each process below this one has taken itself so far, by its number and start."""
+    """Return the processor seconds of each process below this one, without its children, by its number and start."""
     taken = {}
     for process in psutil.Process().children(recursive=True):
         try:
@@ -65,7 +65,7 @@ def _processor_times() -> dict[tuple[int, float], float]:
 
 
 def peak_memory(frame: DataFrame) -> int:
-    """Run a query and throw its rows away; the most bytes that one of its Python workers had on the way."""
+    """Run a query, throw its rows away, and return the peak of the bytes of one of its Python workers."""
     peak, ended = 0, Event()
 
     def watch() -> None:
@@ -96,29 +96,29 @@ def _largest_worker() -> int:
 
 @dataclass(frozen=True)
 class ProgramCost:
-    """What a program takes, which may start a JVM that starts Python workers."""
+    """Cost of a program, which may start a JVM that starts Python workers."""
 
     cpu: float
     """Seconds of processor time, in user mode and in the system, of all of its processes."""
     wall: float
     """Seconds from start to end."""
     jvm: int
-    """The most bytes that the JVM had."""
+    """Peak of the bytes of the JVM."""
     largest_worker: int
-    """The most bytes that one Python worker had."""
+    """Peak of the bytes of one Python worker."""
     workers: int
-    """The most bytes that all Python workers had together; what they share is counted for each."""
+    """Peak of the bytes of all Python workers together; shared memory is counted for each."""
     itself: int
-    """The most bytes that the program itself had."""
+    """Peak of the bytes of the program itself."""
     together: int
-    """The most bytes that all of its processes had at once; what they share is counted for each."""
+    """Peak of the bytes of all its processes together; shared memory is counted for each."""
 
 
 def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> ProgramCost:
     """Run a program to its end, without its output.
 
     Raises:
-        CalledProcessError: it fails.
+        CalledProcessError: the program fails.
     """
     taken: dict[int, float] = {}
     jvm = largest = all_workers = itself = together = 0
@@ -153,13 +153,13 @@ def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> P
 
 
 def _of_children() -> float:
-    """Seconds of processor time of all ended children, and of theirs that they have waited for."""
+    """Return the processor seconds of all ended children, and of the children that they have waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _peak(pid: int) -> int:
-    """The most bytes that a process had, also between looks, where the system says so; else 0."""
+    """Return the peak of the bytes of a process, also between looks; 0 if the system does not report it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""A table for each kind of message: what each way from bytes to columns costs."""
+"""A table for each kind of message: the cost of each way from bytes to columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW = 20_000
 
 
 def compare_commits(run: Run) -> Findings:
-    """A small message.
+    """Compare the ways for a small message.
 
     Raises:
         WrongRowsError: the ways do not give equal values; raised before anything is timed.
@@ -36,7 +36,7 @@ def compare_commits(run: Run) -> Findings:
 
 
 def compare_metadata(run: Run) -> Findings:
-    """A message with structs in arrays in structs in arrays.
+    """Compare the ways for a message with structs in arrays in structs in arrays.
 
     Raises:
         WrongRowsError: as `compare_commits`.
@@ -60,7 +60,7 @@ class _Way(NamedTuple):
 
 
 def _costs(run: Run, kind: Kind, in_large_batches: tuple[str, ...] = ()) -> dict[str, list[Cost]]:
-    """What a row costs by each way, in each round; by some ways also in larger Arrow batches."""
+    """Measure the cost of a row by each way, in each round; by some ways also in larger Arrow batches."""
     spark, progress = run.spark, run.progress
     usual = str(spark.conf.get(BATCH))
 

@@ -17,18 +17,18 @@ from benchmarks.spark.section import Findings, Run, WrongRowsError
 SIZE = 256 * MIB
 """Bytes of the segment."""
 SMALL = 2 * MIB
-"""Bytes of the one on which the output of Kafka's tool is counted."""
+"""Bytes of the segment on which the output of Kafka's tool is counted."""
 
 
 class Subject(NamedTuple):
-    """What both show."""
+    """A kind of row that both programs show."""
 
     name: str
     options: dict[str, str]
-    """Of `kafka_log`."""
+    """Options of `kafka_log`."""
     kafkas: tuple[str, ...]
     mark: bytes
-    """What is in each line of Kafka's tool that is a row of ours."""
+    """Text in each line of Kafka's tool that corresponds to a row of `kafka_log`."""
 
 
 SUBJECTS = (
@@ -41,7 +41,7 @@ def measure_dumps(run: Run) -> Findings:
     """Read one segment with both.
 
     Raises:
-        WrongRowsError: Kafka's tool does not show what was written.
+        WrongRowsError: Kafka's tool does not show the rows that were written.
     """
     jars = dumped.kafka_jars()
     small, segment = _segment(run, SMALL), _segment(run, SIZE)
@@ -68,7 +68,7 @@ def measure_dumps(run: Run) -> Findings:
 
 
 def _plan(size: int) -> LogSize:
-    """One segment of this size."""
+    """Plan one segment of this size."""
     plan = log_size("none", SMALL)
     return plan._replace(batches=size // len(plan.batch), segments=1)
 

@@ -24,7 +24,7 @@ from benchmarks.targets import Verdict
 IN_PROCESS, ON_SPARK = "kipwire", "kipspark"
 """The programs."""
 DRIVER_MEMORY = "1g"
-"""What Spark takes if nothing else is said."""
+"""Spark's default memory of the driver."""
 SAMPLES = Path(__file__).parents[2] / "tests" / "data" / "segments"
 _PACKETS = "packets.pcap"
 _SAMPLES_SECONDS = 2
@@ -32,21 +32,21 @@ _SHARE_OF_SPARK = 0.5
 
 
 class Compared(NamedTuple):
-    """What the two programs took for the same."""
+    """Costs of the two programs for the same job."""
 
     read: str
     costs: Mapping[str, Sequence[ProgramCost]]
-    """By program, of each round."""
+    """Costs of each round, by program."""
 
     @property
     def ratio(self) -> float:
-        """The processor time of Spark divided by that of the process, median over the rounds."""
+        """Ratio of Spark's processor time to the processor time of the process, median over the rounds."""
         pairs = zip(self.costs[ON_SPARK], self.costs[IN_PROCESS], strict=True)
         return median(spark.cpu / here.cpu for spark, here in pairs)
 
 
 def in_turn(run: Run, what: str, rounds: int, cost: Callable[[str], ProgramCost]) -> dict[str, list[ProgramCost]]:
-    """The costs of both programs in each round, there and back."""
+    """Measure both programs in each round; every other round has the reverse order."""
     costs: dict[str, list[ProgramCost]] = {IN_PROCESS: [], ON_SPARK: []}
     for number in range(rounds):
         for program in reversed(costs) if number % 2 else costs:
@@ -56,14 +56,14 @@ def in_turn(run: Run, what: str, rounds: int, cost: Callable[[str], ProgramCost]
 
 
 def cost_of_job(program: str, job: str, path: Path, out: Path) -> ProgramCost:
-    """The cost of a job that writes its tables."""
+    """Measure the cost of a job that writes its tables."""
     more = ["--master", "local[2]"] if program == ON_SPARK else []
     command = [str(Path(sys.executable).parent / program), job, str(path), "--out", str(out), *more]
     return cost_of_program(command, {**os.environ, "SPARK_DRIVER_MEMORY": DRIVER_MEMORY})
 
 
 def comparison(title: str, rows: Sequence[Compared]) -> Table:
-    """A table with a row for each size and program: medians, and memory at most."""
+    """Make a table with a row for each size and program: medians, and peaks of memory."""
     header = ("read", "program", "CPU seconds", "seconds", "MiB of all processes", "rounds", "CPU of Spark / ours")
     return Table(
         f"{title}, with their start",
@@ -85,7 +85,7 @@ def comparison(title: str, rows: Sequence[Compared]) -> Table:
 
 
 def measure_samples(run: Run) -> Findings:
-    """Run jobs on the samples of tests, 142 kB: that is the start of the program, above all.
+    """Run jobs on the samples of tests, 142 kB, to measure mostly the start of the programs.
 
     Raises:
         WrongRowsError: the programs write different tables.
@@ -114,7 +114,7 @@ def measure_traffic(run: Run) -> Findings:
 
 
 def _compared(run: Run, job: str, path: Path, read: str, rounds: int) -> Compared:
-    """The costs of a job, after a check that both programs write the same tables."""
+    """Measure a job, after a check that both programs write the same tables."""
     outs = {program: run.scratch / f"{job}-{program}" for program in (IN_PROCESS, ON_SPARK)}
 
     def cost(program: str) -> ProgramCost:
@@ -130,7 +130,7 @@ def _compared(run: Run, job: str, path: Path, read: str, rounds: int) -> Compare
 
 _TIME = pa.timestamp("us", "UTC")
 _MOST_COMPARED = 100_000
-"""Rows of a table that are compared one by one; of more, only the number is."""
+"""Highest number of rows of a table that are compared one by one; of larger tables, only the number is compared."""
 
 
 def _check_equal(job: str, here: Path, there: Path) -> None:
@@ -149,7 +149,7 @@ def _check_equal(job: str, here: Path, there: Path) -> None:
 
 
 def _with_plain_times(table: pa.Table) -> pa.Table:
-    """A table whose times have one type: Spark writes Parquet's older one, without a zone."""
+    """Convert the times of a table to one type: Spark writes Parquet's older one, without a zone."""
     are_times = [pa.types.is_timestamp(field.type) for field in table.schema]
     types = [_TIME if is_time else field.type for is_time, field in zip(are_times, table.schema, strict=True)]
     return table.cast(pa.schema(list(zip(table.schema.names, types, strict=True))))

@@ -10,7 +10,7 @@ from zlib import crc32
 
 
 def kept(root: Path, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that has what `make` writes into it; made if it is not there, or if the module of `make` has changed.
+    """Return a folder that `make` has written; make it if it does not exist, or if the module of `make` has changed.
 
     A folder that was not finished is never used.
     """

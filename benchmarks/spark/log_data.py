@@ -1,4 +1,4 @@
-"""Log folders of any size, whose content is known."""
+"""Write log folders of any size, with known content."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ PARTITIONS = 4
 RECORDS_OF_A_BATCH = 500
 GROUPS = 25
 COMMITTED_PARTITIONS = 40
-"""Each group commits an offset for so many partitions of the topic at once."""
+"""Number of partitions of the topic for which a group commits an offset at once."""
 STEPS = 20
-"""How often each group commits until its commits repeat."""
+"""Number of commits of each group until they repeat."""
 RECORDS_OF_A_STEP = 1000
 _TIME = 1_700_000_000_000
 
 
 class LogSize(NamedTuple):
-    """How much a log has."""
+    """Numbers of segments, batches and records of a log."""
 
     segments: int
     """In each partition."""
@@ -46,12 +46,12 @@ class LogSize(NamedTuple):
 
     @property
     def records(self) -> int:
-        """Records of a partition, which is also where it ends."""
+        """Number of records of a partition, which is also its end offset."""
         return self.segments * self.batches * self.in_batch
 
 
 def log_size(compression: Compression, of_partition: int) -> LogSize:
-    """How much a log has whose partitions have about this many bytes."""
+    """Compute the size of a log whose partitions have about this many bytes."""
     batch = write_batch(_records(), compression=compression)
     segments = ceil(of_partition / SEGMENT_BYTES)
     return LogSize(segments, max(1, of_partition // segments // len(batch)), batch, RECORDS_OF_A_BATCH)
@@ -76,7 +76,7 @@ def _write_partition(place: Path, size: LogSize, cycle: list[bytes]) -> None:
 
 
 def _records() -> list[Record]:
-    """Records of about 110 bytes, a quarter of them with a header; values that a codec makes about half as long."""
+    """Make records of about 110 bytes, a quarter of them with a header; a codec halves the values, about."""
     return [
         Record(
             offset=number,
@@ -98,12 +98,12 @@ def group_name(number: int) -> str:
 
 
 def last_committed() -> int:
-    """The offset that each group has committed last."""
+    """Return the offset that each group has committed last."""
     return (STEPS - 1) * RECORDS_OF_A_STEP
 
 
 def commits_size(of_partition: int) -> LogSize:
-    """How much a partition of commits has; all of them repeat a whole number of times."""
+    """Compute the size of a partition of commits, in which all commits repeat a whole number of times."""
     batches = list(_commits())
     cycles = max(1, of_partition // sum(map(len, batches)))
     return LogSize(1, cycles * len(batches), b"", COMMITTED_PARTITIONS)
@@ -133,7 +133,7 @@ def _commit(group: int, partition: int, step: int) -> Record:
 
 
 def link_partitions(source: Path, folder: Path, partitions: int) -> int:
-    """A log folder whose partitions have the files of those in `source`, in turn; the bytes of all segments.
+    """Fill a log folder with copies of the partitions in `source`, in turn; return the bytes of all segments.
 
     Files are linked where the file system can do so, else copied.
     """

@@ -1,4 +1,4 @@
-"""What it costs to read log folders with `kafka_log`."""
+"""Cost of reading log folders with `kafka_log`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLOOR = "all columns ready in memory, from a Python data source"
 
 
 def log_folder(run: Run, compression: Compression, size: int) -> Path:
-    """A log of about this many bytes."""
+    """Return the folder of a log of about this many bytes."""
     run.progress.say(f"a log of {size // MIB:,} MiB, {compression}")
     plan = log_size(compression, size // PARTITIONS)
     return kept(run.data, f"log-{compression}-{size // MIB}", lambda folder: write_log(folder, plan))
@@ -72,7 +72,7 @@ def measure_records(run: Run) -> Findings:
 def measure_choices(run: Run) -> Findings:
     """Read a log without compression: all of it, some columns of it, and Spark's own scan of equal Parquet.
 
-    Beside them stands a Python data source that makes nothing: what its rows cost, no such source can do without.
+    Beside them runs a Python data source with ready rows: its cost is the least that any such source can have.
 
     Raises:
         WrongRowsError: the ways do not have equally many rows.
@@ -124,7 +124,7 @@ def measure_batches(run: Run) -> Findings:
 
 
 def measure_memory(run: Run) -> Findings:
-    """The peak of the largest Python worker that reads one partition of a gigabyte, and all of it."""
+    """Measure the peak of the largest Python worker that reads one partition of a gigabyte, and all of it."""
     whole = str(log_folder(run, "none", WHOLE))
     reader = run.spark.read.format("kafka_log")
     rows = []
@@ -141,5 +141,5 @@ def _mib(folder: Path) -> float:
 
 
 def _fastest(taken: list[Cost]) -> tuple[float, float]:
-    """The fewest seconds, and the fewest of processor time."""
+    """Return the lowest wall-clock time, and the lowest processor time."""
     return min(one.wall for one in taken), min(one.cpu for one in taken)

@@ -40,22 +40,22 @@ class Kind:
     message: str
     version: int
     make: Callable[[int], bytes]
-    """The bytes of the message with a number, as they are in a topic or on the wire."""
+    """Makes the bytes of the message with a number, as in a topic or on the wire."""
     given: int | None
     """The version to pass to `from_message`; None if the bytes include it."""
     times: int = 1
-    """How many times as many rows as of other messages are timed, so that a sample takes a second."""
+    """Factor on the number of rows, so that a sample takes a second."""
 
     def fields(self) -> tuple[str, ...]:
-        """All fields; without unknown tagged ones, which Avro does not have."""
+        """Return all fields, without unknown tagged ones, which Avro does not have."""
         return tuple(_leaves(self.type()))
 
     def type(self) -> pa.StructType:
-        """All columns of the version."""
+        """Return all columns of the version."""
         return pa.struct(list(columns.schema(kafka_messages.message(self.message, self.version))))
 
     def avro_schema(self) -> str:
-        """An Avro record of the same fields, null only where the message's may be."""
+        """Return the schema of an Avro record with the same fields; only fields that may be null are nullable."""
         cls = kafka_messages.message(self.message, self.version)
         return json.dumps(_avro(pa.struct(list(columns.schema(cls, self.fields()))), self.message))
 
@@ -83,7 +83,7 @@ KINDS = (COMMIT, METADATA)
 
 
 def _leaves(type_: pa.DataType) -> Iterator[str]:
-    """The paths of fields without inner fields."""
+    """Yield the paths of fields without inner fields."""
     for field in type_:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_struct(inner):
@@ -115,7 +115,7 @@ def _avro(type_: pa.DataType, name: str) -> Any:
 
 
 def write_messages(folder: Path, data: Iterator[bytes], count: int) -> None:
-    """A Parquet table with one column of messages, as bytes that the file does not share among rows."""
+    """Write a Parquet table with one column of messages, as bytes that the file does not share among rows."""
     schema = pa.schema([("data", pa.binary())])
     for number in range(FILES):
         with pq.ParquetWriter(folder / f"{number}.parquet", schema, use_dictionary=False) as file:
@@ -127,12 +127,12 @@ def write_messages(folder: Path, data: Iterator[bytes], count: int) -> None:
 
 
 def write_wire(folder: Path, kind: Kind, count: int) -> None:
-    """A table of `count` messages as Kafka's bytes."""
+    """Write a table of `count` messages as Kafka's bytes."""
     write_messages(folder, cycle([kind.make(number) for number in range(DISTINCT)]), count)
 
 
 def write_avro(spark: SparkSession, wire: Path, folder: Path, kind: Kind) -> None:
-    """A table of the same messages as Avro's bytes."""
+    """Write a table of the same messages as Avro's bytes."""
     decoded = spark.read.parquet(str(wire)).select(
         kipspark.from_message("data", kind.message, kind.given, fields=kind.fields()).alias("m")
     )
@@ -142,5 +142,5 @@ def write_avro(spark: SparkSession, wire: Path, folder: Path, kind: Kind) -> Non
 
 
 def read_kind(spark: SparkSession, wire: Path, avro: Path) -> tuple[DataFrame, DataFrame]:
-    """The tables that were written."""
+    """Read the tables that were written."""
     return spark.read.parquet(str(wire)), spark.read.parquet(str(avro))

@@ -33,17 +33,17 @@ class Tables(NamedTuple):
     """Equal messages in two forms."""
 
     wire: DataFrame
-    """As Kafka's bytes."""
+    """Messages as Kafka's bytes."""
     avro: DataFrame
 
 
 def fast(kind: Kind, tables: Tables) -> dict[str, DataFrame]:
-    """By name: a table with a column that has all of the content; the floors have the bytes."""
+    """Return tables by name, each with a column of the whole content; the floors have the bytes."""
     wire, avro = tables
     fields = kind.fields()
     of_function = wire.select(kipspark.from_message("data", kind.message, kind.given, fields=fields).alias("m"))
     of_avro = avro.select(from_avro("data", kind.avro_schema()).alias("m"))
-    every = sf.col(f"m.{fields[0].partition('.')[0]}").isNotNull()  # what every row passes
+    every = sf.col(f"m.{fields[0].partition('.')[0]}").isNotNull()  # true for every row
     return {
         "read Parquet": wire,
         FLOOR: wire.mapInArrow(lambda batches: batches, wire.schema),
@@ -59,7 +59,7 @@ def fast(kind: Kind, tables: Tables) -> dict[str, DataFrame]:
 
 
 def slow(spark: SparkSession, kind: Kind, tables: Tables) -> dict[str, DataFrame]:
-    """The same for the ways that take many times as long, for which fewer rows are enough."""
+    """Do as `fast` for the ways that take many times as long, for which fewer rows are enough."""
     wire, _ = tables
     return {
         INTERPRETED: _without_kernel(spark, lambda: _decoded(kind, wire, kind.fields())),
@@ -72,7 +72,7 @@ def _decoded(kind: Kind, wire: DataFrame, fields: Iterable[str] | None = None) -
 
 
 def _ready(kind: Kind, wire: DataFrame) -> DataFrame:
-    """What Spark itself takes for such columns: for each Arrow batch those of the first one of its size."""
+    """Return a query that measures Spark's own cost of such columns: Arrow batches of one size get the same columns."""
     selection = Selection("kafka_messages", kind.message, kind.given, kind.fields())
 
     def ready(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,7 +87,7 @@ def _ready(kind: Kind, wire: DataFrame) -> DataFrame:
 
 
 def equal_content(kind: Kind, tables: Tables) -> bool:
-    """Whether ours, Avro's and the plain UDF's columns have the same values."""
+    """True if the columns of kipspark, Avro and the plain UDF have the same values."""
     wire, avro = tables
     ours = _decoded(kind, wire, kind.fields()).withColumnRenamed("data", "m")
     of_avro = avro.select(from_avro("data", kind.avro_schema()).alias("m"))
@@ -106,7 +106,7 @@ def _content_type(kind: Kind) -> StructType:
 
 
 def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataFrame:
-    """A table whose Python workers go without the compiled kernel."""
+    """Return a table whose Python workers run without the compiled kernel."""
     environment = spark.sparkContext.environment  # used by the workers of all functions made from now on
     environment["KIPWIRE_NATIVE"] = "0"
     try:
@@ -116,7 +116,7 @@ def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataF
 
 
 def _plain_udf(kind: Kind) -> Any:
-    """What a user with the classes but without `kipspark` writes: a message to nested tuples, row by row."""
+    """Return a UDF as written by a user of the classes without `kipspark`: a message to nested tuples, row by row."""
     return sf.udf(_commit_row if kind is COMMIT else _metadata_row, _content_type(kind))
 
 

@@ -42,13 +42,13 @@ from benchmarks.spark.section import Findings, Run, WrongRowsError
 from benchmarks.targets import Verdict
 
 OF_PARTITION = 1024 * MIB // PARTITIONS
-"""Bytes of a partition of the topic and one of commits together: as many partitions as a GiB has are written."""
+"""Bytes of a partition of the topic and one of commits together; this many partitions together have a GiB."""
 COMMITS_SHARE = 16
-"""One byte in this many is of commits."""
+"""One byte in this many is part of commits."""
 _ONCE_FROM = 2
-"""GiB from which one round has to do: Spark takes a quarter of an hour for ten."""
+"""GiB from which on there is only one round: Spark takes a quarter of an hour for ten GiB."""
 _GOALS = ((2, (12, 700)), (float("inf"), (120, 1024)))
-"""Seconds of processor time and MiB in the process at most, for so many GiB."""
+"""Highest seconds of processor time and MiB in the process, each with the GiB up to which they hold."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _Logs:
 
 
 def measure_offsets(run: Run) -> Findings:
-    """Run the job on a GiB, and once on as much as was asked for if that is more, in the process and on Spark in turn.
+    """Run the job on a GiB, and once on the size of the command line if it is larger, in the process and on Spark.
 
     Raises:
         WrongRowsError: the job does not find the offsets that were committed, or the ends of the partitions.
@@ -128,7 +128,7 @@ def _cost(run: Run, logs: _Logs, program: str) -> ProgramCost:
 
 
 def _check(program: str, tables: Path, logs: _Logs) -> None:
-    """Check what the job says of each group and partition."""
+    """Check the results of the job for each group and partition."""
     offset, end = last_committed(), logs.records.records
     count = logs.all_commits // (GROUPS * COMMITTED_PARTITIONS)
     expected: dict[tuple[str, str, int], tuple[Any, ...]] = {

@@ -1,4 +1,4 @@
-"""One line that says how far a run is."""
+"""One line with the progress of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TextIO
 
 
 class Progress:
-    """Minutes, the section, and what is being measured; one line on a terminal, else one line for each."""
+    """Shows minutes, the section and the current measurement: one line on a terminal, else one line for each."""
 
     def __init__(self, sections: int, out: TextIO = sys.stderr) -> None:
         self._out = out
@@ -24,7 +24,7 @@ class Progress:
         self.say("")
 
     def say(self, what: str) -> None:
-        """Show what is being measured."""
+        """Show the current measurement."""
         minutes, seconds = divmod(int(time.monotonic() - self._start), 60)
         line = f"{minutes}:{seconds:02} {self._number}/{self._sections} {self._section}{what and ': '}{what}"
         if self._out.isatty():

@@ -1,4 +1,4 @@
-"""The floor that every data source in Python stands on: one that has its Arrow batches ready."""
+"""The floor of every data source in Python: a source that has its Arrow batches ready."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class ReadyBatches(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "ready_batches"
 
     def schema(self) -> StructType:
-        """The columns of the batch."""
+        """Return the columns of the batch."""
         return struct_type(_batch(self.options["path"]).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader that makes nothing."""
+        """Return a reader that makes nothing."""
         return _Reader(self.options["path"], int(self.options["rows"]), int(self.options["tasks"]))
 
 
 class _Rows(InputPartition):
-    """How many rows one Spark task gives."""
+    """The number of rows of one Spark task."""
 
     def __init__(self, count: int) -> None:
         super().__init__(None)
@@ -62,7 +62,7 @@ def _batch(path: str) -> pa.RecordBatch:
 
 
 def ready_frame(spark: SparkSession, batch: pa.RecordBatch, place: Path, rows: int, tasks: int) -> DataFrame:
-    """So many rows by so many tasks, whose columns are those of the batch, which is kept in a file at `place`."""
+    """Return a frame of `rows` rows from `tasks` tasks, which repeat a batch, kept in a file at `place`."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with pa.ipc.new_file(place, batch.schema) as file:
         file.write_batch(batch)

@@ -1,4 +1,4 @@
-"""What a section of the benchmark needs, and what it finds."""
+"""Input and results of a section of the benchmark."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from benchmarks.targets import Verdict
 
 
 class WrongRowsError(Exception):
-    """Ways that are compared do not give the same rows, or not those that were written."""
+    """Ways that are compared do not give the same rows, or not the rows that were written."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the command line asks for."""
+    """The session, folders and sizes that the command line chooses."""
 
     spark: SparkSession
     data: Path
-    """Where data is kept."""
+    """Folder of data that later runs use again."""
     scratch: Path
-    """What is written here may be removed after the run."""
+    """Folder of files that may be removed after the run."""
     rows: int
     """Messages of a table."""
     slow_rows: int
@@ -43,7 +43,7 @@ class Run:
 
 
 class Findings(NamedTuple):
-    """What a section has measured."""
+    """Results of a section."""
 
     tables: tuple[Table, ...]
     verdicts: tuple[Verdict, ...] = ()
@@ -53,7 +53,7 @@ Section = Callable[[Run], Findings]
 
 
 def interleaved(run: Run, frames: dict[str, DataFrame]) -> dict[str, list[Cost]]:
-    """The costs of queries in each round, there and back, after a round that does not count."""
+    """Measure queries in each round, there and back, after a round that does not count."""
     for name, frame in frames.items():
         run.progress.say(f"{name}, warm-up")
         cost_of(frame)
@@ -66,5 +66,5 @@ def interleaved(run: Run, frames: dict[str, DataFrame]) -> dict[str, list[Cost]]
 
 
 def ratio(costs: dict[str, list[Cost]], one: str, other: str) -> float:
-    """The processor time of one way divided by that of another, median over the rounds."""
+    """Return the ratio of the processor times of two ways, median over the rounds."""
     return median(a.cpu / b.cpu for a, b in zip(costs[one], costs[other], strict=True))

@@ -65,7 +65,7 @@ def message(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_defaults(struct: kipwire.Struct, form: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form with the tagged fields that are left out, so that their defaults are judged, too."""
+    """Return the JSON form with the tagged fields that are left out, so that their defaults are checked, too."""
     for field in struct.ATTRIBUTES:
         if field.json_name not in form:
             form[field.json_name] = default_to_json(field)

@@ -43,7 +43,7 @@ Remarks = list[tuple[str, str]]
 
 
 def frame(name: str, version: int, body: bytes) -> bytes:
-    """The frame of a body, with the header that its version has."""
+    """Return the frame of a body, with the header of its version."""
     cls: Any = kafka_messages.message(name, version)
     header: Any = kafka_messages.message(f"{cls.TYPE.capitalize()}Header", cls.HEADER_VERSION)()
     if cls.TYPE == "request":
@@ -53,7 +53,7 @@ def frame(name: str, version: int, body: bytes) -> bytes:
 
 
 def packets(client: int, name: str, version: int, body: bytes) -> Iterator[bytes]:
-    """The packets of a connection in which there is this message."""
+    """Yield the packets of a connection that carries this message."""
     to, back = ((client, BROKER), (CLIENT_PORT, PORT)), ((BROKER, client), (PORT, CLIENT_PORT))
     sent = [(to if name.endswith("Request") else back, frame(name, version, body))]
     if name.endswith("Response"):
@@ -129,7 +129,7 @@ def answer(subject: Subject, said: Remarks | None) -> dict[str, Any]:
 
 
 def lines() -> Iterator[list[bytes]]:
-    """The lines that come without a pause, together."""
+    """Yield the lines that arrive without a pause, together."""
     rest = b""
     while chunk := os.read(0, 1 << 16):
         rest += chunk

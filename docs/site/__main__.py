@@ -56,7 +56,7 @@ def write_site(root: Path, out: Path) -> None:
 
 
 def with_pages(files: Mapping[str, bytes], pages: Iterable[Page]) -> dict[str, bytes]:
-    """The contents of the site by path: written files and generated pages.
+    """Return the contents of the site by path: written files and generated pages.
 
     Args:
         files: the written ones.

@@ -55,7 +55,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def content_of(html: str) -> Content:
-    """The content of a page's article; empty if it has no article.
+    """Return the content of a page's article; empty if it has no article.
 
     Args:
         html: the whole page.
@@ -110,7 +110,7 @@ class _Reader(HTMLParser):
 
 
 def main(folder: Path) -> int:
-    """The exit status of a check of a built site: 1 if anything is wrong, after it was printed.
+    """Check a built site, print its faults, and return the exit status: 1 if there are any.
 
     Args:
         folder: the site as mkdocs built it.

@@ -25,7 +25,7 @@ class Box:
 
 
 def boxes(message: WireMessage) -> tuple[Box, ...]:
-    """The boxes of a message in the order of its bytes."""
+    """Return the boxes of a message in the order of its bytes."""
     structs = {struct.class_name: struct for struct in message.structs}
     return _of_struct(message.root, structs, ())
 
@@ -72,7 +72,7 @@ def _element(field: WireField, structs: dict[str, WireStruct], around: tuple[str
 
 
 def _length(field: WireField, about: str) -> Box:
-    """The length of a string or of bytes; a compact one of a string is short, as strings have 32,767 bytes at most."""
+    """Return the box of a length; the compact one of a string is short, since strings have at most 32,767 bytes."""
     is_string = field.type.element == "string"
     if field.compact:
         return Box("length", "1 to 3" if is_string else "1 to 5", "length", (), about)

@@ -46,7 +46,7 @@ class Arrow(NamedTuple):
 
 
 def arrows(rows: Sequence[Row]) -> list[Arrow]:
-    """The arrows of a table: what changes the state; events with the same two states share one."""
+    """Return the arrows of a table, which are changes of state; events with the same two states share one."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for number, state in enumerate(row.outcomes):
@@ -58,7 +58,7 @@ def arrows(rows: Sequence[Row]) -> list[Arrow]:
 
 
 def drawing() -> str:
-    """The picture, as SVG."""
+    """Draw the picture, as SVG."""
     lines: list[str] = []
     top = 20
     for title, states, rows in (
@@ -82,7 +82,7 @@ def drawing() -> str:
 
 
 def _places(states: list[str], top: int) -> dict[str, tuple[int, int]]:
-    """The upper left corner of each state: two columns, and what is broken between and above them."""
+    """Return the upper left corner of each state: two columns, and the broken states between and above them."""
     places = {state: (_COLUMNS[number % 2], top + _ROWS[number // 2]) for number, state in enumerate(states[:-1])}
     return {**places, states[-1]: (_MIDDLE, top)}
 

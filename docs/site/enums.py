@@ -44,7 +44,7 @@ class Enum:
 
 
 def enum_page() -> Page:
-    """The page of all enums."""
+    """Return the page of all enums."""
     found = [_enum(getattr(enums, name)) for name in enums.__all__]
     return Page(PATH, "Names for numbers", render("enums.md.j2", enums=found))
 

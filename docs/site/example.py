@@ -70,7 +70,7 @@ def _rank(one: RealMessage) -> tuple[int, bool, int]:
 
 
 def example_of(data: bytes, cls: type[Message], source: str = "") -> Example:
-    """The bytes of one message as an example.
+    """Return the bytes of one message as an example.
 
     Args:
         data: the message, without its header.

@@ -62,7 +62,7 @@ _HEADING = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 
 def repository_files(root: Path, more: Iterable[str] = ()) -> dict[str, bytes]:
-    """The written pages with what they show and link to, by their path in the repository, so that links stay right.
+    """Return the written pages with pictures and linked files, by path in the repository, so that links stay right.
 
     A link to a folder becomes one to its README, or plain text if it has none.
 
@@ -91,7 +91,7 @@ def is_guide(path: str) -> bool:
 
 
 def nav_of_guides(contents: Mapping[str, bytes]) -> list[Nav]:
-    """The table of contents of the written pages.
+    """Return the table of contents of the written pages.
 
     Args:
         contents: the pages by path, as `repository_files` gives them; they have their titles.
@@ -116,7 +116,7 @@ def _rank(path: str) -> tuple[int, str]:
 
 
 def title_of(path: str, content: bytes) -> str:
-    """The title of a written page: its first heading, or its name where it has none.
+    """Return the title of a written page: its first heading, or its name if it has none.
 
     Args:
         path: the page's path in the repository.
@@ -127,7 +127,7 @@ def title_of(path: str, content: bytes) -> str:
 
 
 def _with_links(root: Path, path: str, text: str) -> tuple[str, list[str]]:
-    """The page with links that the site can follow, and the files that they lead to."""
+    """Return the page with links that work on the site, and the files to which they lead."""
     targets: list[str] = []
 
     def follow(match: re.Match[str]) -> str:

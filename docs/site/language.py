@@ -36,7 +36,7 @@ class Section:
 
 
 def language_pages(root: Path) -> list[Page]:
-    """The generated pages of the language: every property, every rule. The guide to it is a written page.
+    """Return the generated pages of the language: every property, every rule. The guide to it is a written page.
 
     Args:
         root: the repository.
@@ -49,7 +49,7 @@ def language_pages(root: Path) -> list[Page]:
 
 
 def sections(schema: dict[str, Any]) -> tuple[Section, ...]:
-    """Every object that a spec is made of, the message first.
+    """Return a section for every kind of object in a spec, the message first.
 
     Args:
         schema: the JSON Schema of message specs.

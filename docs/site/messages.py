@@ -47,7 +47,7 @@ class MessagePage:
 
 
 def message_pages(root: Path) -> list[Page]:
-    """The list of messages, the names of their numbers, then a page for each.
+    """Return the list of messages, the names of their numbers, then a page for each.
 
     Retired messages have no version to show, and layouts no versions side by side; both are only in the specs.
 

@@ -52,7 +52,7 @@ _NUMBERS = {
 
 
 def plain_message(cls: type[Message]) -> Message:
-    """A message in which every field that is not tagged has a plain value and every array has one element.
+    """Make a message in which every field that is not tagged has a plain value, and every array has one element.
 
     Args:
         cls: the generated class of a message in one version.
@@ -103,7 +103,7 @@ def _singular(field: Field) -> str:
 
 
 def _by_ending(values: dict[str, Any], name: str, otherwise: Any) -> Any:
-    """The value of the longest ending of a name."""
+    """Return the value of the longest ending of a name."""
     words = name.split("_")
     for start in range(len(words)):
         ending = "_".join(words[start:])

@@ -16,7 +16,7 @@ _MODE = black.Mode(line_length=88)
 
 
 def constructors(cls: type[Message]) -> str:
-    """The class and its structs with nothing but their constructors, the message first.
+    """Return the class and its structs with only their constructors, the message first.
 
     Args:
         cls: the generated class of a message in one version.

@@ -111,7 +111,7 @@ SMALLER = (
 
 
 def reference_pages() -> list[Page]:
-    """The start page of the reference, a page for each public module, and one for generated packages."""
+    """Return the start page of the reference, a page for each public module, and one for generated packages."""
     pages = [
         Page(
             f"reference/{one.name}.md",
@@ -132,7 +132,7 @@ def reference_pages() -> list[Page]:
 
 
 def public_names(module: str) -> tuple[str, ...]:
-    """The names that a module offers, without modules, which have their own pages.
+    """Return the public names of a module, without modules, which have their own pages.
 
     Args:
         module: its dotted name.
@@ -149,7 +149,7 @@ def _is_module(package: ModuleType, name: str) -> bool:
 
 
 def _groups(module: str) -> list[tuple[str, list[str]]]:
-    """The identifiers under their headings: those without one first, then errors, then what programs do not need."""
+    """Return identifiers under headings: first without one, then errors, then the ones that programs do not need."""
     names = public_names(module)
     internal = [name for name in names if module == "kipwire" and name in FOR_GENERATED_CODE]
     errors = [name for name in names if name.endswith("Error")]
@@ -159,7 +159,7 @@ def _groups(module: str) -> list[tuple[str, list[str]]]:
 
 
 def _inheriting(module: str) -> set[str]:
-    """The identifiers of classes with a base that has no entry of its own: their entries have its members, too."""
+    """Return the identifiers of classes with a base without an entry: their entries have its members, too."""
     found = import_module(module)
     bases = {name: getattr(getattr(found, name), "__bases__", ()) for name in public_names(module) if name[0].isupper()}
     return {

@@ -39,7 +39,7 @@ class RealMessage(NamedTuple):
 
 
 def real_messages(root: Path, names: SpecNames) -> Iterator[RealMessage]:
-    """All messages of the capture and the logs, in their order.
+    """Yield all messages of the capture and the logs, in their order.
 
     Args:
         root: the repository.
@@ -57,7 +57,7 @@ def real_messages(root: Path, names: SpecNames) -> Iterator[RealMessage]:
 
 
 def captured(folder: Path) -> Iterator[RealMessage]:
-    """The headers and bodies of a capture.
+    """Yield the headers and bodies of a capture.
 
     Args:
         folder: the capture's.

@@ -51,7 +51,7 @@ def kip_address(name: str) -> str:
 
 
 def with_kip_links(text: str) -> Markup:
-    """The text as HTML, with a link for each KIP that it names.
+    """Return the text as HTML, with a link for each KIP that it names.
 
     Args:
         text: plain text.

@@ -17,7 +17,7 @@ from docs.site.related import with_kip_links
 
 @cache
 def environment() -> jinja2.Environment:
-    """The templates in `templates/`; everything put into them is escaped for HTML."""
+    """Load the templates in `templates/`; all values in them are escaped for HTML."""
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -31,12 +31,12 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template filled with values."""
+    """Fill a template with values."""
     return environment().get_template(template).render(values)
 
 
 def breakable(path: str) -> Markup:
-    """A field's path as HTML that a narrow table may break after a dot or an underscore.
+    """Return a field's path as HTML that a narrow table may break after a dot or an underscore.
 
     Args:
         path: such as `topics[0].partition_index`.

@@ -6,7 +6,7 @@ from kipwire.proxy import Exchange, on
 from kipwire.records import Record, change_records
 
 Records = list[list[bytes | None]]
-"""Of the partitions of each topic."""
+"""Records of the partitions of each topic."""
 records = VersionedProjection[Records](kafka_messages.REGISTRY, "FetchResponse", "responses.partitions.records")
 
 

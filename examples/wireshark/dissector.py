@@ -49,7 +49,7 @@ class Dissector:
         self.enums: dict[str | None, str] = {}
 
     def field(self, path: str, kind: str, about: str = "", enum: str | None = None) -> str:
-        """The field of a path, as an expression."""
+        """Return an expression for the field of a path."""
         label = path.rpartition(".")[2]
         if self.kinds.setdefault(path, kind) != kind:  # in another version
             path = f"{path}-{kind}"
@@ -60,7 +60,7 @@ class Dissector:
         return f"F[{self.fields.of(made)}]"
 
     def form(self, message: str, form: Json, shared: set[str]) -> int:
-        """The function that reads a form of a message."""
+        """Write the function that reads a form of a message, and return its number."""
         structs = {struct["name"]: struct for struct in form["structs"]}
         paths, done = {form["structs"][-1]["name"]: snake(message)}, dict[str, int]()
         for struct in reversed(form["structs"]):  # those that use others come last
@@ -93,7 +93,7 @@ class Dissector:
         return self.functions.of("function(t,p)\n  " + "\n  ".join([*lines, "return p"]) + "\nend")
 
     def item(self, item: Json, path: str, structs: Json, done: dict[str, int], struct: Json) -> list[str]:
-        """The statements that read an item."""
+        """Return the statements that read an item."""
         value, own = item["value"], f"{path}.{item['attribute']}"
         if item["role"] == "value":
             if is_records_of_batch(item, struct):
@@ -139,7 +139,7 @@ class Dissector:
         return [*([f"local {','.join(names)}"] if names else []), f"do {' '.join(lines)} p=q end"]
 
     def value(self, item: Json, value: Json, own: str, structs: Json, done: dict[str, int]) -> str:
-        """The statement that reads a value at p into t."""
+        """Return the statement that reads a value at p into t."""
         kind, about = value["type"], item.get("about", "")
         name = quoted(item["attribute"]) if item.get("nullable") else "nil"
         read = READERS[value["prefix"]["form"], value["prefix"]["plus"]] if "prefix" in value else ""
@@ -198,7 +198,7 @@ def is_records_of_batch(item: Json, struct: Json) -> bool:
 
 
 def shared_structs(message: Json) -> set[str]:
-    """The structs that several fields of one form use."""
+    """Return the structs that several fields of one form use."""
     found = set[str]()
     for form in message["forms"]:
         items = [i for s in form["structs"] for i in (*s["items"], *s.get("tagSection", {"fields": ()})["fields"])]
@@ -208,7 +208,7 @@ def shared_structs(message: Json) -> set[str]:
 
 
 def dissector(document: Json, records: Json | None, name: str, label: str, ports: str) -> str:
-    """The Lua file."""
+    """Return the text of the Lua file."""
     made, tables = Dissector(name), []
     enums = []
     for number, enum in enumerate(document["enums"], 1):

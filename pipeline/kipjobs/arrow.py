@@ -17,7 +17,7 @@ _HIGHEST = (2**63 - 1) // 1000
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.TimestampArray:
-    """Microseconds since 1970; null for -1, which means no timestamp, and for what 64 bits cannot hold."""
+    """Convert to microseconds since 1970; null for -1, which means no timestamp, and for numbers beyond 64 bits."""
     is_set = pc.not_equal(milliseconds, -1)
     fits = pc.and_(pc.greater_equal(milliseconds, -_HIGHEST), pc.less_equal(milliseconds, _HIGHEST))
     return pc.if_else(pc.and_(is_set, fits), pc.multiply(milliseconds, 1000), None).cast(TIMESTAMP)

@@ -25,15 +25,15 @@ from kipwire.console.command_line import ended_by_signals, fail, system_error
 from kipwire.tools.terminal import ERR
 
 _BYTES_A_SECOND = 100 * 10**6
-"""Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 98 s of processor time and 126 s in
-all on two cores that others used, too."""
+"""Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 98 s of processor time, and 126 s in
+all, on two cores shared with other programs."""
 _CORES = 15
-"""The cores from which on Spark takes less time: for a GiB it needs 113 s of processor time, and one process 7.5 s, as
+"""Number of cores at which Spark is faster: for a GiB it needs 113 s of processor time, and one process 7.5 s, as
 `make bench-spark` measures it."""
 _SECONDS = 600
-"""As long as people are taken to wait for an answer before they look for more machines."""
+"""Assumed time that users wait for a result before they look for more machines."""
 MANY_BYTES = _SECONDS * _BYTES_A_SECOND
-"""From so many bytes on a command says that a cluster pays."""
+"""Bytes from which on a command prints that a cluster would be faster."""
 _GB = 10**9
 
 
@@ -47,7 +47,7 @@ class Here(NamedTuple):
 
     @contextmanager
     def session(self, size: int | None) -> Iterator[Session]:
-        """A session of the embedded engine; if a cluster would pay, it says so, on standard error."""
+        """Open a session of the embedded engine; print a hint if a cluster would be faster for so much data."""
         if size is not None and size >= MANY_BYTES:
             minutes = size // (_BYTES_A_SECOND * 60)
             ERR.print(
@@ -59,7 +59,7 @@ class Here(NamedTuple):
 
     @contextmanager
     def waiting(self, session: Session) -> Iterator[None]:
-        """A line on the terminal that says how far the job is."""
+        """Show the progress of the job as a line on the terminal."""
         with repeat_line(lambda: str(self.progress)):
             yield
 
@@ -76,7 +76,7 @@ _OPTIONS: Sequence[click.Parameter] = (
 
 
 def here(name: str, function: Callable[..., Any]) -> click.Command:
-    """The command of a job in this process, whose errors are one line and exit status 2."""
+    """Return the command of a job in this process, whose errors are one line and exit status 2."""
 
     def refusing(runner: Here, **values: Any) -> None:
         try:

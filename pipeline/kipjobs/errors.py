@@ -23,7 +23,7 @@ class ListingError(SourceError):
 
 
 class JobError(KipwireError):
-    """A call or a job that cannot be done; the text says what would be right."""
+    """A call or a job that cannot be done; the text gives the correction."""
 
 
 class BrokenMessageError(KipwireError):
@@ -31,7 +31,7 @@ class BrokenMessageError(KipwireError):
 
 
 def out_of_space(error: OSError) -> str | None:
-    """The advice for an error of a disk that is full; None for other errors."""
+    """Return advice for the error of a full disk; None for other errors."""
     if error.errno != errno.ENOSPC:
         return None
     full = "--out" if error.filename is None else os.fsdecode(error.filename)

@@ -78,7 +78,7 @@ _MODULES = {
     "live_stream": "kipspark.spark.live",
     "with_message": "kipspark.spark.functions",
 }
-"""The module of each name, imported when the name is asked for, so that a missing library can be named."""
+"""The module of each name, imported at first use of the name, so that an error can name a missing library."""
 
 
 def __getattr__(name: str) -> object:

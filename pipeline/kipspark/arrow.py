@@ -23,7 +23,7 @@ _PRIMITIVES: dict[pa.DataType, Callable[[], spark.DataType]] = {
 
 
 def struct_type(fields: pa.Schema | pa.StructType) -> spark.StructType:
-    """The Spark type of columns; every column is nullable, as all results of functions are.
+    """Return the Spark type of columns; every column is nullable, as all results of functions are.
 
     Raises:
         KeyError: Spark has no such type.
@@ -32,10 +32,10 @@ def struct_type(fields: pa.Schema | pa.StructType) -> spark.StructType:
 
 
 def spark_type(type_: pa.DataType) -> spark.DataType:
-    """The Spark type of one Arrow type.
+    """Return the Spark type of one Arrow type.
 
     Raises:
-        KeyError: there is none.
+        KeyError: Spark has no such type.
     """
     if pa.types.is_struct(type_):
         return struct_type(type_)

@@ -1,4 +1,4 @@
-"""The command `kipspark`: it runs, or says in one line which extra is missing."""
+"""The command `kipspark`; if an extra is missing, it prints the name of the extra in one line."""
 
 from __future__ import annotations
 

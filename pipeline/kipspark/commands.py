@@ -38,7 +38,7 @@ COMMANDS = {
 
 _ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
 _ON_SPARK = {"offsets": "live_offsets"}
-"""Jobs of which Spark has a function of its own, and its folder."""
+"""Jobs with their own function for Spark, and the folder of it."""
 _WITHOUT_SESSION = {"extract", "class-archive", "connector"}
 
 app = CommandLine(
@@ -49,7 +49,7 @@ app = CommandLine(
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """The function of a command."""
+    """Import the function of a command."""
     folder = _ON_SPARK.get(name, name.replace("-", "_"))
     of_spark = name in _ON_SPARK or (name in _OF_SPARK and name not in _ELSEWHERE)
     found: Callable[..., Any] = import_module(f"kip{'spark' if of_spark else 'jobs'}.jobs.{folder}.command").command

@@ -1,4 +1,4 @@
-"""Errors of Spark as one line: what went wrong, and what to set where a setting helps."""
+"""Errors of Spark as one line: the reason, and the setting that helps, if there is one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DEFAULT_MEMORY = "1g"
 
 
 def reason(error: BaseException) -> str:
-    """The message to print for an error; for one in a Python worker, the exception without its traceback."""
+    """Return the message to print for an error; for one in a Python worker, the exception without its traceback."""
     text = str(error)
     advice = (isinstance(error, OSError) and out_of_space(error)) or _advice(text)
     if advice:

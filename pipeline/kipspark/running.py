@@ -13,13 +13,13 @@ from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 
 _SMALL = 16 * 2**20
-"""Bytes: a job on less data takes seconds, most of them until Java's compilers have done their work."""
+"""Bytes up to which a job takes only seconds, most of them until Java's compilers have done their work."""
 
 OPTIONS: Sequence[click.Parameter] = (
     click.Option(["--master"], metavar="MASTER", help="Spark master; by default all cores of this machine."),
     click.Option(["--remote"], metavar="URL", help="Address of a Spark Connect server, such as sc://localhost."),
 )
-"""The options that say where."""
+"""The options that choose where a job runs."""
 
 
 class OnSpark(NamedTuple):
@@ -36,7 +36,7 @@ class OnSpark(NamedTuple):
 
     @contextmanager
     def session(self, size: int | None) -> Iterator[SparkSession]:
-        """A session of Spark, with fewer optimizations for little data."""
+        """Open a session of Spark, with fewer optimizations for little data."""
         is_small = size is not None and size <= _SMALL
         spark = open_session(self.master, self.remote, self.jars, FOR_FEW_ROWS if is_small else {})
         try:
@@ -46,6 +46,6 @@ class OnSpark(NamedTuple):
 
     @contextmanager
     def waiting(self, session: SparkSession) -> Iterator[None]:
-        """A line on the terminal that says how far Spark is."""
+        """Show the progress of Spark as a line on the terminal."""
         with progress_line(session):
             yield

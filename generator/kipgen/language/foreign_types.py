@@ -44,7 +44,7 @@ _BUILDING = {
     **dict.fromkeys(("struct", "object", "record", "message"), "write a struct's name, such as Topic, and its fields"),
     **dict.fromkeys(("array", "list", "set"), "write [] before the type of the elements, as in []int32"),
 }
-"""The same for words that, with a capital, are good names of structs.
+"""Advice for words that, with a capital, are good names of structs.
 
 So `advice_on_struct` leaves them out: an undefined `Record` is more likely a struct that has no fields yet.
 """

@@ -43,7 +43,7 @@ class FieldSpec:
     versions: Versions
     location: Location
     wire: WireForm
-    """Its wire form in a layout."""
+    """Wire form of the field in a layout."""
     about: str = ""
     default: Default = None
     nullable_versions: Versions = Versions.NONE

@@ -78,7 +78,7 @@ class _Work(NamedTuple):
     """Specs to render."""
 
     specs: dict[str, MessageSpec]
-    """By source."""
+    """Specs, by source."""
     headers: HeaderVersions
     entries: list[RegistryEntry] | None
     """The whole registry; None if it is as it was."""

@@ -66,7 +66,7 @@ class Manifest:
     headers: HeaderVersions = field(default_factory=HeaderVersions)
     enums: Enums = field(default_factory=lambda: Enums())
     specs: dict[str, Made] = field(default_factory=dict)
-    """By the spec's path below the folder of specs."""
+    """Generated files, by the spec's path below the folder of specs."""
 
     @property
     def files(self) -> dict[str, str]:

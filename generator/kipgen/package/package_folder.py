@@ -37,7 +37,7 @@ class Obstacle:
     """A file in the place of a generated one, or one that would be imported instead of it."""
 
     path: str
-    """In the package."""
+    """Path in the package."""
     reason: str
     """The kind of obstacle; what to do about it."""
 

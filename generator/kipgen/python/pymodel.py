@@ -81,7 +81,7 @@ class PyStruct:
     fields: tuple[WireField, ...]
     """Fields with attributes."""
     tagged: tuple[PyTaggedField, ...]
-    """In the order of their tags."""
+    """Tagged fields, in the order of their tags."""
     read: tuple[Step, ...]
     """The steps that read the positional fields and the tag section."""
     write: tuple[Step, ...]

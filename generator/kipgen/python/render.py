@@ -38,7 +38,7 @@ class EnumField:
     """A field whose numbers have names, if its package has them."""
 
     key: str
-    """Its class and attribute."""
+    """Names of the class and the attribute."""
     enum: str
     is_bits: bool
     """True if the names belong to the bits that are set."""
@@ -138,7 +138,7 @@ def render_package(package: str, entries: list[RegistryEntry]) -> str:
 
 
 def _origins(resolved: list[WireMessage]) -> dict[int, int]:
-    """By version: the version whose code it uses; its own number where its wire form is new."""
+    """Map each version to the version whose code it uses; to itself if its wire form is new."""
     origins: dict[int, int] = {}
     previous: WireMessage | None = None
     for message in resolved:

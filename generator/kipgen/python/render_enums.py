@@ -13,7 +13,7 @@ from kipgen.python.render import EnumField, RegistryEntry, join_parts, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
-"""By type of message: what its name ends in, which is not part of the name of its number."""
+"""Suffix of a message's name, by its type, which is left out of the name of its number in an enum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class FixedNumber:
     """
 
     code: str
-    """Its code in the format of the `struct` module."""
+    """Code in the format of the `struct` module."""
     field: WireField | None = None
 
     @property
@@ -256,7 +256,7 @@ def _prefix_code(step: Step, is_reading: bool) -> str | None:
 
 
 def _widths_after(codes: Sequence[str | None]) -> list[int]:
-    """For each item by its code: how many bytes the items of fixed width after it take."""
+    """Return for each item the number of bytes of the fixed-width items after it."""
     widths = accumulate((calcsize(f">{code or ''}") for code in reversed(codes)), initial=0)
     return [*widths][-2::-1]
 

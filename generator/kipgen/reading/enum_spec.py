@@ -62,9 +62,9 @@ class EnumValue:
     about: str
     kip: int | None = None
     retriable: bool | None = None
-    """None where the enum is not one of errors."""
+    """True if a client may retry after the error; None if the enum is not one of errors."""
     registration: Registration | None = None
-    """None where the enum is not a register of header keys; `name` is the constant for the key."""
+    """Entry in a register of header keys, in which `name` is the constant for the key; None for other enums."""
 
     @property
     def given_name(self) -> str:
@@ -185,7 +185,7 @@ def _column(obj: SpecObject, name: str) -> str | None:
 
 
 def _read_about(obj: SpecObject) -> str:
-    """Its `about`, which must not be blank."""
+    """Read the `about` of an object, which must not be blank."""
     about = obj.about()
     if "about" not in obj.broken and "about" in obj.value and not about.strip():
         obj.report("about", "enum-text", "'about' is blank; say what it means")

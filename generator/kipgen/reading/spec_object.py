@@ -64,7 +64,7 @@ class SpecObject:
         return text if text is not None and text.strip() else None
 
     def about(self) -> str:
-        """Its `about`; a control character in it is reported."""
+        """Return the text of `about`; report a control character in it."""
         text = self.text("about") or ""
         if fault := control_character(text):
             self.report("about", "control-character", f"'about' {fault}")

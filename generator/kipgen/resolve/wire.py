@@ -230,7 +230,7 @@ class WireStruct:
     flexible: bool
     """True if a tag section ends it."""
     items: tuple[WireField, ...]
-    """In the order of the spec, tagged fields among them; bits are within their integers."""
+    """Fields in the order of the spec, including tagged ones; bits are within their integers."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending.
 

@@ -23,11 +23,11 @@ _EMBEDDED, _SPARK = "kipjobs.engines.embedded.engine", "kipspark.spark.engine"
 
 
 def engine_of(thing: DataFrame | Session) -> Engine:
-    """The engine of a data frame, or of a session."""
+    """Return the engine of a data frame, or of a session."""
     is_ours = type(thing).__module__.startswith("kipjobs.")
     return cast(Engine, import_module(_EMBEDDED if is_ours else _SPARK).ENGINE)
 
 
 def functions_of(thing: DataFrame | Session) -> Functions:
-    """The functions for columns of a data frame, or of the frames of a session."""
+    """Return the functions for columns of a data frame, or of the frames of a session."""
     return engine_of(thing).functions

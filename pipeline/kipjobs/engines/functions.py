@@ -1,4 +1,4 @@
-"""What jobs may use of an engine, by the names of PySpark.
+"""The interface between jobs and engines, with the names of PySpark.
 
 A job that needs another function adds it here, and to `embedded/functions.py`; Spark has it already, unless PySpark has
 nothing of the kind: these are last in `Functions`.
@@ -25,7 +25,7 @@ else:
 
 Batches = Iterable[pa.RecordBatch]
 ArrowMap = Callable[[Batches], Iterator[pa.RecordBatch]]
-"""From the batches of some rows, in any number, to batches of others."""
+"""Takes rows as any number of batches; yields the batches of the changed rows."""
 
 
 class Windows(Protocol):
@@ -79,7 +79,7 @@ class Functions(Protocol):
     def substring(self, column: ColumnOrName, position: int, length: int) -> Column: ...
 
     def sum(self, column: ColumnOrName) -> Column:
-        """The sum of whole numbers; jobs have no others to add."""
+        """Return the sum of whole numbers; jobs add no other numbers."""
         ...
 
     def timestamp_millis(self, column: ColumnOrName) -> Column: ...
@@ -88,68 +88,68 @@ class Functions(Protocol):
     def unix_micros(self, column: ColumnOrName) -> Column: ...
     def when(self, condition: Column, value: Any) -> Column: ...
 
-    # What follows are the differences between the engines.
+    # Functions that PySpark lacks, or that the engines do in different ways.
 
     def from_coordinator(
         self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
     ) -> Column:
-        """As `kipspark.from_coordinator`, which stops at a broken record."""
+        """Decode records as `kipspark.from_coordinator` does; the query fails at the first broken one."""
         ...
 
     def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
-        """As `kipspark.from_metadata`, which stops at a broken record."""
+        """Decode records as `kipspark.from_metadata` does; the query fails at the first broken one."""
         ...
 
     def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
-        """As `kipspark.from_message`, which stops at a broken message."""
+        """Decode messages as `kipspark.from_message` does; the query fails at the first broken one."""
         ...
 
     def valid_text(self, column: ColumnOrName) -> Column:
-        """A text with U+FFFD for all that is not UTF-8."""
+        """Replace bytes that are not UTF-8 by U+FFFD."""
         ...
 
     def octets(self, column: ColumnOrName, position: int) -> Column:
-        """The bytes from a position on, the first of which is 1."""
+        """Return the bytes from a position on; the first byte has position 1."""
         ...
 
     def bytes_of(self, column: ColumnOrName) -> Column:
-        """The number of bytes of a binary column."""
+        """Return the number of bytes in each value of a binary column."""
         ...
 
     def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
-        """Two hashes of together 96 bits or more, by which values are told apart within one run."""
+        """Return two hashes, together of 96 bits or more, that distinguish values within one run."""
         ...
 
     def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
-        """The rows with one more column: the one of these structs that is not null, as JSON without nulls in it."""
+        """Add a column: the one of these structs that is not null, as JSON without its nulls."""
         ...
 
     def map_batches(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
-        """The rows that a function makes of batches of rows; other processes may call it for parts of them."""
+        """Return the rows that a function makes of batches of rows; other processes may call it for parts of them."""
         ...
 
     def add_columns(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
-        """As `map_batches`, for a function that adds columns after the others."""
+        """Do as `map_batches`, for a function that adds columns after the others."""
         ...
 
     def map_groups(
         self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
-        """The rows that a function makes of all rows of each group."""
+        """Return the rows that a function makes of all rows of each group."""
         ...
 
 
 class Engine(Protocol):
-    """What is done with sessions and whole data frames."""
+    """The operations of an engine on sessions and whole data frames."""
 
     functions: Functions
 
     def tasks_at_once(self, session: Session) -> int:
-        """About how many tasks run at the same time."""
+        """Return about how many tasks run at the same time."""
         ...
 
     def sees(self, frame: DataFrame, folder: Path) -> bool:
-        """Whether what writes the files of tables sees a folder of this machine."""
+        """True if the processes that write the files of tables can reach a folder of this machine."""
         ...
 
     def write_parquet(self, frame: DataFrame, folder: Path) -> None:

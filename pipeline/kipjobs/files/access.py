@@ -1,4 +1,4 @@
-"""The files that sources read: those of this machine, and the objects of stores by their URLs.
+"""The files that sources read: local files, and the objects of stores by their URLs.
 
 A URL such as `s3://bucket/folder` is read through fsspec, an optional extra; any other path is of this machine.
 Of an object only ranges are read, and one block of it is in memory at a time.
@@ -21,26 +21,26 @@ from kipjobs.files.stores import BLOCK, HERE, Storage, StoredFile, is_url
 from kipwire.tools.io import ReadableFile, files_below
 
 _MOST_TIMES = 20
-"""How often to list a folder whose files are removed meanwhile."""
+"""Number of attempts to list a folder whose files are being removed."""
 _FEW = 64 * 1024
-"""Bytes of an object to ask for at once where it is only looked at in some places."""
+"""Bytes of an object to request at once, if only some places in it are read."""
 
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
-"""What Hadoop reads as a part of a pattern."""
+"""Characters that are special in the path patterns of Hadoop."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads a number of bytes at a position, fewer at the end of the file."""
 
 
 class FileVersion(NamedTuple):
-    """What tells a file of this machine from another one that replaces it."""
+    """Identity of a local file, to notice that another file has replaced it."""
 
     inode: int
-    """Its number, which another file may get once it is deleted."""
+    """Number of the file, which another file may get once it is deleted."""
     changed: int
-    """When it last changed, in nanoseconds since 1970."""
+    """Time of its last change, in nanoseconds since 1970."""
     folder_changed: int
-    """When a file was last added to its folder, or renamed or removed there; before `changed` was asked for."""
+    """Time at which a file was last added, renamed or removed in its folder; read before `changed`."""
 
 
 class FoundFile(NamedTuple):
@@ -55,29 +55,29 @@ class FoundFile(NamedTuple):
 
 
 def file_at(path: str | os.PathLike[str], storage: Storage = HERE) -> ReadableFile:
-    """What can be opened at a path or URL, whether it exists or not."""
+    """Return the file or object at a path or URL, which need not exist."""
     text = os.fspath(path)
     return StoredFile(text, storage) if is_url(text) else Path(text)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """The path from the root of this machine's files on; a URL is that already."""
+    """Return the absolute path; a URL stays as it is."""
     text = os.fspath(path)
     return text if is_url(text) else str(Path(text).absolute())
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    """The path as text: a byte of it that is not UTF-8, which no column can hold, becomes U+FFFD."""
+    """Return the path as text: a byte that is not UTF-8, which no column can hold, becomes U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def read_path(path: str | os.PathLike[str]) -> str:
-    """The path for `spark.read.text` and the like, which take paths for patterns: its characters mean themselves."""
+    """Escape the path for `spark.read.text` and the like, which would read special characters as a pattern."""
     return _PATTERN.sub(r"\\\g<0>", os.fspath(path))
 
 
 def open_file(path: str, storage: Storage = HERE) -> io.BufferedReader:
-    """A file to be read in order, from any position.
+    """Open a file that is read in order, from any position.
 
     Raises:
         OSError: it cannot be opened.
@@ -86,7 +86,7 @@ def open_file(path: str, storage: Storage = HERE) -> io.BufferedReader:
 
 
 def open_to_look(path: str, storage: Storage = HERE) -> io.BufferedReader:
-    """A file of which only few bytes are wanted, in several places.
+    """Open a file of which only a few bytes are read, in several places.
 
     Raises:
         OSError: it cannot be opened.
@@ -95,7 +95,7 @@ def open_to_look(path: str, storage: Storage = HERE) -> io.BufferedReader:
 
 
 def size_of(path: str, storage: Storage = HERE) -> int:
-    """The bytes of a file.
+    """Return the number of bytes of a file.
 
     Raises:
         OSError: it cannot be opened.
@@ -107,7 +107,7 @@ def size_of(path: str, storage: Storage = HERE) -> int:
 def files_at(
     root: str | os.PathLike[str], is_chosen: Callable[[str], bool], storage: Storage = HERE
 ) -> list[FoundFile]:
-    """The regular files with chosen names in a folder and in those below it, or the file itself.
+    """Find the regular files with chosen names in a folder and all folders below it, or the file itself.
 
     If a file is removed while they are listed, all are listed again: another file may have its records since then.
 
@@ -145,7 +145,7 @@ def files_at(
 
 
 def names_in(folder: str, storage: Storage = HERE) -> list[str]:
-    """The names of what is in a folder.
+    """Return the names in a folder.
 
     Raises:
         OSError: it cannot be listed.
@@ -157,7 +157,7 @@ def names_in(folder: str, storage: Storage = HERE) -> list[str]:
 def ranges_of(
     path: str | os.PathLike[str], storage: Storage = HERE, extent: int | None = None
 ) -> Iterator[tuple[ReadAt, int]]:
-    """A function that reads ranges of a file, without a buffer on this machine, and the size of the file.
+    """Open a file, and give a function that reads ranges of it, unbuffered for a local file, and its size.
 
     Args:
         path: of the file, or its URL.
@@ -178,7 +178,7 @@ def ranges_of(
 
 
 def check_are_here(source: str, paths: Iterable[str]) -> None:
-    """Check that paths are of this machine, as a stream needs it.
+    """Check that all paths are local, since streams do not read from stores.
 
     Raises:
         SourceError: one is a URL.
@@ -196,7 +196,7 @@ def _read_at(file: io.BufferedReader, size: int, position: int) -> bytes:
 
 
 def _regular(paths: Iterable[str]) -> list[FoundFile]:
-    """Those that are files, unlike pipes, on which a read would block.
+    """Return the regular files among the paths; a read of a pipe would block.
 
     Raises:
         OSError: one of them cannot be looked at; a FileNotFoundError if it has been removed.
@@ -212,7 +212,7 @@ def _regular(paths: Iterable[str]) -> list[FoundFile]:
 
 
 def is_that_file(path: str, version: FileVersion, status: os.stat_result) -> bool:
-    """Whether a file is the one that was found at a path, which may have grown.
+    """True if a file is still the one that was found at a path; it may have grown.
 
     Args:
         path: of this machine.

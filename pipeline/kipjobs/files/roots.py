@@ -33,24 +33,24 @@ class GivenFile(NamedTuple):
 
     file: FoundFile
     is_root: bool
-    """Whether the file itself was given, by its own name."""
+    """True if the path that was given is the file itself, not a folder or a pattern."""
 
 
 def each_root(roots: Roots) -> tuple[str, ...]:
-    """The paths, each as a text."""
+    """Return the paths, each as a text."""
     given = [roots] if isinstance(roots, (str, os.PathLike)) else roots
     return tuple(os.fspath(root) for root in given)
 
 
 def roots_text(roots: Roots) -> str:
-    """The paths in a message or a title, of many only some."""
+    """Return the paths for a message or a title; of many only the first ones, and the number of the others."""
     texts = each_root(roots)
     some = texts if len(texts) <= _SHOWN else (*texts[: _SHOWN - 1], f"{len(texts) - _SHOWN + 1} more")
     return " and ".join(part for part in (", ".join(some[:-1]), some[-1]) if part) if some else ""
 
 
 def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = HERE) -> list[GivenFile]:
-    """The regular files with chosen names below all paths, and those that are paths themselves; each file once.
+    """Find the regular files with chosen names below all paths, and the paths that are files; each file once.
 
     A file that is below two of the paths, also if one of them is a link to the other, is found below the first one.
 
@@ -76,7 +76,7 @@ def files_of(roots: Roots, is_chosen: Callable[[str], bool], storage: Storage = 
 
 
 def _find_at(root: str, is_chosen: Callable[[str], bool], storage: Storage) -> Iterator[tuple[str, list[FoundFile]]]:
-    """The files below a path, or below each path that fits the pattern, which may be removed meanwhile."""
+    """Yield the files below a path, or below each path that fits the pattern; paths that disappear are skipped."""
     if not _is_pattern(root, storage):
         yield root, files_at(root, is_chosen, storage)
         return
@@ -106,16 +106,16 @@ def _is_pattern(root: str, storage: Storage) -> bool:
 
 
 def fitting(root: str, storage: Storage = HERE) -> list[str]:
-    """The path itself, or if it is a pattern, what fits it as `matching` says."""
+    """Return the path itself; if it is a pattern, the paths that `matching` finds."""
     return matching(root, storage) if _is_pattern(root, storage) else [root]
 
 
 def matching(pattern: str, storage: Storage = HERE) -> list[str]:
-    """The paths that fit a pattern as far as names say it, sorted; those of its last part may not exist.
+    """Find the paths whose names fit a pattern, sorted; if its last part has no wildcard, they need not exist.
 
     Raises:
         ListingError: a folder on the way cannot be listed.
-        SourceError: it has too many alternatives.
+        SourceError: the pattern has too many alternatives.
     """
     found: set[str] = set()
     for one in _choices(pattern):
@@ -133,7 +133,7 @@ def matching(pattern: str, storage: Storage = HERE) -> list[str]:
 
 
 def _choices(pattern: str) -> list[str]:
-    """The patterns that one with `{a,b}` stands for."""
+    """Expand `{a,b}`: return the patterns that one stands for."""
     waiting, done = [pattern], []
     while waiting:
         one = waiting.pop()
@@ -148,7 +148,7 @@ def _choices(pattern: str) -> list[str]:
 
 
 def _names(folder: str, part: str, storage: Storage) -> list[str]:
-    """The names in a folder that fit a part of a pattern; a part without wildcards is a name."""
+    """Return the names in a folder that fit a part of a pattern; a part without wildcards is a name."""
     if not _WILDCARD.search(part):
         return [part]
     wildcards = part.replace("[^", "[!")  # as Hadoop has it

@@ -29,31 +29,31 @@ EXTRA = "object-stores"
 _URL = re.compile(r"(?!file://)[a-zA-Z][a-zA-Z0-9+.-]+://")
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@")
 BLOCK = 4 * 1024 * 1024
-"""Bytes of an object that are asked for at once: a request takes as long as some MiB."""
+"""Bytes of an object to request at once: the latency of a request is the time in which some MiB arrive."""
 _BUFFER = 64 * 1024
 _HIDDEN = "***"
 _SHORTEST_SECRET = 4
 _SHOWN_OPTIONS = ("endpoint_url", "anon", "account_name", "project", "host", "port", "user")
-"""Options whose values an error may show; of all others it might be a secret."""
+"""Options whose values an error may show; any other value might be a secret."""
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is the URL of something in a store, which is not on this machine."""
+    """True if a path is the URL of an object or folder in a store, not a local file."""
     return _URL.match(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How to reach a store: what fsspec's class for it takes, such as `key` and `secret`; its text shows no values."""
+    """Options to reach a store, such as `key` and `secret`, for fsspec's class of it. `repr` hides them."""
 
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def values(self) -> dict[str, Any]:
-        """The options as fsspec takes them: `true`, `false`, and what is a JSON object or list, are that."""
+        """Return the options for fsspec: `true`, `false`, JSON objects and JSON lists are parsed, others stay text."""
         return {name: _value(text) for name, text in self.options}
 
     def without_secrets(self, text: str) -> str:
-        """A text of an error without the values that may be secrets."""
+        """Return the text of an error with all values that may be secrets replaced by `***`."""
         for name, value in self.values().items():
             for secret in () if name in _SHOWN_OPTIONS else _texts(value):
                 text = text.replace(secret, _HIDDEN)
@@ -61,17 +61,17 @@ class Storage:
 
 
 HERE = Storage()
-"""Without options: for files of this machine, and for stores that are set up by the environment."""
+"""No options: for local files, and for stores that the environment configures."""
 
 
 def storage_of(options: Mapping[str, str]) -> Storage:
-    """What options say of a store."""
+    """Return the options of a store in a fixed order, so that equal ones are equal and hashable."""
     return Storage(tuple(sorted(options.items())))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """An object of a store, or a folder of objects, whether it exists or not; a `ReadableFile`."""
+    """An object of a store, or a folder of objects, which need not exist; a `ReadableFile`."""
 
     url: str
     storage: Storage = HERE
@@ -81,31 +81,31 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """What is after the last slash."""
+        """Part of the URL after the last slash."""
         return self.url.rpartition("/")[2]
 
     @property
     def parent(self) -> StoredFile:
-        """What is before the last slash."""
+        """Object or folder whose URL is the part before the last slash."""
         return StoredFile(self.url.rpartition("/")[0], self.storage)
 
     def __truediv__(self, name: str, /) -> StoredFile:
         return StoredFile(f"{self.url}/{name}", self.storage)
 
     def exists(self) -> bool:
-        """Whether there is an object, or a folder, of that name."""
+        """True if there is an object, or a folder, with this URL."""
         with self._report_errors():
             file_system, path = self._at()
             return bool(file_system.exists(path))
 
     def is_file(self) -> bool:
-        """Whether there is an object of that name."""
+        """True if there is an object with this URL."""
         with self._report_errors():
             file_system, path = self._at()
             return bool(file_system.isfile(path))
 
     def open(self, mode: Literal["rb"] = "rb", /, block: int = BLOCK) -> io.BufferedReader:
-        """Open an object; `block` bytes of it are asked for at once, and kept.
+        """Open an object, which is read and cached in blocks of `block` bytes.
 
         Raises:
             OSError: it cannot be opened; reading it raises such an error, too.
@@ -116,7 +116,7 @@ class StoredFile:
         return io.BufferedReader(_Raw(self, opened), _BUFFER)
 
     def below(self) -> list[tuple[str, int]]:
-        """The URLs and sizes of all objects in a folder and in those below it, or of the object itself.
+        """Return the URLs and sizes of all objects in a folder and all folders below it, or of the object itself.
 
         Raises:
             ListingError: the store cannot be reached, or does not let this user list it.
@@ -139,7 +139,7 @@ class StoredFile:
         ]
 
     def names(self) -> list[str]:
-        """The names of what is in a folder.
+        """Return the names in a folder.
 
         Raises:
             OSError: it cannot be listed.
@@ -149,7 +149,7 @@ class StoredFile:
             return [name.rstrip("/").rpartition("/")[2] for name in file_system.ls(path, detail=False)]
 
     def _at(self) -> tuple[Any, str]:
-        """The file system of the store, and the path in it."""
+        """Return the file system of the store, and the path in it."""
         if _PASSWORD.search(self.url):
             shown = _PASSWORD.sub(f"//{_HIDDEN}@", self.url)
             raise SourceError(f"{shown}: a URL must not have a password; give it with an option storage.NAME")
@@ -166,7 +166,7 @@ class StoredFile:
 
     @contextmanager
     def _report_errors(self) -> Iterator[None]:
-        """Report whatever a store's library raises as an error of reading a file, without secrets."""
+        """Turn every exception of a store's library into an `OSError` without secrets."""
         try:
             yield
         except KipwireError:
@@ -179,7 +179,7 @@ class StoredFile:
 
 
 class _Raw(io.RawIOBase):
-    """An object as a raw file: fsspec's files have no common base, and raise what their libraries do."""
+    """An object as a raw file. Needed since fsspec's files have no common base, and raise errors of their libraries."""
 
     def __init__(self, of: StoredFile, file: Any) -> None:
         self._of = of
@@ -221,7 +221,7 @@ def _value(text: str) -> Any:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value of JSON that are long enough to be secrets."""
+    """Yield the texts in a value of JSON that are long enough to be secrets."""
     if isinstance(value, str):
         if len(value) >= _SHORTEST_SECRET:
             yield value

@@ -17,7 +17,7 @@ def job_command(
     runner: Callable[..., Any],
     options: Sequence[click.Parameter],
 ) -> click.Command:
-    """A command that runs a job.
+    """Return a command that runs a job.
 
     Args:
         name: of the command.

@@ -1,4 +1,4 @@
-"""From a column of bytes to a column of messages, and the check of a user's arguments before Spark starts any task."""
+"""Decode a column of bytes to a column of messages, and check a user's arguments before Spark starts any task."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Decoded(NamedTuple):
     """A column of messages."""
 
     rows: pa.StructArray
-    """Null where the bytes were, and where they are broken."""
+    """Messages; null if the bytes are null or broken."""
     errors: dict[int, RowError]
-    """Why messages are broken, by row."""
+    """Errors of broken messages, by row."""
 
 
 def decode(selection: Selection, data: pa.Array) -> Decoded:
-    """The messages of a column; broken ones are null, with an error.
+    """Decode the messages of a column; broken ones are null, with an error.
 
     Raises:
         JobError: such messages cannot be a column.
@@ -43,7 +43,7 @@ def decode(selection: Selection, data: pa.Array) -> Decoded:
 
 
 def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
-    """The messages of a column.
+    """Decode the messages of a column, and stop at the first broken one.
 
     Raises:
         BrokenMessageError: for the first broken message; the text has its location and its bytes.
@@ -69,7 +69,7 @@ def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
 
 
 def decode_group(selection: Selection, group: Group) -> Decoded:
-    """The messages of one class, as rows of the type for all versions; errors are by index in the group."""
+    """Decode the messages of one class to rows of the type for all versions; errors are by index in the group."""
     rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
     errors = {}
     if rows.null_count:
@@ -97,12 +97,12 @@ def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _versions(version: int, count: int) -> pa.Array:
-    """A column of one version; cached, since nearly all of Spark's batches have the same number of rows."""
+    """Return a column that repeats a version; cached, since nearly all of Spark's batches have equally many rows."""
     return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
 def scatter(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
-    """A column of `count` rows: the rows of groups at their row numbers, and null elsewhere."""
+    """Return a column of `count` rows: the rows of groups at their row numbers, and null elsewhere."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]
     if not groups:
@@ -112,7 +112,7 @@ def scatter(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.
 
 
 def check_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
-    """The selection that arguments describe, checked.
+    """Check the arguments of a selection, and return it.
 
     Raises:
         JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
@@ -127,10 +127,10 @@ def check_selection(package: str, message: str, version: int | None, fields: Ite
 
 
 def check_mode(mode: str) -> Mode:
-    """One of the modes, given in any case.
+    """Return the mode with a name, given in any case.
 
     Raises:
-        JobError: it is none of them; the text says which they are.
+        JobError: there is no such mode; the text lists them.
     """
     for known in MODES:
         if mode.upper() == known:

@@ -1,4 +1,4 @@
-"""From a column of messages to a column of bytes.
+"""Encode a column of messages to a column of bytes.
 
 Stored messages lack tagged fields that a later release of the specs added: such a column is null for what was stored
 before. A message that leaves a tagged field out has its default, so null means the default wherever null is not a value
@@ -28,17 +28,16 @@ class Encoded(NamedTuple):
     """A column of bytes."""
 
     data: pa.Array
-    """Null where the row was, and where it cannot be written."""
+    """Bytes; null if the row was null, or cannot be written."""
     errors: dict[int, str]
-    """Why rows cannot be written, by row."""
+    """Errors of the rows that cannot be written, by row."""
 
 
 def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
-    """The bytes of a column of messages; rows that cannot be written are null, with an error.
+    """Encode a column of messages; rows that cannot be written are null, with an error.
 
     With a version, the bytes are the messages alone. Without one, each row has its own version, and the bytes start
-    with
-    what stored messages have before them to say their version.
+    with the prefix that gives the version of stored messages.
 
     Raises:
         JobError: the rows have no version, or such messages are stored without one.
@@ -74,7 +73,7 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
 
 
 def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
-    """The bytes of a column of messages.
+    """Encode a column of messages, and stop at the first row that cannot be written.
 
     Raises:
         BrokenMessageError: for the first row that cannot be written; the text has the field's path.
@@ -87,7 +86,7 @@ def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
 
 
 def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Message], ...]) -> Encoded:
-    """The bytes of messages of one class; a row that fails is null, and encoding continues after it.
+    """Encode messages of one class; a row that fails is null, and encoding continues after it.
 
     Args:
         cls: the class.
@@ -116,7 +115,7 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
 
 
 def with_tag_defaults(array: pa.Array, cls: type[Struct]) -> pa.Array:
-    """The same structs, or lists of structs, with the defaults of tagged fields instead of nulls that are not values.
+    """Replace nulls in columns of tagged fields by the field's default, unless null is a value of the field.
 
     Args:
         array: structs with columns of the class, or lists of them.
@@ -130,7 +129,7 @@ def with_tag_defaults(array: pa.Array, cls: type[Struct]) -> pa.Array:
         return pa.Array.from_buffers(
             array.type, len(array), array.buffers()[:2], offset=array.offset, children=[elements]
         )
-    if not pa.types.is_struct(array.type):  # another type than that of the field, which is an error later
+    if not pa.types.is_struct(array.type):  # not the type of the field, which is an error later
         return array
     fields = {field.name: field for field in cls.ATTRIBUTES}
     children = [array.field(number) for number in range(array.type.num_fields)]
@@ -147,13 +146,13 @@ def _fill_nulls(child: pa.Array, field: Field | None) -> pa.Array:
     if field.tag is not None and not field.nullable and child.null_count:
         try:
             child = pc.fill_null(child, pa.scalar(_default_of(field, child.type), child.type))
-        except (TypeError, pa.ArrowException):  # the column is of another type than the field
+        except (TypeError, pa.ArrowException):  # the column does not have the field's type
             return child
     return child if field.struct is None else with_tag_defaults(child, field.struct)
 
 
 def _default_of(field: Field, type_: pa.DataType) -> Any:
-    """The default of a field, as a value of a column."""
+    """Return the default of a field, as a value for a column of a type."""
     if field.array:
         return []
     if field.struct is not None:

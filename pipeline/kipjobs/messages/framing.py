@@ -30,7 +30,7 @@ from kipwire.tools.text import only_left
 
 _INT16_SIZE = 2
 _LONGEST = 2**31 - 1
-"""The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
+"""Highest number of bytes of a value in a column; passed to Arrow, whose own default overflows with many rows."""
 
 
 class Group(NamedTuple):
@@ -42,19 +42,19 @@ class Group(NamedTuple):
     bodies: pa.Array
     """The messages, without the bytes before them."""
     starts: list[int] | int
-    """Where each begins in the given bytes; one number if all are equal."""
+    """Position of each body in its given bytes; one number if all have the same."""
 
     def start(self, index: int) -> int:
-        """Where one of them begins."""
+        """Return the position at which one of the bodies begins in its given bytes."""
         return self.starts if isinstance(self.starts, int) else self.starts[index]
 
 
 class Grouped(NamedTuple):
-    """A column by class; null is in no group."""
+    """The rows of a column by class; nulls are in no group."""
 
     groups: list[Group]
     errors: dict[int, RowError]
-    """By row, of messages whose class is not known."""
+    """Errors of messages whose class is not known, by row."""
 
 
 class LeadError(Exception):
@@ -66,7 +66,7 @@ class LeadError(Exception):
 
 
 def group_by_version(selection: Selection, data: pa.Array) -> Grouped:
-    """A column of messages, by version.
+    """Group a column of messages by version.
 
     Raises:
         JobError: the bytes of such messages do not include their version.
@@ -97,7 +97,7 @@ def group_by_version(selection: Selection, data: pa.Array) -> Grouped:
 
 
 def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
-    """A column of bodies of one version, in which answers that refuse a version are of version 0 (KIP-511)."""
+    """Group response bodies of one version; a response that refuses that version has version 0 (KIP-511)."""
     rows = pc.indices_nonzero(data.is_valid())
     refused: list[int] = []
     if may_answer_in_version_0(asked):
@@ -111,12 +111,12 @@ def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
 
 
 def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
-    """The type, if the bytes include it, and the version.
+    """Return the type, if the bytes include it, and the version.
 
     Args:
         kind: the type of the message's spec.
         message: the message's name, for the error.
-        lead: as many bytes as there are, up to those of `LEAD_SIZES`.
+        lead: the first bytes of the message, as many as `LEAD_SIZES` gives for its kind, or fewer if it is shorter.
 
     Raises:
         LeadError: there are too few bytes, or they are invalid.
@@ -131,7 +131,7 @@ def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
 
 
 def write_lead(cls: type[Message]) -> bytes:
-    """The bytes before a message of a class; the reverse of `read_lead`.
+    """Return the bytes before a message of a class; the reverse of `read_lead`.
 
     Raises:
         JobError: such messages are stored without a version, or with more than the class says.
@@ -166,7 +166,7 @@ def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -
 
 
 def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Each lead of up to `size` bytes, with the numbers of the rows that begin with it."""
+    """Yield each lead of up to `size` bytes, with the numbers of the rows that begin with it."""
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
     if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
         yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
@@ -177,13 +177,13 @@ def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]
 
 
 def version_error(package: str, message: str, version: int, size: int) -> RowError:
-    """The error of a message in a version without a class, after a lead of `size` bytes."""
+    """Return the error of a message in a version without a class, after a lead of `size` bytes."""
     reason = unknown_version(version, registry_of(package).versions(message))
     return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
 
 
 def _by_header(selection: Selection, data: pa.Array) -> Grouped:
-    """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
+    """Group request frames by version; the headers are read one by one, since their sizes differ."""
     found = registry_of(selection.package)
     headers = found.with_header("RequestHeader")
     api_key = selection.classes[0].API_KEY

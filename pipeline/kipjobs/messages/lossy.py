@@ -20,7 +20,7 @@ Structs = tuple[type[Struct], ...]
 
 
 def kept_type(given: pa.DataType, known: pa.DataType) -> pa.DataType:
-    """The given type with only those fields of structs that are known."""
+    """Return the given type, without the fields of structs that the known type lacks."""
     if pa.types.is_struct(given) and pa.types.is_struct(known):
         names = [field.name for field in given if known.get_field_index(field.name) >= 0]
         return pa.struct([(name, kept_type(given.field(name).type, known.field(name).type)) for name in names])
@@ -30,12 +30,12 @@ def kept_type(given: pa.DataType, known: pa.DataType) -> pa.DataType:
 
 
 def lossy_rows(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> list[tuple[int, str]]:
-    """The rows with a value in a field that is not kept and must not be dropped, each with the path of such a field.
+    """Find the rows with a value in a field that is neither kept nor droppable, each with the path of such a field.
 
     Args:
         rows: messages.
         kept: of `kept_type`.
-        structs: the classes of the message, which say what may be dropped.
+        structs: the classes of the message, whose fields are ignorable or not.
     """
     return [(row, path) for path, losing in _lost(rows, kept, structs, "", None) for row in losing]
 
@@ -43,14 +43,14 @@ def lossy_rows(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> lis
 def _lost(
     array: pa.Array, kept: pa.DataType, structs: Structs, path: str, parents: pa.Array | None
 ) -> list[tuple[str, list[int]]]:
-    """Paths of fields that are not kept, and the rows that would lose a value there.
+    """Return the paths of fields that are not kept, and the rows that would lose a value there.
 
     Args:
         array: structs or lists.
         kept: the type that is kept of them.
         structs: the classes of these structs.
-        path: where they are.
-        parents: the row of each; None where they are the rows themselves.
+        path: of these structs in the message.
+        parents: the row of each struct; None if the structs are the rows.
     """
     if pa.types.is_list(array.type) and pa.types.is_list(kept):
         inner = pc.list_parent_indices(array)
@@ -76,7 +76,7 @@ def _lost(
 
 
 def _has_content(values: pa.Array, field: Field | None) -> pa.Array:
-    """Which values are neither null nor the default of their field.
+    """Return a mask: true for values that are neither null nor the default of their field.
 
     Args:
         values: the column of a field.
@@ -91,7 +91,7 @@ def _has_content(values: pa.Array, field: Field | None) -> pa.Array:
 
 
 def _is_default(values: pa.Array, field: Field) -> pa.Array:
-    """Which values are the default of a field, for those that are not null."""
+    """Return a mask: true for values that are the default of a field; undefined for nulls."""
     if pa.types.is_list(values.type):
         return pc.equal(pc.list_value_length(values), 0)
     if pa.types.is_struct(values.type):
@@ -101,6 +101,6 @@ def _is_default(values: pa.Array, field: Field) -> pa.Array:
     default = field.default_value()
     try:
         scalar = pa.scalar(default.bytes if isinstance(default, UUID) else default, values.type)
-    except (TypeError, pa.ArrowException):  # the column is of another type than the field
+    except (TypeError, pa.ArrowException):  # the column does not have the field's type
         return pa.repeat(False, len(values))
     return pc.equal(values, scalar)

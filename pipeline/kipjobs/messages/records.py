@@ -1,6 +1,6 @@
-"""Records of internal topics, whose first bytes say which of several messages each record is.
+"""Records of internal topics, whose first bytes give the type of each record.
 
-A family is what one kind of topic holds: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
+A family is the content of one kind of topic: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
 `share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
 """
 
@@ -63,13 +63,13 @@ class DecodedRecords(NamedTuple):
     """A column of records."""
 
     rows: pa.StructArray
-    """Null where a record is broken, or has no key."""
+    """Records; null if a record is broken, or has no key."""
     errors: dict[int, RowError]
 
 
 @lru_cache
 def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
-    """All types of records of a family, by number."""
+    """Return all types of records of a family, by number."""
     found: dict[int, Record] = {}
     known = registry_of(package)
     for name in known.names():
@@ -88,7 +88,7 @@ def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
 
 
 def chosen_types(records: Records) -> dict[int, Record]:
-    """The types of records that are decoded, by number.
+    """Return the types of records that are decoded, by number.
 
     Raises:
         JobError: there is no such family, or it has no such type.
@@ -105,7 +105,7 @@ def chosen_types(records: Records) -> dict[int, Record]:
 
 @lru_cache
 def records_type(records: Records) -> pa.StructType:
-    """The columns of records: the name of each one's type, and a column of messages for each type.
+    """Return the columns of records: the name of each record's type, and a column of messages for each type.
 
     Raises:
         JobError: as `chosen_types`.
@@ -119,7 +119,7 @@ def records_type(records: Records) -> pa.StructType:
 
 
 def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> DecodedRecords:
-    """Keys and values of a coordinator's topic.
+    """Decode keys and values of a coordinator's topic.
 
     Raises:
         JobError: as `chosen_types`.
@@ -127,7 +127,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     types = types_of(records.family, records.package)
     of_key = _group_by_type(types, keys, "coordinator-key", lambda record: record.key)
     names = _names(types, of_key.groups, len(keys))
-    # The key says which message the value is: the value's own first bytes give only the version.
+    # The key has the type of the value: the value's own first bytes give only the version.
     errors = dict(of_key.errors)
     groups: list[Group] = []
     for group in of_key.groups:
@@ -154,7 +154,7 @@ def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.A
 
 
 def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
-    """Values of the cluster's metadata log.
+    """Decode values of the cluster's metadata log.
 
     Raises:
         JobError: as `chosen_types`.
@@ -171,7 +171,7 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
 def _group_by_type(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
-    """A column by type and version of its records."""
+    """Group a column by type and version of its records."""
     size = LEAD_SIZES[kind]
 
     def find(lead: bytes) -> type[Message]:
@@ -186,7 +186,7 @@ def _group_by_type(
 
 
 def _group_values(record: Record, values: pa.Array) -> Grouped:
-    """The values of one type of record, by version."""
+    """Group the values of one type of record by version."""
     size = LEAD_SIZES["coordinator-value"]
 
     def find(lead: bytes) -> type[Message]:
@@ -204,7 +204,7 @@ def _class(selection: Selection, version: int, size: int) -> type[Message]:
 
 
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
-    """The name of each record's type, even of records that are not decoded."""
+    """Return the name of each record's type, even of records that are not decoded."""
     parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
     return scatter(count, pa.string(), groups, parts)
 
@@ -217,7 +217,7 @@ def _structs(
     errors: dict[int, RowError],
     selection: Callable[[Record], Selection | None],
 ) -> pa.StructArray:
-    """A struct with a column for each type; what is broken is added to the errors."""
+    """Return structs with a column for each type; errors of broken records are added to `errors`."""
     children = {field.name: pa.nulls(count, field.type) for field in whole}
     for number, record in types.items():
         message = selection(record)
@@ -234,7 +234,7 @@ def _structs(
 
 
 def _assemble(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
-    """The whole rows, null where one is broken or has no type."""
+    """Return the whole rows; a row is null if it is broken or has no type."""
     names = children[0]
     broken = pa.array([row in errors for row in range(len(names))]) if errors else pa.repeat(False, len(names))
     rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))

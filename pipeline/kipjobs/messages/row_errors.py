@@ -20,7 +20,7 @@ ERROR_TYPE = pa.struct(
 
 
 class RowError(NamedTuple):
-    """Why bytes are not the message that they should be."""
+    """The error of bytes that are not the expected message."""
 
     message: str
     """Name of the message, as in its spec."""
@@ -29,7 +29,7 @@ class RowError(NamedTuple):
     path: str
     """Field path with indexes; "" for the message itself."""
     offset: int
-    """The byte offset in the given bytes."""
+    """Offset in the given bytes."""
     reason: str
 
     def __str__(self) -> str:
@@ -38,12 +38,12 @@ class RowError(NamedTuple):
 
 
 def row_error_of(error: DecodeError, start: int) -> RowError:
-    """A decode error as a row error, in bytes whose message begins at `start`."""
+    """Convert a decode error to a row error, in bytes whose message begins at `start`."""
     return RowError(error.message, error.version, error.path, start + error.offset, error.reason)
 
 
 def by_row_of_column(errors: dict[int, RowError], rows: pa.Array) -> dict[int, RowError]:
-    """The errors of some rows of a column, by their numbers in the column.
+    """Return the errors of some rows of a column, by their numbers in the column.
 
     Args:
         errors: by index among those rows.
@@ -56,7 +56,7 @@ def by_row_of_column(errors: dict[int, RowError], rows: pa.Array) -> dict[int, R
 
 
 def error_array(errors: dict[int, RowError], count: int) -> pa.StructArray:
-    """The errors by row as a column of `count` rows."""
+    """Return the errors by row as a column of `count` rows."""
     if not errors:
         return pa.nulls(count, ERROR_TYPE)
     return pa.array([errors[row]._asdict() if row in errors else None for row in range(count)], ERROR_TYPE)

@@ -11,18 +11,18 @@ from kipjobs.report.report import Row
 from kipwire.tools.text import printable_line
 
 MOST_LINES = 10
-"""The most lines that can still be distinguished."""
+"""Highest number of lines that can still be distinguished."""
 DOTS = 5000
-"""The most dots of a chart over time; the last ones are shown."""
+"""Highest number of dots of a chart over time; the last ones are shown."""
 
 _LONGEST_NAME = 40
-"""The most characters of a name that leave room for the chart."""
+"""Highest number of characters of a name that leaves room for the chart."""
 _BLUE, _PALE = "#2f6db3", "#c9d6e6"
 _COUNTS = "{x:,.0f}"
 
 
 def lag_over_time(axes: Any, rows: list[Row]) -> None:
-    """A line for each group and topic: its lag at each commit; columns name, time, lag."""
+    """Draw a line for each group and topic: its lag at each commit; columns name, time, lag."""
     lines: dict[str, list[tuple[Any, int]]] = defaultdict(list)
     for row in rows:
         lines[row["name"]].append((row["time"], row["lag"]))
@@ -46,7 +46,7 @@ def lag_over_time(axes: Any, rows: list[Row]) -> None:
 
 
 def latencies(axes: Any, rows: list[Row]) -> None:
-    """Two bars for each API: median and 99th percentile; columns name, median, high."""
+    """Draw two bars for each API: median and 99th percentile; columns name, median, high."""
     names = _names(rows[::-1])
     high = axes.barh(names, [row["high"] or 0 for row in rows][::-1], color=_PALE)
     median = axes.barh(names, [row["median"] or 0 for row in rows][::-1], color=_BLUE, height=0.45)
@@ -58,7 +58,7 @@ def latencies(axes: Any, rows: list[Row]) -> None:
 
 
 def events(axes: Any, rows: list[Row]) -> None:
-    """A dot for each event on the line of its kind, the kind that came first at the top; columns name, time."""
+    """Draw a dot for each event on the line of its kind, the earliest kind at the top; columns name, time."""
     ordered = sorted(rows, key=lambda row: row["time"])
     axes.scatter([row["time"] for row in ordered], _names(ordered), s=14, alpha=0.6, color=_BLUE)
     axes.invert_yaxis()
@@ -66,7 +66,7 @@ def events(axes: Any, rows: list[Row]) -> None:
 
 
 def savings(axes: Any, rows: list[Row]) -> None:
-    """A bar for each message: bytes that better encodings would save; columns name, saved."""
+    """Draw a bar for each message: bytes that better encodings would save; columns name, saved."""
     axes.barh(_names(rows[::-1]), [row["saved"] for row in rows][::-1], color=_BLUE)
     axes.xaxis.set_major_formatter(_COUNTS)
     axes.set_xlabel("bytes saved")
@@ -77,7 +77,7 @@ def _names(rows: list[Row]) -> list[str]:
 
 
 def _legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **more: Any) -> None:
-    """A legend next to the chart, since lines and bars may reach every corner of it."""
+    """Draw a legend next to the chart, since lines and bars may reach every corner of it."""
     numbers = [str(number) for number in range(len(names))]
     legend = axes.legend(lines, numbers, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1), **more)
     # Set afterwards, since matplotlib leaves out names that begin with an underscore.
@@ -92,7 +92,7 @@ def _time_axis(axes: Any, times: list[datetime]) -> None:
 
 
 def _short(name: str) -> str:
-    """The name, with the middle of a long one left out: its start and its topic say most."""
+    """Leave out the middle of a long name: its start and its topic, at the end, distinguish it."""
     name = printable_line(name)
     half = (_LONGEST_NAME - 1) // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half:]}"

@@ -1,4 +1,4 @@
-"""The line of a terminal that says how far a job is, and of which nothing is left at the end."""
+"""A line of progress on a terminal, which is removed at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS_BETWEEN_LOOKS = 0.3
 
 @contextmanager
 def line_saying(text: str, terminal: TextIO | None = None) -> Iterator[None]:
-    """Show a text until the end of the block, if standard error is a terminal; then nothing is left of it."""
+    """Show a text until the end of the block, if standard error is a terminal; then remove it."""
     line = Line(terminal or sys.stderr)
     with line:
         if line.is_shown:
@@ -26,7 +26,7 @@ def line_saying(text: str, terminal: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def repeat_line(text: Callable[[], str], terminal: TextIO | None = None) -> Iterator[None]:
-    """Show what a function says, again and again, until the end of the block, as `line_saying` does."""
+    """Show the text of a function, updated regularly, until the end of the block, as `line_saying` does."""
     line = Line(terminal or sys.stderr)
     if not line.is_shown:
         yield

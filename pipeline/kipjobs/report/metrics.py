@@ -31,7 +31,7 @@ class Metrics:
 
 
 def exposition(metrics: Iterable[Metrics]) -> str:
-    """All metrics as text. All samples of a metric are in one piece, in the order of their labels."""
+    """Return all metrics as text. The samples of a metric are consecutive, in the order of their labels."""
     return "".join(f"{line}\n" for one in metrics for line in _lines(one))
 
 
@@ -39,7 +39,7 @@ def _lines(metrics: Metrics) -> Iterator[str]:
     labels = list(dict.fromkeys(column for gauge in metrics.gauges for column in gauge.labels.values()))
     sf = functions_of(metrics.frame)
     texts = {name for name, type_ in metrics.frame.dtypes if type_ == "string"}
-    # What Kafka wrote may be any bytes; the format is UTF-8.
+    # Texts in Kafka may have any bytes; the format is UTF-8.
     valid = [sf.valid_text(name).alias(name) if name in texts else sf.col(name) for name in labels]
     values = [sf.col(name) for name in dict.fromkeys(gauge.column for gauge in metrics.gauges)]
     rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()

@@ -79,7 +79,7 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat =
 
     Tables are written next to their final places, and renamed once all are complete, so that two runs never touch
     each other's. If Spark writes to another machine or file system, nothing can be renamed: then it writes Parquet
-    files to the final folders, which must not exist, and after a failure what it has written stays.
+    files to the final folders, which must not exist, and after a failure the files written so far stay.
 
     Raises:
         JobError: another run has written a table of that name meanwhile, or Spark writes text elsewhere.
@@ -125,7 +125,7 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
 
 
 def _place(made: Path, path: Path) -> None:
-    """Give a folder or a file its name, where nothing may be yet."""
+    """Rename a folder or a file to a path at which nothing exists yet."""
     if made.is_dir():
         rename_new(made, path)
     else:
@@ -134,7 +134,7 @@ def _place(made: Path, path: Path) -> None:
 
 
 def json_lines(tables: Iterable[Table]) -> Iterator[str]:
-    """All rows of tables as lines of JSON, with their ends: the name of the table as `table`, then its columns.
+    """Yield all rows of tables as lines of JSON, with line ends: the table's name as `table`, then its columns.
 
     Raises:
         JobError: Spark writes to another machine.

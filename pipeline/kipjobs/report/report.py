@@ -1,4 +1,4 @@
-"""The result of a job as data: tables and charts, from which terminals, pages and files get what they show."""
+"""The result of a job as data: tables and charts, which terminals, pages and files show."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Table:
     """One table of a job."""
 
     name: str
-    """Also the name of the folder or the file that it is written to."""
+    """Name of the table, and of the folder or file that it is written to."""
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
-    """The sort order of the rows that are shown: what is wrong or largest first."""
+    """Sort order of the rows: problems, or the largest, first."""
     hidden: tuple[str, ...] = ()
     """Columns that only files have."""
     shown: int = 20
@@ -61,7 +61,7 @@ class Report:
     where: str = ""
     """The paths or the brokers that it is from."""
     totals: DataFrame | None = None
-    """One row, whose columns are the numbers that answer most questions."""
+    """One row of summary numbers."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class FirstRows:
     is_all: bool
 
     def for_terminal(self) -> FirstRows:
-        """As many of them as a terminal shows."""
+        """Return as many of the rows as a terminal shows."""
         most = self.table.shown
         return replace(self, rows=self.rows[:most], is_all=self.is_all and len(self.rows) <= most)
 
@@ -87,13 +87,13 @@ def first_rows(table: Table, most: int) -> FirstRows:
 
 
 def total_row(report: Report) -> Row:
-    """The row of the totals; empty if there are none."""
+    """Return the row of the totals; empty if there are none."""
     rows = [] if report.totals is None else report.totals.toArrow().to_pylist()
     return dict(rows[0]) if rows else {}
 
 
 def heading(column: str) -> str:
-    """The name of a column in words."""
+    """Return the name of a column in words."""
     return column.replace("_", " ")
 
 
@@ -107,7 +107,7 @@ _WORDS_OF_NAMES = (
     *("position", "port", "version", "versions", "number", "line", "broker", "seed"),
 )
 _NAMES = re.compile(rf"(?:.*_)?(?:{'|'.join(_WORDS_OF_NAMES)})|log_start|cleaned_to")
-"""Columns whose numbers are names of things and of places, and not quantities.
+"""Columns whose numbers are names, such as ids and offsets, and not quantities.
 
 People paste them into commands such as `kafka-transactions abort --producer-id`, search for them, and compare them with
 names of files: a separator of thousands is wrong in all of these. So offsets are among them, and lag is not.
@@ -115,12 +115,12 @@ names of files: a separator of thousands is wrong in all of these. So offsets ar
 
 
 def cell(value: Any, column: str = "") -> str:
-    """A value as readable text.
+    """Return a value as readable text.
 
     Args:
         value: of any type that a table may have.
-        column: its name, which says whether a number is a quantity, such as `1,000` bytes, or the name of something,
-            such as the producer id 1000.
+        column: its name, which distinguishes a number that is a quantity, such as `1,000` bytes, from one that is a
+            name, such as the producer id 1000.
     """
     if value is None:
         return ""

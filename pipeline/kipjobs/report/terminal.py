@@ -19,7 +19,7 @@ from kipwire.console.text_tables import shorten
 from kipwire.tools.text import printable_line
 
 _NARROWEST = 12
-"""Characters that are left of a text."""
+"""Lowest number of characters to which a text is shortened."""
 _GAP = 2
 """Characters between columns, of which rich has one as padding."""
 _EDGES = 1
@@ -34,8 +34,8 @@ def show(
 
     Args:
         console: on a terminal, or with COLUMNS, tables are as wide as that; in other files they are whole.
-        report: it.
-        tables: those that are printed.
+        report: the report.
+        tables: the tables to print.
         totals: the row of its totals.
     """
     for number, shown in enumerate(table.for_terminal() for table in tables):
@@ -72,7 +72,7 @@ class Fitted:
 
     title: str
     heads: Sequence[str]
-    """In several lines where a column is narrow."""
+    """Headings, in several lines if a column is narrow."""
     numeric: Sequence[bool]
     rows: Sequence[Sequence[str]]
     left_out: Sequence[str] = ()
@@ -80,13 +80,13 @@ class Fitted:
 
 
 def fit(shown: FirstRows, width: int | None) -> Fitted:
-    """A table with one line for each row.
+    """Fit a table into lines, one for each row.
 
     The day of times goes to the title if it is the same for all. If there is no room, texts lose their middles; then
     the last columns are left out.
 
     Args:
-        shown: it.
+        shown: the table.
         width: characters of a line; None if it may be any.
     """
     columns = list(shown.columns)

@@ -37,9 +37,9 @@ _SHORT, _LONG = 14, 48
 at some width, too."""
 
 _PAGE_BYTES = 1_950_000
-"""About the most that a page may take, so that it opens at once: two megabytes with what it shows without scripts."""
+"""Size limit of a page, so that it opens at once: about two megabytes with its content for browsers without scripts."""
 _OF_MAIN = 0.9
-"""The part of the room for tables that the main one may take: the first of which the rows are not what is wrong."""
+"""Share of the room for tables that the main one may take, which is the first one that is not of faults."""
 
 
 def page(
@@ -48,10 +48,10 @@ def page(
     charts: list[tuple[Chart, list[Row]]],
     totals: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page: totals, then what is wrong, then charts, then the other tables.
+    """Return the page: totals, then tables of problems, then charts, then the other tables.
 
     Args:
-        report: it.
+        report: the report.
         tables: its tables, in their order.
         charts: those with rows are drawn.
         totals: the row of its totals.
@@ -66,7 +66,7 @@ def page(
     sections = [_section(shown, of_table) for shown, of_table in zip(tables, lines, strict=True)]
     wrong = [section for section, shown in zip(sections, tables, strict=True) if shown.table.is_wrong]
     others = [section for section, shown in zip(sections, tables, strict=True) if not shown.table.is_wrong]
-    if not wrong:  # the first one answers what most people ask
+    if not wrong:  # the first table answers the most frequent question
         wrong, others = others[:1], others[1:]
     parts = [
         f"<h1>{_text(report.title)}</h1>",
@@ -105,15 +105,16 @@ def _text(text: str) -> str:
 
 
 def _lines(shown: FirstRows) -> list[str]:
-    """Each row as JSON in ASCII without `<`, which HTML would read."""
+    """Return each row as JSON in ASCII without `<`, which HTML would read as markup."""
     rows = ([cell(row[name], name) for name in shown.columns] for row in shown.rows)
     return [dumps(row, separators=(",", ":")).replace("<", "\\u003c") for row in rows]
 
 
 def _fitting(tables: list[list[str]], room: int, main: int) -> list[list[str]]:
-    """The first lines of each table, as many as fit on a page.
+    """Return the first lines of each table, as many as fit on a page.
 
-    The main table takes what it needs of most of the room; what small tables leave, large ones share.
+    The main table, with index `main`, takes the room that it needs, up to nine tenths; small tables take the room that
+    they need, and large ones share the rest.
     """
     fitting = {main: _first_lines(tables[main], int(room * _OF_MAIN))}
     left = room - _length(fitting[main])
@@ -134,7 +135,7 @@ def _length(lines: list[str]) -> int:
 
 
 def _section(shown: FirstRows, lines: list[str]) -> str:
-    """A table with its title: for scripts the rows of these lines, without scripts as many as on a terminal."""
+    """Return a table with its title: for scripts all of these lines, without scripts as many rows as on a terminal."""
     title = f"<h2>{_text(shown.table.title)}</h2>"
     if not shown.rows:
         return f'<section>{title}\n<p class="note">none</p></section>'
@@ -168,7 +169,7 @@ def _table(shown: FirstRows) -> str:
 
 
 def _kind(shown: FirstRows, column: str) -> str:
-    """The class of a column, by what it has: numbers, times, words, or texts that may wrap."""
+    """Return the CSS class of a column by its content: numbers, times, words, or texts that may wrap."""
     if is_numeric(shown, column):
         return "number"
     if any(isinstance(row[column], datetime) for row in shown.rows):

@@ -1,6 +1,6 @@
-"""The heads of batches in a segment, many at once: their offsets, times and producers, and which of them are wanted.
+"""The heads of batches in a segment, many at once: their offsets, times and producers, and a filter on them.
 
-The bytes between heads are not read. Nothing is checked but what the heads themselves show.
+The bytes between heads are not read, so checksums and records are not checked.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from kipwire.records.heads import (
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
 COUNT = 16384
-"""The number of heads at which there are enough for one array."""
+"""Number of heads at which an array is complete."""
 _LEAST_CHUNK, _MOST_CHUNK = 64, 1 << 18
-"""Bytes that are read at once: few where batches are large, many where they are small."""
+"""Limits of the bytes that are read at once: few if batches are large, many if they are small."""
 _SMALL = 4096
-"""Bytes of a batch that are read as quickly as skipped."""
+"""Size of a batch up to which reading it is as quick as skipping it."""
 _FIELDS = (
     *("offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp"),
     *("max_timestamp", "producer_id", "producer_epoch", "base_sequence", "records_count"),
 )
-"""What a head of magic 2 has, in the order of `BATCH`, whose format says the types."""
+"""Names of the fields of a head of magic 2, in the order of the struct format `BATCH`."""
 _TYPES = {"b": "i1", "h": ">i2", "i": ">i4", "I": ">u4", "q": ">i8"}
 
 
 def _places() -> Iterator[tuple[str, str, int]]:
-    """Yield what is read of a head: its name, its type and where it is."""
+    """Yield the fields that are read of a head: name, type and position."""
     position = 0
     for name, code in zip(_FIELDS, BATCH.format[1:], strict=True):
         if name != "crc":
@@ -59,10 +59,10 @@ def _places() -> Iterator[tuple[str, str, int]]:
 
 _NAMES, _FORMATS, _POSITIONS = zip(*_places(), strict=True)
 HEADS: np.dtype[np.void] = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _POSITIONS, "itemsize": RECORDS})
-"""An array of heads."""
+"""Layout of an array of heads."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
-"""An offset from which on a sum with a delta could have more than 64 bits."""
+"""Highest offset to which any delta can be added without going beyond 64 bits."""
 
 
 class Wanted(NamedTuple):
@@ -81,7 +81,7 @@ class Wanted(NamedTuple):
 
     @property
     def first_offset(self) -> int:
-        """The offset before which no record is wanted."""
+        """Offset before which no record is wanted."""
         return self.bounds.first_offset or 0
 
     @property
@@ -90,27 +90,27 @@ class Wanted(NamedTuple):
         return self.bounds != Bounds()
 
     def between(self, first: int, end: int | None) -> Wanted:
-        """Those of these records from one offset on, and before another one, if there is one."""
+        """Restrict this filter to the records from `first` on, and before `end` if it is given."""
         ends = [one for one in (self.bounds.end_offset, end) if one is not None]
         first = max(self.first_offset, first)
         return self._replace(bounds=self.bounds._replace(first_offset=first, end_offset=min(ends, default=None)))
 
 
 class Heads(NamedTuple):
-    """The heads of some batches, one element of each array for a batch. What a batch does not say is -1."""
+    """The heads of some batches, one element of each array for a batch. A field that a head does not have is -1."""
 
     position: Numbers
     size: Numbers
     base_offset: Numbers
-    """-1 for a compressed entry of magic 0 or 1: only its content says it."""
+    """-1 for a compressed entry of magic 0 or 1, whose first offset is only in its content."""
     last_offset: Numbers
     base_timestamp: Numbers
     max_timestamp: Numbers
     delete_horizon: Numbers
     records_count: Numbers
-    """-1 for such an entry."""
+    """-1 for a compressed entry of magic 0 or 1."""
     codec: Numbers
-    """As the attributes have it, also where there is no such codec."""
+    """Number of the codec in the attributes, which may be an unknown one."""
     has_append_time: Numbers
     is_transactional: Numbers
     is_control: Numbers
@@ -121,22 +121,22 @@ class Heads(NamedTuple):
     magic: Numbers
 
     def of(self, chosen: Numbers) -> Heads:
-        """Those where the mask is true."""
+        """Return the heads at which the mask is true."""
         return self if chosen.all() else Heads(*(column[chosen] for column in self))
 
     def between(self, start: int, end: int) -> Heads:
-        """Those with these indices."""
+        """Return the heads with indices from `start` on and before `end`."""
         return Heads(*(column[start:end] for column in self))
 
     def may_have(self, wanted: Wanted) -> Numbers:
-        """A mask of the batches that may have wanted records."""
+        """Return a mask of the batches that may have wanted records."""
         lowest = np.where(self.has_append_time, self.max_timestamp, UNKNOWN)
         span = Span(self.base_offset, self.last_offset, lowest, self.max_timestamp)
         may: Numbers = np.full(len(self.position), True) & wanted.bounds.allows(span)
         return may if wanted.control else may & ~self.is_control
 
     def are_odd(self, first_offset: int, end_offset: int | None) -> Numbers:
-        """A mask of the batches that have what no valid batch has, or numbers that may have more than 64 bits.
+        """Return a mask of the batches whose head is invalid, or has numbers that may need more than 64 bits.
 
         Args:
             first_offset: no valid batch has a lower last offset.
@@ -185,7 +185,7 @@ def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tup
     while position < end:
         at = position - chunk_start
         if not 0 <= at <= len(chunk) - RECORDS:
-            # By the batch before: copying a small one costs less than another read.
+            # Guess from the batch before: copying a small one costs less than another read.
             chunk_size = min(2 * chunk_size, _MOST_CHUNK) if length < _SMALL else max(chunk_size // 4, _LEAST_CHUNK)
             chunk, chunk_start, at = read_at(chunk_size, position), position, 0
             if len(chunk) < HEAD.size:

@@ -57,13 +57,13 @@ _HIGHEST = 2**63 - 1
 
 
 def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of a range of a segment that may have wanted records, in its order.
+    """Yield the batches of a range of a segment that may have wanted records, in its order.
 
     Only heads are read: no checksum and no record.
 
     Args:
         split: the range.
-        wanted: which batches. If it is permissive, a batch whose head is broken is a row with the error.
+        wanted: the filter. If it is permissive, a batch whose head is broken is a row with the error.
         schema: columns of `BATCH_SCHEMA`.
 
     Raises:
@@ -80,7 +80,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
             raise unreadable(split.segment, error) from None
         if position >= split.end:
             return
-        # Heads end where a batch cannot be; the reader of whole batches says what is there, and goes on after it.
+        # Heads end at bytes that cannot be a batch; the reader of whole batches reports them, and goes on after them.
         following = None
         for item in items_of(split, wanted, position, check_crcs=False):
             if isinstance(item, RecordBatch):
@@ -93,7 +93,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
 
 
 def _fault(split: Split, position: int) -> KipwireError | None:
-    """Say what is wrong with the whole batch at a position; None if nothing is."""
+    """Return the error of the whole batch at a position; None if it is valid."""
     try:
         item = next(items_of(split, Wanted(), position, check_crcs=False), None)
     except KipwireError as error:
@@ -104,7 +104,7 @@ def _fault(split: Split, position: int) -> KipwireError | None:
 
 
 def _rows_of(split: Split, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Make the rows of heads; odd ones are looked at one by one."""
+    """Make the rows of heads; odd ones are checked one by one."""
     segment = split.segment
     start = 0
     for odd in np.flatnonzero(heads.are_odd(*split.offsets)).tolist():

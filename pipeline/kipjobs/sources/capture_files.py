@@ -27,7 +27,7 @@ class Captures(NamedTuple):
 
 
 def find_captures(roots: Roots, storage: Storage = HERE) -> Captures:
-    """The captures at some paths: files of packets, folders of captures, or folders above such folders.
+    """Find the captures at some paths: files of packets, folders of captures, or folders above such folders.
 
     The files of packets of one folder are one capture, since tcpdump continues in another file when one is full. Its
     name is the folder, or the file if it is given by its own name, without others of the folder.

@@ -50,20 +50,20 @@ FRAMES_SCHEMA = pa.schema(
 DIRECTIONS = (REQUEST, RESPONSE)
 
 ROWS = 8192
-"""The number of rows at which an Arrow batch is complete."""
+"""Number of rows at which an Arrow batch is complete."""
 BYTES = 16 * 1024 * 1024
-"""The number of bytes of frames at which it is complete, even with fewer rows."""
+"""Number of bytes of frames at which an Arrow batch is complete, even with fewer rows."""
 
 
 class FrameFilter(NamedTuple):
-    """Which frames a reader wants; an empty tuple means all."""
+    """A filter of frames; an empty tuple means all."""
 
     api_keys: tuple[int, ...] = ()
     directions: tuple[str, ...] = ()
     client_ids: tuple[str, ...] = ()
 
     def selects(self, direction: str, api_key: int, client_id: str | None) -> bool:
-        """Whether a frame is wanted."""
+        """True if the filter lets a frame through."""
         return (
             (not self.api_keys or api_key in self.api_keys)
             and (not self.directions or direction in self.directions)
@@ -81,21 +81,21 @@ class Part(NamedTuple):
     end: int | None
     """Lines that start from here on belong to the next part; None: to the end, as in a compressed index."""
     storage: Storage = HERE
-    """How to reach the store that they are in, if their paths are URLs."""
+    """Options of their store, if their paths are URLs."""
 
 
 def is_index_name(name: str) -> bool:
-    """Whether indexes have such a name."""
+    """True if a name is one of an index of a capture, also a compressed one."""
     return name in (INDEX, INDEX + PACKED)
 
 
 def is_frames_name(name: str) -> bool:
-    """Whether files of frames have such a name."""
+    """True if a name is one of a capture's file of frames, also a compressed one."""
     return name in (FRAMES, FRAMES + PACKED)
 
 
 def parts(index: ReadableFile, split_bytes: int, storage: Storage = HERE) -> list[Part]:
-    """The parts of one capture: ranges of its index of about `split_bytes` bytes; all of it if it is compressed.
+    """Split one capture into ranges of its index of about `split_bytes` bytes; a compressed index is one part.
 
     Raises:
         SourceError: the frames are missing, or a file cannot be read.
@@ -114,7 +114,7 @@ def parts(index: ReadableFile, split_bytes: int, storage: Storage = HERE) -> lis
 
 
 def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
-    """The frames of a part of a capture, in its order, as batches of `FRAMES_SCHEMA`.
+    """Yield the frames of a part of a capture, in its order, as batches of `FRAMES_SCHEMA`.
 
     Raises:
         SourceError: a file is missing or damaged, or the index does not fit the frames, in the line that the text

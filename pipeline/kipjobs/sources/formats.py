@@ -1,9 +1,9 @@
-"""The formats of files as plans: what options ask for as pieces of work, and how a piece is read as Arrow batches.
+"""The formats of files as plans: the options of a reader turned into pieces of work, and functions that read a piece.
 
-There are four: `kafka_log` is planned in `logs`. Those here are of files that are read once and whole: `kafka_snapshot`
-is what logs begin with, `kafka_partition_files` are the indexes, producer snapshots and checkpoints of brokers, and
-`kafka_frames` are captured requests and responses. Each engine makes a table of a plan: `kipspark.sources` for Spark,
-`kipjobs.engines.embedded` in this process.
+There are four. `kafka_log` is planned in `logs`. The others, planned here, have files that are read once and whole:
+`kafka_snapshot` has the snapshots at the start of logs, `kafka_partition_files` the indexes, producer snapshots and
+checkpoints of brokers, and `kafka_frames` captured requests and responses. Each engine makes a table of a plan:
+`kipspark.sources` for Spark, `kipjobs.engines.embedded` in this process.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from kipjobs.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, 
 
 
 class Plan(NamedTuple):
-    """What a table is read from. The functions are of modules, with what they need bound, so that pickle can."""
+    """A table as work to do. Its functions are module functions with bound arguments, so that they can be pickled."""
 
     work: Callable[[], Iterable[Any]]
     """Lists the pieces of work."""
     read: Callable[[Any], Iterator[pa.RecordBatch]]
-    """Gives the rows of a piece, with the columns of the schema."""
+    """Yields the rows of a piece, with the columns of the schema."""
     files: Callable[[Any], Iterator[tuple[str, int]]]
-    """The files of a piece, and how many bytes of each are in it."""
+    """Yields the files of a piece, each with the number of its bytes in the piece."""
     noun: str
-    """One of these files, in the words of users."""
+    """Word for one of these files in messages to users, in the singular."""
 
 
 def log_plan(given: Mapping[str, str]) -> Plan:
-    """The plan of `kafka_log`, with the columns of `schema_of`."""
+    """Return the plan of `kafka_log`, with the columns of `schema_of`."""
     request = logs.request_of(given)
     return Plan(partial(logs.plan, request), partial(logs.read, request), logs.files_of_work, "segment")
 
 
 def snapshot_plan(given: Mapping[str, str]) -> Plan:
-    """The plan of `kafka_snapshot`: the snapshot that each log begins with."""
+    """Return the plan of `kafka_snapshot`: the snapshot at the start of each log."""
     options = Options("kafka_snapshot", given, CHOSEN_OPTIONS)
     work = partial(_snapshots, options.roots(), parse_options(options), options.storage())
     return Plan(work, _read_snapshot, lambda snapshot: iter([(snapshot.path, 0)]), "snapshot")
 
 
 def _snapshots(roots: tuple[str, ...], chosen: Chosen, storage: Storage) -> list[Snapshot]:
-    """The snapshots; a task reads one."""
+    """Return the snapshots; a task reads one."""
     segments, there = list_segments(roots, chosen.topics, chosen.partitions, storage)
     chosen.check(roots, there)
     return snapshots_of(segments)
@@ -67,16 +67,16 @@ def _read_snapshot(snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
 
 _FILE_OPTIONS = ("kind", *CHOSEN_OPTIONS, "mode")
 _FILES_OF_TASK = 256
-"""A task costs as much as reading some hundred of these files, most of which are small."""
+"""Files read by one task: starting a task costs as much as reading some hundred of these files, which are small."""
 
 
 def partition_files_schema(given: Mapping[str, str]) -> pa.Schema:
-    """The columns of `kafka_partition_files`, which are those of the kind."""
+    """Return the columns of `kafka_partition_files`, which depend on the option `kind`."""
     return KINDS[_kind(_file_options(given))].schema()
 
 
 def partition_files_plan(given: Mapping[str, str]) -> Plan:
-    """The plan of `kafka_partition_files`: the files that are there at present."""
+    """Return the plan of `kafka_partition_files`: the files that exist at present."""
     options = _file_options(given)
     kind, chosen = _kind(options), parse_options(options)
     permissive = options.one_of("mode", MODES, FAILFAST) == PERMISSIVE
@@ -99,7 +99,7 @@ def _kind(options: Options) -> str:
 
 
 def _batches_of_files(roots: tuple[str, ...], storage: Storage, kind: str, chosen: Chosen) -> list[list[PartitionFile]]:
-    """The files, as many together as are worth a task."""
+    """Return the files in groups of `_FILES_OF_TASK`; a task reads one group."""
     files, there = list_files(KINDS[kind], roots, chosen.topics, chosen.partitions, storage)
     if not KINDS[kind].is_of_broker:
         chosen.check(roots, there)
@@ -113,7 +113,7 @@ def _read_files(kind: str, chosen: Chosen, permissive: bool, files: list[Partiti
 
 
 def _of_wanted_partitions(batch: pa.RecordBatch, chosen: Chosen) -> pa.RecordBatch:
-    """The rows of wanted partitions; a row with an error, whose partition is not known, is always wanted."""
+    """Return the rows of wanted partitions, and all rows with an error, whose partition is not known."""
     for name, wanted in (("topic", chosen.topics), ("partition", chosen.partitions)):
         if wanted:
             column = batch.column(name)
@@ -125,11 +125,11 @@ def _of_wanted_partitions(batch: pa.RecordBatch, chosen: Chosen) -> pa.RecordBat
 _FRAME_OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes", "packetTasks")
 
 _INDEX_BYTES = 4 * 1024 * 1024
-"""The default number of bytes of an index for one task, which is about 20,000 frames."""
+"""Default number of bytes of an index for one task, about 20,000 frames."""
 
 
 def frames_plan(given: Mapping[str, str]) -> Plan:
-    """The plan of `kafka_frames`: all captures at the path."""
+    """Return the plan of `kafka_frames`: all captures at the path."""
     options = Options("kafka_frames", given, _FRAME_OPTIONS)
     directions = options.texts("directions")
     for direction in directions:
@@ -149,7 +149,7 @@ def frames_plan(given: Mapping[str, str]) -> Plan:
 def _parts(
     roots: tuple[str, ...], storage: Storage, split_bytes: int, packet_tasks: int
 ) -> Iterator[Part | PacketCapture]:
-    """The parts of indexes, and the shares of packets; a task reads one."""
+    """Yield the parts of indexes, and the shares of packets; a task reads one."""
     found = find_captures(roots, storage)
     for index in found.indexes:
         yield from parts(index, split_bytes, storage)
@@ -175,7 +175,7 @@ class Format(NamedTuple):
     """A format of files."""
 
     schema: Callable[[Mapping[str, str]], pa.Schema]
-    """The columns that options ask for."""
+    """Returns the columns for some options."""
     plan: Callable[[Mapping[str, str]], Plan]
 
 
@@ -185,4 +185,4 @@ FORMATS = {
     "kafka_partition_files": Format(partition_files_schema, partition_files_plan),
     "kafka_frames": Format(lambda _: FRAMES_SCHEMA, frames_plan),
 }
-"""By the names that `format` takes."""
+"""All formats, by the name that a reader's `format` takes."""

@@ -1,4 +1,4 @@
-"""The columns of `kafka_log`: their types, and how they are made from records and their batches.
+"""The columns of `kafka_log`: their types, and functions that make them from records and their batches.
 
 What all records of a batch share is found once for each batch, and a column with one value is kept from the last Arrow
 batch (`Repeated`); only offset, timestamp, key, value and headers are made for each record, by `kipwire.columns`.
@@ -48,11 +48,11 @@ LOG_SCHEMA = pa.schema(
 
 HEADER_KEYS = "header_keys"
 ALL_LOG_COLUMNS = LOG_SCHEMA.append(pa.field(HEADER_KEYS, pa.list_(pa.binary())))
-"""With the column that is made only if it is named: the bytes of the keys of `headers`, in the same order."""
+"""All columns, with the one that is made only if it is named: the keys of `headers` as bytes, in the same order."""
 
 
 class OfBatch(NamedTuple):
-    """What all records of a batch have in common, by the names of the columns."""
+    """Values that all records of a batch share, by the names of the columns."""
 
     timestamp_type: str
     producer_id: int
@@ -64,11 +64,11 @@ class OfBatch(NamedTuple):
     compression: str
     batch_position: int
     sequence: int | None
-    """The sequence number of a record minus its offset, modulo 2**31; None if the batch has no sequence numbers."""
+    """Sequence number of a record minus its offset, modulo 2**31; None if the batch has no sequence numbers."""
 
 
 def of_batch(batch: RecordBatch) -> OfBatch:
-    """What the records of a batch have in common."""
+    """Return the values that all records of a batch share."""
     has_sequence = batch.base_sequence >= 0
     return OfBatch(
         batch.timestamp_type,
@@ -92,13 +92,13 @@ class Broken(NamedTuple):
 
 
 class Repeated:
-    """Makes columns that have one value, and keeps the last of each, since the next Arrow batch mostly has it too."""
+    """Makes columns of one repeated value, and caches the last of each name, which the next batch mostly needs."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Any, pa.Array]] = {}
 
     def column(self, name: str, value: Any, count: int) -> pa.Array:
-        """`count` times this value, with the type that the column of this name has in `ALL_LOG_COLUMNS`."""
+        """Return `count` times this value, with the type that the column of this name has in `ALL_LOG_COLUMNS`."""
         kept, array = self._kept.get(name, (None, None))
         if array is None or kept != value or len(array) < count:
             array = pa.repeat(pa.scalar(value, ALL_LOG_COLUMNS.field(name).type), count)
@@ -109,14 +109,14 @@ class Repeated:
 def record_rows(
     segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
-    """Rows of records.
+    """Return the rows of records.
 
     Args:
         segment: where the records are from.
         records: rows as `kipwire.columns.decode_records` gives them, with `header_keys` if the schema has them.
-        batches: what their batches have in common, by the numbers in the column `batch`.
+        batches: the shared values of their batches, by the numbers in the column `batch`.
         schema: the columns to make, of `ALL_LOG_COLUMNS`.
-        repeated: makes the columns in which all rows have the same.
+        repeated: makes the columns in which all rows have the same value.
     """
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
     number = records.column("batch")
@@ -146,13 +146,13 @@ def record_rows(
 
 
 def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
-    """Sequence numbers as in `RecordBatch.sequence`: 0 follows the highest, and -1 means none."""
+    """Return sequence numbers as in `RecordBatch.sequence`: 0 follows the highest, and -1 means none."""
     numbers = pc.bit_wise_and(pc.add(offset, above.cast(pa.int64())), HIGHEST_SEQUENCE)  # sums wrap around
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
 def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema, repeated: Repeated) -> pa.RecordBatch:
-    """The rows for batches that cannot be read, with columns of `ALL_LOG_COLUMNS`."""
+    """Return the rows for batches that cannot be read, with columns of `ALL_LOG_COLUMNS`."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
         "error": pa.array([path_text(one.error) for one in broken], pa.string()),
@@ -163,7 +163,7 @@ def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema, r
 def _rows(
     segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
-    """`count` rows of a segment with the columns that are found; all others are null."""
+    """Return `count` rows of a segment with the given columns; all other columns are null."""
     of_segment: dict[str, Any] = {
         "topic": segment.topic,
         "partition": segment.partition,

@@ -37,14 +37,14 @@ from kipwire.records.segments import read_part
 from kipwire.tools.text import count_of
 
 ROWS = 16384
-"""The number of rows, or batches, at which an Arrow batch is complete."""
+"""Number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
-"""The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
+"""Number of bytes of keys, values and headers at which an Arrow batch is complete, even with fewer rows."""
 _INT64 = range(-(2**63), 2**63)
 
 
 def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
-    """The records of a range of a segment, in its order.
+    """Yield the records of a range of a segment, in its order.
 
     Args:
         split: the range.
@@ -70,9 +70,9 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
 
 
 def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
-    """Read the batches of a range that may have wanted records, and what is broken in it.
+    """Yield the batches of a range that may have wanted records, and the broken ones.
 
-    A range that the broker has cut off from the file since it was listed has none.
+    Nothing is left of a range that the broker has cut off from the file since it was listed.
     """
     for item in items_of(split, wanted, split.start, check_crcs=wanted.check_crcs):
         if isinstance(item, RecordBatch) and item.is_control and not wanted.control:
@@ -81,11 +81,11 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
 
 
 def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> Iterator[RecordBatch | Broken]:
-    """Read a range from a position on: each byte is of a batch or broken, but for a tail that is not asked for.
+    """Yield the content of a range from a position on: each byte is in a batch or broken, except for an unwanted tail.
 
     Args:
         split: the range.
-        wanted: what is an error, and what is a row.
+        wanted: the filter, which also decides if broken batches are errors or rows.
         start: where a batch starts.
         check_crcs: true if a wrong checksum is an error.
 
@@ -126,7 +126,7 @@ def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> I
 
 
 def _elsewhere(split: Split, batch: RecordBatch) -> str:
-    """Say that a batch has an offset which its place in the log cannot have."""
+    """Return the message for a batch with an offset that cannot be at its place in the log."""
     first, end = split.offsets
     there = f"from {first} on" if end is None else f"from {first} to {end - 1}"
     where = f"{split.segment.path}: the batch at byte {batch.position}"
@@ -143,7 +143,7 @@ def unreadable(segment: Segment, error: OSError) -> SourceError:
 
 
 class _Rows:
-    """Records to be made into an Arrow batch, and what their batches have in common."""
+    """Collects records for an Arrow batch, with the shared values of their batches."""
 
     def __init__(self, segment: Segment, wanted: Wanted, schema: pa.Schema) -> None:
         self.segment = segment
@@ -154,10 +154,10 @@ class _Rows:
         self.batches: list[OfBatch] = []
         self.broken: list[Broken] = []
         self.before_broken: list[int] = []
-        """For each of those, how many good batches come before it."""
+        """Number of good batches before each broken one."""
 
     def add(self, batch: RecordBatch | Broken) -> None:
-        """Add the records of a batch, or the error of a broken one if that is permitted."""
+        """Add the records of a batch, or the error of a broken one if broken batches are rows."""
         broken = batch if isinstance(batch, Broken) else self._add(batch)
         if broken is not None:
             self.broken.append(broken)
@@ -178,7 +178,7 @@ class _Rows:
         return count >= ROWS or self.records.size >= _BYTES
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """All wanted rows so far, if there are any; then none are left."""
+        """Yield the wanted rows so far, if there are any, and forget them."""
         records, batches = _choose(self.records.take(), self.wanted.bounds), self.batches
         broken, before = self.broken, self.before_broken
         self.batches, self.broken, self.before_broken = [], [], []
@@ -191,7 +191,7 @@ class _Rows:
             return
         bad = broken_rows(self.segment, broken, self.schema, self.repeated)
         rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema, self.repeated)])
-        # A broken batch comes before the good one whose number it has.
+        # A broken batch has the number of the good one that follows it.
         numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
         yield rows.take(pc.sort_indices(numbers))
 
@@ -212,11 +212,11 @@ def _choose(records: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
 
 
 def _reach(numbers: pa.Int64Array, bound: int) -> pa.BooleanArray:
-    """Whether each number is at least the bound, which may have any number of bits."""
+    """Return a mask: true for numbers that are at least the bound, which may have any number of bits."""
     if bound not in _INT64:
         return pa.repeat(bound < 0, len(numbers))
     return pc.greater_equal(numbers, bound)
 
 
 def _filter(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    return records.filter(mask) if mask.false_count else records  # mostly all are wanted, which needs no copy
+    return records.filter(mask) if mask.false_count else records  # usually all records are wanted, which needs no copy

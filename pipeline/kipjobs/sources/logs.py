@@ -1,4 +1,4 @@
-"""What the options of `kafka_log` ask for, planned as pieces of work and read as Arrow batches, without Spark.
+"""Plan the work of `kafka_log` from its options, and read it as Arrow batches, without Spark.
 
 This is `kafka_log` without Spark: `request_of` checks the options, `plan` lists what is there and cuts it, `read` gives
 the rows of a piece. Both engines call these three, so an option means the same on each. Everything in a `Request` and
@@ -49,7 +49,7 @@ LEVELS = {
 
 
 def schema_of(options: Options) -> pa.Schema:
-    """The columns that the option names, in its order; the default ones of the level if it is not given.
+    """Return the columns that the option names, in its order; the default ones of the level if it is not given.
 
     Raises:
         SourceError: there is no such level or column.
@@ -67,7 +67,7 @@ def schema_of(options: Options) -> pa.Schema:
 
 
 class Request(NamedTuple):
-    """What options of `kafka_log` ask for."""
+    """Checked options of `kafka_log`."""
 
     roots: tuple[str, ...]
     storage: Storage
@@ -76,7 +76,7 @@ class Request(NamedTuple):
     split_bytes: int
     fail_on_data_loss: bool
     max_bytes: int | None
-    """Of a batch of a stream."""
+    """Limit of a batch of a stream."""
     level: str
     schema: pa.Schema
     """The columns to make."""
@@ -88,10 +88,10 @@ class Request(NamedTuple):
         return self.listing().segments
 
     def check_segments(self) -> list[Segment]:
-        """The segments; what is named must be there.
+        """Find the segments, and check that there are some of each named topic and partition.
 
         Raises:
-            SourceError: it is not.
+            SourceError: a named topic or partition is missing.
         """
         listing = self.listing()
         self.chosen.check(self.roots, listing.there)
@@ -99,11 +99,11 @@ class Request(NamedTuple):
 
 
 def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schema] | None = None) -> Request:
-    """What options ask for.
+    """Check options, and return them as a request.
 
     Args:
         given: the options.
-        columns: chooses the columns among all of the level; None: as `schema_of`.
+        columns: chooses columns from all columns of the level; None: as `schema_of`.
 
     Raises:
         SourceError: an option is not valid.
@@ -140,7 +140,7 @@ Work = tuple[Split, Wanted]
 
 
 def plan(request: Request) -> list[list[Work]]:
-    """What is there at present."""
+    """List the present segments, and group their ranges into pieces of work."""
     work = [
         (split, request.wanted)
         for _, replica in groupby(request.check_segments(), lambda segment: segment.folder)
@@ -150,7 +150,7 @@ def plan(request: Request) -> list[list[Work]]:
 
 
 def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
-    """Pieces of about `split_bytes` bytes: one task for many small segments costs less than a task for each."""
+    """Group work into pieces of about `split_bytes` bytes: a task for each small segment would cost more."""
     pieces: list[list[Work]] = []
     some: list[Work] = []
     size = 0
@@ -164,12 +164,12 @@ def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
 
 
 def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
-    """The rows of a piece of work."""
+    """Yield the rows of a piece of work."""
     for split, wanted in work:
         yield from read_range(split, wanted, LEVELS[request.level], request.schema, request.fail_on_data_loss)
 
 
 def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:
-    """The segments of a piece of work, and how many bytes of each are in it."""
+    """Yield the segments of a piece of work, each with the number of its bytes in the piece."""
     for split, _ in work:
         yield split.segment.path, split.end - split.start

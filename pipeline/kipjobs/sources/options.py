@@ -1,4 +1,4 @@
-"""Options of data sources: text in, checked values out, such as the topics and partitions that a source reads.
+"""Parse and check the options of data sources, such as the topics and partitions to read.
 
 Options are checked before anything is read, and an unknown name is an error, because a misspelt filter would give rows
 that were not asked for. Spark does not keep the case of names, so it does not matter here either, and several paths
@@ -17,28 +17,28 @@ from kipjobs.files.stores import Storage, storage_of
 from kipwire.tools.text import did_you_mean
 
 _OF_STORAGE = "storage."
-"""What the names of options of a store start with."""
+"""Prefix of the options of a store."""
 _LAST_PORT = 65535
 _OF_TABLES = {"owner", "provider"}
-"""What Spark before 4.3 passes with the options of a table that `create table` makes."""
+"""Options that Spark before 4.3 adds for a table made by `create table`."""
 
 CHOSEN_OPTIONS = ("topics", "partitions", "failOnMissingTopics")
 _SHOWN = 20
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """The parts of a list separated by commas, such as `orders, clicks`, without the spaces around them."""
+    """Split a list at its commas, such as `orders, clicks`, and remove the spaces around its parts."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def path_options(roots: Roots) -> dict[str, str]:
-    """The options that make a source read these paths, also for a stream."""
+    """Return the options with which a source reads these paths, also as a stream."""
     paths = each_root(roots)
     return {"path": paths[0]} if len(paths) == 1 else {"paths": json.dumps(paths)}
 
 
 def _paths(text: str) -> list[str]:
-    """The paths in a JSON list; none if it is something else."""
+    """Return the paths in a JSON list; none if the text is something else."""
     try:
         paths = json.loads(text)
     except (ValueError, RecursionError):
@@ -66,11 +66,11 @@ class Options:
                 raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")
 
     def text(self, name: str) -> str | None:
-        """The text of an option; None if it was not given."""
+        """Return the text of an option; None if it was not given."""
         return self._given.get(name.lower())
 
     def roots(self) -> tuple[str, ...]:
-        """The paths to read from: the one of `load(PATH)`, or those of `load([PATH, PATH])`.
+        """Return the paths to read from: one for `load(PATH)`, several for `load([PATH, PATH])`.
 
         Spark passes several as the option `paths`, a JSON list; for a stream, whose `load` takes one, users set it.
 
@@ -86,16 +86,16 @@ class Options:
         return tuple(root.removeprefix("file://") for root in given)
 
     def storage(self) -> Storage:
-        """How to reach a store: the options `storage.NAME`, for a path that is a URL."""
+        """Return the options of the store, for a path that is a URL: each `storage.NAME` as `NAME`."""
         names = [name for name in self._given if name.startswith(_OF_STORAGE)]
         return storage_of({name.removeprefix(_OF_STORAGE): self._given[name] for name in names})
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list separated by commas, such as `orders,clicks`; empty if not given."""
+        """Return a list separated by commas, such as `orders,clicks`; empty if not given."""
         return parse_list(self.text(name) or "")
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers separated by commas; empty if not given.
+        """Return a list of whole numbers separated by commas; empty if not given.
 
         Raises:
             SourceError: one of them is not valid.
@@ -103,7 +103,7 @@ class Options:
         return tuple(self._number(name, part) for part in self.texts(name))
 
     def ports(self, name: str) -> tuple[int, ...]:
-        """A list of TCP ports separated by commas; empty if not given.
+        """Return a list of TCP ports separated by commas; empty if not given.
 
         Raises:
             SourceError: one of them is not valid.
@@ -115,7 +115,7 @@ class Options:
         return numbers
 
     def number(self, name: str, least: int | None = None) -> int | None:
-        """A whole number; None if not given.
+        """Return a whole number; None if not given.
 
         Raises:
             SourceError: it is not a whole number, or is below `least`.
@@ -129,7 +129,7 @@ class Options:
         return number
 
     def truth(self, name: str, default: bool) -> bool:
-        """`true` or `false`.
+        """Return a truth value, from `true` or `false`; the default if not given.
 
         Raises:
             SourceError: it is neither.
@@ -140,7 +140,7 @@ class Options:
         return text == "true"
 
     def one_of(self, name: str, known: tuple[str, ...], default: str) -> str:
-        """One of several words, in any case.
+        """Return one of several words, given in any case; the default if not given.
 
         Raises:
             SourceError: it is none of them.
@@ -162,22 +162,22 @@ class Options:
 
 
 class Chosen(NamedTuple):
-    """The partitions that are wanted: those of these topics with these numbers; of what is empty, all."""
+    """A filter of partitions by topic and number; an empty tuple means all."""
 
     topics: tuple[str, ...] = ()
     partitions: tuple[int, ...] = ()
     must_exist: bool = True
-    """Whether it is an error if a topic is not there, or none of them has a partition of a number."""
+    """True if it is an error that a topic is missing, or that no topic has a partition with a number."""
 
     def check(self, roots: Roots, there: Collection[tuple[str, int]]) -> None:
-        """Check that what is named is there.
+        """Check that the named topics and partitions exist.
 
         Args:
-            roots: where, for the message.
+            roots: the paths, for the message.
             there: topics and numbers of all partitions that have a folder.
 
         Raises:
-            SourceError: something is not there, and must be.
+            SourceError: one is missing, and `must_exist` is true.
         """
         if not self.must_exist:
             return
@@ -199,7 +199,7 @@ class Chosen(NamedTuple):
 
 
 def parse_options(options: Options) -> Chosen:
-    """What the options say.
+    """Return the filter of partitions that the options give.
 
     Raises:
         SourceError: one of them is not valid.

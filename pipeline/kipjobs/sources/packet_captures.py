@@ -17,10 +17,10 @@ from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share
 
 _NUMBERS = 10_000_000
-"""More than the frames that are found with one packet: what waits for it has at most some MiB."""
+"""More than the frames that one packet can complete, since at most some MiB wait for it."""
 
 BYTES_OF_TASK = 32 * 1024 * 1024
-"""A capture has a task for as many bytes: reading packets takes a tenth of the time that their connections take."""
+"""Bytes of a capture per task. Each task reads all packets, which takes a tenth of the time of their connections."""
 
 
 class PacketCapture(NamedTuple):
@@ -30,12 +30,12 @@ class PacketCapture(NamedTuple):
     """The file, or the folder of the files."""
     files: tuple[str, ...]
     storage: Storage = HERE
-    """How to reach the store that they are in, if their paths are URLs."""
+    """Options of their store, if their paths are URLs."""
     share: Share = WHOLE
 
 
 def share_capture(capture: PacketCapture, most: int) -> list[PacketCapture]:
-    """A capture as at most `most` shares of about equal work, fewer if it is small."""
+    """Split a capture into at most `most` shares of about equal work, fewer if it is small."""
     if most == 1:
         return [capture]
     size = sum(size_of(file, capture.storage) for file in capture.files)
@@ -44,17 +44,17 @@ def share_capture(capture: PacketCapture, most: int) -> list[PacketCapture]:
 
 
 class Numbered(NamedTuple):
-    """What was found, with its number if it is a frame."""
+    """A find in packets, with its number if it is a frame."""
 
     number: int | None
     found: Found
 
 
 def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
-    """The content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
+    """Yield the content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
 
-    A share of a capture has numbers in the order of the whole, but with gaps, since it does not know how many frames
-    other connections have: the number of the packet, times 10,000,000, and then that of the frame.
+    A share of a capture cannot count the frames of the other shares. So its numbers have gaps: the number of the packet
+    times 10,000,000, plus the number of the frame in it. They still have the order of the whole capture.
 
     Args:
         capture: the files.
@@ -80,12 +80,12 @@ def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterat
 
 
 def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
-    """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is not a frame.
+    """Yield the frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for bytes that are no frame.
 
     Args:
         capture: the files.
         ports: the brokers' ports; empty if they are not known.
-        chosen: the wanted frames. What is not a frame stays, since it might be one of them.
+        chosen: the filter of frames. Rows with an error stay, since their bytes might be a wanted frame.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.

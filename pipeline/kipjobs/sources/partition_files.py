@@ -1,4 +1,4 @@
-"""The files that brokers keep next to segments, as Arrow batches without Spark: which kinds, found and read.
+"""The files that brokers keep next to segments: find them by kind, and read them as Arrow batches, without Spark.
 
 A kind of file is a `Kind`: its names, its columns, and a function that reads entries; `kipwire.records.partition_files`
 has the formats. A broker writes and removes these files while they are read: one that is gone has no entries, and a
@@ -35,7 +35,7 @@ _CHECKPOINTS = (
     "cleaner-offset-checkpoint",
 )
 _MILLISECONDS = 1000
-"""In microseconds."""
+"""Microseconds in a millisecond."""
 _LAST_TIME = (2**63 - 1) // _MILLISECONDS
 
 
@@ -47,7 +47,7 @@ class PartitionFile(NamedTuple):
     """Null for a file of the whole broker, as is the partition."""
     partition: int | None
     number: int | None
-    """The offset in its name, if it has one."""
+    """Offset in its name, if it has one."""
     size: int
 
 
@@ -55,36 +55,36 @@ class Kind(NamedTuple):
     """One kind of file."""
 
     patterns: tuple[str, ...]
-    """Of the names of files."""
+    """Patterns of the names of its files."""
     columns: pa.Schema
-    """Of an entry; those of the file come before them and after them."""
+    """Columns of an entry; `schema` adds the columns of the file before and after them."""
     entries: Callable[[PartitionFile], Iterator[Row]]
-    """Entries of a file.
+    """Yields the entries of a file.
 
     Raises:
         OSError: it cannot be read.
-        KipwireError, ValueError: it is damaged; entries before the damage have been given.
+        KipwireError, ValueError: it is damaged; entries before the damage have been yielded.
     """
     number: str | None = None
-    """The column for the offset in the file's name."""
+    """Name of the column for the offset in the file's name."""
     is_of_broker: bool = False
-    """Whether it is a file of the whole broker, whose entries have the partitions."""
+    """True if the file is one of the whole broker, whose entries have the partitions."""
     is_opened: bool = True
-    """Whether files are opened, and not only listed."""
+    """True if files are opened, and not only listed."""
 
     def is_name_of(self, path: str) -> bool:
-        """Whether files of this kind have the name that a path ends with."""
+        """True if a path ends with the name of a file of this kind."""
         name = path.rpartition("/")[2]
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def schema(self) -> pa.Schema:
-        """All columns of the kind."""
+        """Return all columns of the kind."""
         number = [(self.number, pa.int64())] if self.number else []
         of_folder = [] if self.is_of_broker else [("topic", pa.string()), ("partition", pa.int32())]
         return pa.schema([*of_folder, *number, *self.columns, ("file", pa.string()), ("error", pa.string())])
 
     def row(self, file: PartitionFile, entry: Row | None, error: str | None = None) -> Row:
-        """A row of the schema; without an entry its columns are null."""
+        """Return a row of the schema; without an entry its columns are null."""
         of_folder = () if self.is_of_broker else (file.topic, file.partition)
         number = (file.number,) if self.number else ()
         values = (None,) * len(self.columns) if entry is None else entry
@@ -147,7 +147,7 @@ def _text(file: PartitionFile) -> str:
 
 
 def _time(milliseconds: int) -> int | None:
-    """Microseconds since 1970; null for what is not set, and for what 64 bits cannot hold."""
+    """Return microseconds since 1970; null for a time that is not set, or that 64 bits cannot hold."""
     return milliseconds * _MILLISECONDS if milliseconds != -1 and abs(milliseconds) <= _LAST_TIME else None
 
 
@@ -214,19 +214,19 @@ KINDS = {
         is_of_broker=True,
     ),
 }
-"""By the words that `kipwire dump` has for the entries."""
+"""All kinds, by the words of `kipwire dump` for their entries."""
 
 
 _ROWS = 16384
-"""The most rows of a batch."""
+"""Highest number of rows of a batch."""
 NOT_IN_STORES = "files beside segments are read in the folders of brokers, not in stores; give a folder of this machine"
 
 
 class Listing(NamedTuple):
-    """What is at some paths."""
+    """The files found at some paths."""
 
     files: list[PartitionFile]
-    """Those that are wanted."""
+    """Wanted files."""
     there: frozenset[tuple[str, int]]
     """Topic and number of all partitions with files, wanted or not."""
 
@@ -238,7 +238,7 @@ def find_files(
     partitions: Collection[int] = (),
     storage: Storage = HERE,
 ) -> list[PartitionFile]:
-    """The files of `list_files`, which has the arguments and errors."""
+    """Return only the files of `list_files`; the arguments and errors are the same."""
     return list_files(kind, roots, topics, partitions, storage).files
 
 
@@ -249,14 +249,14 @@ def list_files(
     partitions: Collection[int] = (),
     storage: Storage = HERE,
 ) -> Listing:
-    """The files of a kind at some paths, in the order of their paths, each once.
+    """Find the files of a kind at some paths, in the order of their paths, each once.
 
     Args:
         kind: of file.
         roots: of each, a broker's log folder, a folder above one, the folder of a partition, or one such file. Files
             of a whole broker are also found above the folder of a partition.
-        topics: only those of these topics; all if empty. Files of a whole broker are all found.
-        partitions: only those of partitions with these numbers; all if empty.
+        topics: finds only files of these topics, all if empty; files of a whole broker are always found.
+        partitions: finds only files of partitions with these numbers, all if empty.
         storage: how to reach the store, for a URL.
 
     Raises:
@@ -285,7 +285,7 @@ def list_files(
 
 
 def _places(kind: Kind, root: str) -> list[str]:
-    """Where to look for files: also above the folder of a partition for those of a whole broker."""
+    """Return the paths to search: files of a whole broker may also be above the folder of a partition."""
     if not kind.is_of_broker:
         return [root]
     folders = [Path(place).absolute() for place in fitting(root)]
@@ -305,12 +305,12 @@ def _file(kind: Kind, found: FoundFile) -> PartitionFile | None:
 
 
 def read_file(kind: Kind, file: PartitionFile, permissive: bool) -> Iterator[pa.RecordBatch]:
-    """The entries of a file as rows of the kind's schema.
+    """Yield the entries of a file as rows of the kind's schema.
 
     Args:
         kind: of file.
-        file: it; if the broker has removed it since, it has no entries.
-        permissive: whether what is wrong with the file is a row with the error, after those of the entries before it.
+        file: the file; if the broker has removed it since, it has no entries.
+        permissive: true if damage is a row with the error, after the rows of the entries before it.
 
     Raises:
         SourceError: the file cannot be read, or is damaged.

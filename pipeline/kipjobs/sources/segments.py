@@ -26,22 +26,22 @@ class Segment(NamedTuple):
     size: int
     """Bytes of the file."""
     version: FileVersion | None = None
-    """By which another file of that name is known; None in stores, whose objects do not change."""
+    """Identity of the file, to notice a replacement; None in stores, whose objects do not change."""
     storage: Storage = HERE
-    """How to reach the store that it is in, if its path is a URL."""
+    """Options of its store, if its path is a URL."""
 
     @property
     def is_swap(self) -> bool:
-        """Whether a broker is just replacing older segments by this one, which some of them may still be beside."""
+        """True while a broker replaces older segments by this one; some of them may still be there."""
         return self.path.endswith(_SWAP)
 
     @property
     def inode(self) -> int:
-        """The file's number; 0 in stores."""
+        """Number of the file; 0 in stores."""
         return 0 if self.version is None else self.version.inode
 
     def is_replaced_by(self, status: os.stat_result) -> bool:
-        """Whether a file that is found at the path, or opened there, may be another one; it may have grown.
+        """True if the file now at the path, or opened there, may be another one; this one may have grown.
 
         Raises:
             OSError: the folder is gone.
@@ -50,15 +50,15 @@ class Segment(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of the partition: one replica of its log."""
+        """Folder of the partition, which is one replica of its log."""
         return os.path.dirname(self.path)  # noqa: PTH120  called for many files; a Path costs ten times as much
 
 
 class Listing(NamedTuple):
-    """What is at some paths."""
+    """The segments found at some paths."""
 
     segments: list[Segment]
-    """Those that are wanted."""
+    """Wanted segments."""
     there: frozenset[tuple[str, int]]
     """Topic and number of all partitions, wanted or not."""
 
@@ -66,19 +66,19 @@ class Listing(NamedTuple):
 def find_segments(
     roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
 ) -> list[Segment]:
-    """The segments of `list_segments`, which has the arguments and errors."""
+    """Return only the segments of `list_segments`; the arguments and errors are the same."""
     return list_segments(roots, topics, partitions, storage).segments
 
 
 def list_segments(
     roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
 ) -> Listing:
-    """The segments at some paths, those of one folder in the order of their offsets, each once.
+    """Find the segments at some paths, each once; in each folder they are in the order of their offsets.
 
     Args:
         roots: of each, a broker's log folder, any folder above one, the folder of a partition, or one segment file.
-            The folder of a segment must have the name that brokers give it, such as `orders-0`, or the names must be
-            those of tiered storage. It may be a URL.
+            The folder of a segment must have the name that brokers give it, such as `orders-0`, or the files must be
+            named as in tiered storage. A path may be a URL.
         topics: only of these topics; all if empty.
         partitions: only of partitions with these numbers; all if empty.
         storage: how to reach the store, for a URL.
@@ -105,7 +105,7 @@ def list_segments(
         (
             Segment(file.path, *named[file.path], file.size, file.version, storage)
             for file in listed
-            # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
+            # To replace segments, brokers first rename the old ones, then rename `X.log.swap` to `X.log`.
             if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths
         ),
         key=lambda segment: (segment.folder, segment.base_offset, segment.path),
@@ -114,7 +114,7 @@ def list_segments(
 
 
 def sibling(segment: Segment, ending: str) -> str:
-    """The path of the file of a segment that ends like this, such as `.index`."""
+    """Return the path of another file of a segment, which ends like this, such as `.index`."""
     return segment.path.removesuffix(SEGMENT) + ending
 
 

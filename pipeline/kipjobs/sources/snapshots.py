@@ -1,6 +1,6 @@
-"""The snapshots of logs as Arrow batches, without Spark: what was in a log before its first segment.
+"""The snapshots of logs as Arrow batches, without Spark: the state of a log before its first segment.
 
-Only logs of controllers have snapshots, which is `__cluster_metadata`. A snapshot is a file beside the segments such as
+Only the log of controllers, `__cluster_metadata`, has snapshots. A snapshot is a file beside the segments such as
 `00000000000000000612-0000000003.checkpoint`: the offset after the last record that it covers, and the epoch of that
 record. Once there is a snapshot, the segments before it may be deleted (KIP-630).
 """
@@ -46,15 +46,15 @@ class Snapshot(NamedTuple):
     topic: str
     partition: int
     end_offset: int
-    """It covers all records before this offset."""
+    """Offset after the last record that it covers."""
     epoch: int
-    """The epoch of the leader that wrote the last of them."""
+    """Epoch of the leader that wrote the last covered record."""
     storage: Storage = HERE
-    """How to reach the store that it is in, if its path is a URL."""
+    """Options of its store, if its path is a URL."""
 
 
 def snapshots_of(segments: Iterable[Segment]) -> list[Snapshot]:
-    """The snapshot that the log of each partition begins with, if it has one.
+    """Find the snapshot at the start of the log of each partition, if it has one.
 
     That is the oldest one that ends at the first offset of the log or later; the log continues after it without a gap.
     A log that begins at offset 0 needs only the snapshot at offset 0, which says how the cluster was formatted.
@@ -71,7 +71,7 @@ def snapshots_of(segments: Iterable[Segment]) -> list[Snapshot]:
 
 
 def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
-    """The records of a snapshot, in its order, without the control records around them.
+    """Read the records of a snapshot, in its order, without the control records around them.
 
     Raises:
         SourceError: the file cannot be read, is damaged, or is incomplete.
@@ -114,7 +114,7 @@ def _partition(segment: Segment) -> tuple[str, int]:
 
 
 def _first(segments: list[Segment]) -> Snapshot | None:
-    """The snapshot that the log of one partition begins with."""
+    """Find the snapshot at the start of the log of one partition."""
     start = min(segment.base_offset for segment in segments)
     found = [
         one for folder in sorted({segment.folder for segment in segments}) for one in _snapshots(folder, segments[0])
@@ -131,7 +131,7 @@ def _snapshots(folder: str, of: Segment) -> Iterator[Snapshot]:
 
 
 def _control_at(batches: list[RecordBatch], index: int) -> ControlRecord | None:
-    """The first or the last record of all, if it is a control record."""
+    """Return the first or the last record of all, if it is a control record."""
     if not batches or not batches[index].is_control or not batches[index].records:
         return None
     return control_record(batches[index].records[index])

@@ -1,7 +1,7 @@
 """Split segments into ranges of bytes, so that several tasks can read one file.
 
-A range starts where a batch starts. The offset index next to the segment says where that is; if it is missing, or does
-not fit the segment, the lengths in the batches themselves do.
+A range starts at the start of a batch. The offset index next to the segment has such positions; if it is missing, or
+does not fit the segment, they are found from the lengths in the batches themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kipwire.records.accounting import batch_heads, head_at
 from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
-"""The default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""
+"""Default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""
 
 
 class Split(NamedTuple):
@@ -28,7 +28,7 @@ class Split(NamedTuple):
 
     segment: Segment
     start: int
-    """Where the first batch starts."""
+    """Position of the first batch."""
     end: int
     """Batches that start from here on belong to the next range."""
     first_offset: int = 0
@@ -36,8 +36,8 @@ class Split(NamedTuple):
     end_offset: int | None = None
     """Records from this offset on belong to the next range; None if there is none as yet."""
     offsets: tuple[int, int | None] = (0, None)
-    """The last offsets that batches may have here: from the first number on, and below the second if that is known.
-    Others are damage, which no checksum covers: bounds, or a stream, would pass over such a batch without a word."""
+    """Valid last offsets of batches in this range: from the first number on, and below the second if that is known.
+    Any other one is damage, which no checksum covers: bounds, or a stream, would silently skip such a batch."""
 
     @property
     def grows(self) -> bool:
@@ -46,23 +46,23 @@ class Split(NamedTuple):
 
     @property
     def limit(self) -> int | None:
-        """Where the last batch has to end; None for the end of the file, which may have grown meanwhile."""
+        """Position at which the last batch must end; None for the end of the file, which may have grown meanwhile."""
         return None if self.grows else self.end
 
 
 def plan_splits(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
-    """The ranges of a replica's segments that may have wanted records, in the order of their offsets."""
+    """Return the ranges of a replica's segments that may have wanted records, in the order of their offsets."""
     first, end, time = wanted.first_offset, wanted.bounds.end_offset, wanted.bounds.first_timestamp
     found: list[Split] = []
     for number, segment in enumerate(replica, 1):
-        # The last segment still grows, and its index of times after it.
+        # The last segment still grows, and its time index is written later.
         end_offset = replica[number].base_offset if number < len(replica) else None
         if end is not None and segment.base_offset >= end:
             break
         try:
             if end_offset is None or (end_offset > first and (time is None or not ends_before(segment, time))):
                 found += cut_segment(segment, split_bytes, position_before(segment, first), end_offset)
-        except FileNotFoundError:  # the broker has removed or replaced it; who reads it finds out
+        except FileNotFoundError:  # the broker has removed or replaced it; the reader handles that
             found.append(Split(segment, 0, segment.size, segment.base_offset, end_offset))
     return found
 
@@ -79,8 +79,8 @@ def cut_segment(
     Args:
         segment: the segment.
         split_bytes: at least 1; a range is longer where one batch is.
-        start: where a batch starts; what comes before is left out.
-        end_offset: where the next segment starts, if there is one.
+        start: position of a batch; bytes before it are left out.
+        end_offset: base offset of the next segment, if there is one.
         first_offset: batches from `start` on end at this offset or after it.
     """
     if segment.size <= start:
@@ -95,7 +95,7 @@ def cut_segment(
                 edges = _space_out(_edges(file, segment, start), split_bytes, start)
     edges = [_Edge(segment.base_offset, start), *edges]
     ends = [*edges[1:], _Edge(end_offset, segment.size)]
-    # A segment that is just replacing others may also have the records of its neighbours.
+    # A segment that is replacing others may also have the records of its neighbours.
     offsets = (0, None) if segment.is_swap else (max(segment.base_offset, first_offset), end_offset)
     return [
         Split(segment, edge.position, end.position, edge.offset or 0, end.offset, offsets)
@@ -104,15 +104,15 @@ def cut_segment(
 
 
 class _Edge(NamedTuple):
-    """Where a range starts."""
+    """The start of a range."""
 
     offset: int | None
-    """No record from there on has a lower offset, and none before it has that one or a higher one."""
+    """Offset that separates the records: all before the position are below it, none after it is."""
     position: int
 
 
 def _edge(segment: Segment, entry: OffsetIndexEntry) -> _Edge | None:
-    """The start of the batch that an index entry names; None if its head does not say its first offset."""
+    """Return the start of the batch of an index entry; None if its head does not have its first offset."""
     for heads in batch_heads_in(segment.path, entry.position, entry.position + 1, segment.storage):
         offset = int(heads.base_offset[0])
         return _Edge(offset, entry.position) if offset >= 0 else None
@@ -120,7 +120,7 @@ def _edge(segment: Segment, entry: OffsetIndexEntry) -> _Edge | None:
 
 
 def _edges(file: BinaryIO, segment: Segment, start: int) -> Iterator[_Edge]:
-    """The starts of all batches from a position on."""
+    """Yield the starts of all batches from a position on."""
     offset = segment.base_offset
     for head in batch_heads(file, start, segment.size):
         yield _Edge(offset, head.position)
@@ -128,7 +128,7 @@ def _edges(file: BinaryIO, segment: Segment, start: int) -> Iterator[_Edge]:
 
 
 def position_before(segment: Segment, offset: int) -> int:
-    """Where to start reading for the records from an offset on: where some batch before them starts, or 0."""
+    """Return a position from which to read the records from an offset on: the start of a batch before them, or 0."""
     if offset <= segment.base_offset:  # the usual case: not even the index is opened
         return 0
     before = None
@@ -143,9 +143,9 @@ def position_before(segment: Segment, offset: int) -> int:
 
 
 def ends_before(segment: Segment, timestamp: int) -> bool:
-    """Whether all records of a segment are older than a timestamp, by the time index of a segment that is complete.
+    """True if all records of a complete segment are older than a timestamp, by its time index.
 
-    The last entry of that index has the highest timestamp. It is believed if the batch that it names has it.
+    The last entry of that index has the highest timestamp. It is trusted only if its batch has that timestamp.
     """
     try:
         with open_file(sibling(segment, ".timeindex"), segment.storage) as file:
@@ -168,7 +168,7 @@ _Located = TypeVar("_Located", OffsetIndexEntry, "_Edge")
 
 
 def _space_out(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
-    """Those that are at least `split_bytes` bytes after the one before."""
+    """Choose batches that start at least `split_bytes` bytes after the one chosen before."""
     chosen = []
     for entry in entries:
         if entry.position - start >= split_bytes:
@@ -178,13 +178,13 @@ def _space_out(entries: Iterable[_Located], split_bytes: int, start: int) -> lis
 
 
 def _fits(file: BinaryIO, segment: Segment, entry: OffsetIndexEntry) -> bool:
-    """Whether a batch is where an index entry says."""
+    """True if a batch is at the position of an index entry."""
     head = head_at(file, entry.position)
     return head is not None and segment.base_offset <= head.offset <= entry.offset
 
 
 def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
-    """The offset index, as far as it fits the segment; nothing if there is none."""
+    """Yield the entries of the offset index, as far as they fit the segment; none if there is no index."""
     try:
         with open_file(sibling(segment, ".index"), segment.storage) as file:
             for entry in offset_index(file, segment.base_offset):
@@ -192,11 +192,11 @@ def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
                     return
                 yield entry
     except (OSError, DecodeError):
-        return  # the lengths of the batches do as well
+        return  # positions are then found from the lengths of the batches
 
 
 def narrow(split: Split, wanted: Wanted) -> list[Split]:
-    """The parts of a range that may have wanted records; what follows a batch that cannot be one is such a part.
+    """Return the parts of a range that may have wanted records, and the part after a head that is no valid batch.
 
     Raises:
         OSError: the file cannot be read.
@@ -206,7 +206,7 @@ def narrow(split: Split, wanted: Wanted) -> list[Split]:
     parts: list[tuple[int, int]] = []
     reached = split.start
     for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
-        # Odd ones are kept: the reader says what is wrong with them.
+        # Odd batches are kept, so that the reader reports their errors.
         kept = heads.may_have(wanted) | heads.are_odd(*split.offsets)
         ends = heads.position + heads.size
         edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))

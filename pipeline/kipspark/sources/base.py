@@ -1,6 +1,6 @@
-"""The part of a Spark data source that all of ours have: a plan of tasks, and the rows of a task.
+"""The common part of kipspark's data sources: a plan of tasks, and the rows of a task.
 
-The head of the package says which process calls what.
+The docstring of the package explains in which process Spark calls each part.
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.name(), self.options, CHOSEN_OPTIONS)
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 W = TypeVar("W")
-"""A piece of work: plain data that says what one task reads."""
+"""A piece of work: plain data that describes the input of one task."""
 
 Plan = Callable[[], Iterable[W]]
 Read = Callable[[W], Iterator[pa.RecordBatch]]
@@ -33,33 +33,33 @@ class Task(InputPartition, Generic[W]):
 
 
 class Reader(DataSourceReader, Generic[W]):
-    """A reader of what is there at present."""
+    """A reader of the files that exist when a query is planned."""
 
     def __init__(self, plan: Plan[W], read: Read[W]) -> None:
         """Take the two functions.
 
         Args:
             plan: lists the pieces of work, each for one task.
-            read: gives the rows of one piece.
+            read: yields the rows of one piece.
         """
         self._plan = plan
         self._read = read
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The tasks of a query; Spark calls it once."""
+        """Return the tasks of a query; Spark calls it once."""
         return tasks(self._plan())
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
+        """Return the rows of one task."""
         return rows(partition, self._read)
 
 
 def tasks(work: Iterable[W]) -> list[InputPartition]:
-    """A task for each piece of work."""
+    """Return a task for each piece of work."""
     return [Task(piece) for piece in work]
 
 
 def rows(partition: InputPartition | None, read: Read[W]) -> Iterator[pa.RecordBatch]:
-    """The rows of a task; none for the one that Spark makes where there is no work."""
+    """Yield the rows of a task; none for the empty task that Spark makes if there is no work."""
     if isinstance(partition, Task):
         yield from read(partition.work)

@@ -1,6 +1,6 @@
-"""The Spark data sources of files that are read as they are at present, once: snapshots, partition files, captures.
+"""The Spark data sources of files that are read once, as they are at present: snapshots, partition files, captures.
 
-Each class is one format; `kipjobs.sources.formats` has their plans. `base` says how Spark uses a source, and
+Each class is one format; `kipjobs.sources.formats` has their plans. `base` explains how Spark uses a source, and
 `log_source` has the one that may also be a stream.
 """
 
@@ -15,14 +15,14 @@ from kipspark.sources.base import Reader
 
 
 class _FileSource(DataSource):
-    """A format, by the name that `format` takes."""
+    """A format, with the name that `format` takes."""
 
     def schema(self) -> StructType:
-        """The columns, which may depend on the options."""
+        """Return the columns, which may depend on the options."""
         return struct_type(FORMATS[self.name()].schema(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of what is there at present."""
+        """Return a reader of the present files."""
         plan = FORMATS[self.name()].plan(self.options)
         return Reader(plan.work, plan.read)
 
@@ -32,7 +32,7 @@ class KafkaSnapshotSource(_FileSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "kafka_snapshot"
 
 
@@ -41,7 +41,7 @@ class KafkaPartitionFilesSource(_FileSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "kafka_partition_files"
 
 
@@ -50,5 +50,5 @@ class KafkaFramesSource(_FileSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "kafka_frames"

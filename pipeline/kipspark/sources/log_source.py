@@ -31,14 +31,14 @@ class KafkaLogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to pass to `format`."""
+        """Return the name to pass to `format`."""
         return "kafka_log"
 
     def __reduce__(self) -> tuple[Callable[[Any], DataSource], tuple[Any]]:
-        """Have the process that plans a stream find kipwire, too, where a session has brought it in an archive.
+        """Let the process that plans a stream find kipwire, too, if a session has brought it in an archive.
 
-        Spark (4.0 to 4.3) has that process look for archives in a folder "streaming_job", in which there are none. The
-        one that makes a source is on the same machine and has found the archive.
+        In Spark 4.0 to 4.3, that process looks for archives in a folder "streaming_job", in which there are none. The
+        process that makes a source is on the same machine and has found the archive.
         """
         archive = str(Path(__file__).parents[2])
         if not Path(archive).is_file():
@@ -59,14 +59,14 @@ class KafkaLogSource(DataSource):
         return struct_type(schema_of(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of what is there at present."""
+        """Return a reader of the present segments."""
         request = _request(self.options, schema)
         # There is no pushFilters: Spark 4.3 keeps one scan for all uses of a data frame, so that the filter of one use
         # would narrow the others, and rows would be missing without an error.
         return Reader(partial(plan, request), partial(read, request))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
-        """A reader of what is there at present, and then of what is added."""
+        """Return a reader of the present segments, and then of the records that are added."""
         return _LogStreamReader(_request(self.options, schema))
 
 
@@ -89,12 +89,12 @@ def _request(given: Mapping[str, str], schema: StructType) -> Request:
 
 
 class _LogStreamReader(DataSourceStreamReader):
-    """Its offset is the next Kafka offset of each replica's folder, so that compaction may rewrite what was read."""
+    """A stream, whose offset is the next Kafka offset of each replica's folder, so compaction does not disturb it."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.follower = Follower(request.segments, request.wanted, request.split_bytes, request.fail_on_data_loss)
-        # Before Spark 4.2 `latestOffset` has no arguments, so what was reached is kept here.
+        # Before Spark 4.2 `latestOffset` has no arguments, so the end of the last batch is kept here.
         self.reached = document(Reached())
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
@@ -104,7 +104,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return document(Reached())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's own name
-        """From Spark 4.2 on."""
+        """Return the limit of a batch; called from Spark 4.2 on."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 
         return ReadAllAvailable() if self.request.max_bytes is None else ReadMaxBytes(self.request.max_bytes)
@@ -112,7 +112,7 @@ class _LogStreamReader(DataSourceStreamReader):
     def latestOffset(  # noqa: N802  Spark's own name
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
-        # Spark may ask for all there is, whatever the option says.
+        # Spark may request everything, whatever the option is.
         max_bytes = self.request.max_bytes if limit is None else getattr(limit, "max_bytes", None)
         kept = self.reached if start is None else start
         before = parse_checkpoint(kept)
@@ -121,15 +121,15 @@ class _LogStreamReader(DataSourceStreamReader):
         return self.reached
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
-        """For the progress that Spark reports, from 4.2 on."""
+        """Return the latest offset for the progress that Spark reports; called from Spark 4.2 on."""
         return document(Reached(self.follower.ends()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
-        """Fix where this run ends; it may take several batches, such as one that failed before and a new one."""
+        """Fix the end of this run; it may take several batches, such as one that failed before and a new one."""
         self.follower.fix_target()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        self.reached = end  # before it asks for the latest offset, Spark passes what the checkpoint has here
+        self.reached = end  # Spark passes the offset of the checkpoint here before it calls latestOffset
         work = self.follower.work(parse_checkpoint(start), parse_checkpoint(end))
         return tasks(group_work(work, self.request.split_bytes))
 

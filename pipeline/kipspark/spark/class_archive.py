@@ -20,7 +20,7 @@ from kipjobs.errors import JobError
 from kipspark.spark.java import cache
 
 _OF_SPARK = "SPARK_SUBMIT_OPTS"
-"""Has options of the JVM that Spark runs in, and not of the one before it, which makes its command line."""
+"""Variable with options of the JVM in which Spark runs, not of the one before it, which makes its command line."""
 _OF_JAVA = (_OF_SPARK, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _CHOICES = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit")
 """Options by which the user decides about archives."""
@@ -31,14 +31,14 @@ _MAGIC = (0xF00BABA8).to_bytes(4, "little"), (0xF00BABA8).to_bytes(4, "big")
 
 @contextmanager
 def class_archive() -> Iterator[None]:
-    """Have Spark use the archive, if there is one, in a JVM that starts within; JAVA_HOME has been set."""
+    """Let a JVM of Spark that starts in the block use the archive, if there is one; JAVA_HOME must be set."""
     is_decided = any(choice in os.environ.get(name, "") for name in _OF_JAVA for choice in _CHOICES)
     with _java_options([] if is_decided else using(*_find_installed())):
         yield
 
 
 def using(java: Path, spark: Path) -> Sequence[str]:
-    """The options with which Java uses the archive; none if there is none.
+    """Return the options with which Java uses the archive; none if there is no archive.
 
     Args:
         java: the folder of Java.
@@ -50,12 +50,12 @@ def using(java: Path, spark: Path) -> Sequence[str]:
         return []
     if archive is None:
         return []
-    # With checksums compared, since whatever is mapped is run.
+    # Checksums are compared, since Java runs the mapped classes.
     return [_SILENT, f"-XX:SharedArchiveFile={archive}", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifySharedSpaces"]
 
 
 def make(run: Callable[[], object]) -> Path:
-    """Make the archive, in place of an earlier one, and return its file; JAVA_HOME has been set.
+    """Make the archive, in place of an earlier one, and return its file; JAVA_HOME must be set.
 
     Args:
         run: starts a JVM that loads Spark's classes, and returns when that JVM has ended.
@@ -88,7 +88,7 @@ def make(run: Callable[[], object]) -> Path:
 
 
 def _find_installed() -> tuple[Path, Path]:
-    """The folders of Java and of Spark."""
+    """Find the folders of Java and of Spark."""
     return Path(os.environ["JAVA_HOME"]), Path(_find_spark_home())
 
 
@@ -97,7 +97,7 @@ def _folder() -> Path:
 
 
 def _name(java: Path, spark: Path) -> str:
-    """A name that changes with everything that Java compares with an archive.
+    """Return a name that changes with everything that Java compares with an archive.
 
     Raises:
         FileNotFoundError: this Java has no archive of its own classes, and so can make none of others.
@@ -108,7 +108,7 @@ def _name(java: Path, spark: Path) -> str:
 
 
 def _find_kept(java: Path, spark: Path) -> Path | None:
-    """The archive for this Java and Spark that has its size still."""
+    """Find the archive for this Java and Spark, if its size has not changed."""
     name = _name(java, spark)
     found = _folder().glob(f"{name}-*.jsa")
     return next((one for one in found if one.stem == f"{name}-{one.stat().st_size}"), None)
@@ -116,7 +116,7 @@ def _find_kept(java: Path, spark: Path) -> Path | None:
 
 @contextmanager
 def _java_options(options: Sequence[str]) -> Iterator[None]:
-    """Have a JVM of Spark that starts within get options, before the user's own."""
+    """Give options to a JVM of Spark that starts in the block, before the user's own."""
     before = os.environ.get(_OF_SPARK)
     if options:
         os.environ[_OF_SPARK] = " ".join([*map(_quote, options), *([before] if before else [])])
@@ -130,6 +130,6 @@ def _java_options(options: Sequence[str]) -> Iterator[None]:
 
 
 def _quote(option: str) -> str:
-    """An option in the form in which Spark splits several at spaces."""
+    """Quote an option, since Spark splits the text of several options at spaces."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -24,14 +24,14 @@ HIDDEN = "[hidden]"
 _SECRET = re.compile(r"password|passwd|secret|jaas|key|token|credential|certificate", re.IGNORECASE)
 """Matches the names of settings whose values must not be shown."""
 _BETWEEN = re.compile(r"[\s\"'=;,]+")
-"""Separates the parts of such a value, any of which an error may show on its own."""
+"""Separates the parts of a secret value, any of which an error may show on its own."""
 _SHORTEST = 3
-"""The fewest characters of a part that can be distinguished from other text."""
+"""Lowest number of characters of a part that can be distinguished from other text."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 def client_options(file: Path) -> dict[str, str]:
-    """The settings of a file as options of Spark's Kafka connector, whose names start with `kafka.`.
+    """Return the settings of a file as options of Spark's Kafka connector, whose names start with `kafka.`.
 
     No error shows content of the file, which may be a password or a part of a key.
 
@@ -63,7 +63,7 @@ class MalformedError(ValueError):
 
 
 def load(text: str) -> dict[str, str]:
-    r"""The settings of a text; for a repeated name the last value.
+    r"""Parse the settings of a text; for a repeated name the last value counts.
 
     Raises:
         MalformedError: a `\u` is not followed by four hexadecimal digits. The error shows nothing of the text.
@@ -79,7 +79,7 @@ def load(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The logical lines without blank lines, comments and leading white space, each with its last line number.
+    """Yield the logical lines without blank lines, comments and leading white space, each with its last line number.
 
     A line that ends with an odd number of backslashes continues on the next one; a comment never does.
     """
@@ -102,7 +102,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parts(line: str) -> tuple[int, int]:
-    """Where the name of a setting ends, and where its value starts: after white space, with one `=` or `:` in it."""
+    """Find the end of a setting's name, and the start of its value, after white space with one `=` or `:` in it."""
     end, escaped = 0, False
     while end < len(line) and (escaped or line[end] not in _BLANK + "=:"):
         escaped = line[end] == "\\" and not escaped
@@ -136,7 +136,7 @@ def _unescape(text: str) -> str:
 
 
 def without_secrets(text: str, settings: Mapping[str, str]) -> str:
-    """The text, with the values of secret settings hidden."""
+    """Hide the values of secret settings in a text."""
     values = [value for name, value in settings.items() if _SECRET.search(name)]
     parts = {part for value in values for part in (value, *_BETWEEN.split(value)) if len(part) >= _SHORTEST}
     for part in sorted(parts, key=len, reverse=True):
@@ -145,5 +145,5 @@ def without_secrets(text: str, settings: Mapping[str, str]) -> str:
 
 
 def without_login(address: str) -> str:
-    """A URL, or a text with URLs, with user names and passwords hidden."""
+    """Hide user names and passwords in a URL, or in a text with URLs."""
     return _LOGIN.sub(f"{HIDDEN}@", address)

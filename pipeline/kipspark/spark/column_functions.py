@@ -35,7 +35,7 @@ _BYTES_OR_NULL = ("binary", "void")
 
 _SPARK = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 _KEEPS_EXPENSIVE = (4, 2)
-"""The first Spark that leaves filters above what is expensive, and that gives columns of a scan to functions."""
+"""First version of Spark that leaves filters above expensive columns, and that gives columns of a scan to functions."""
 
 _FIXES = {
     BYTES: "do not cast it, or make bytes of it with to_binary or encode",
@@ -44,13 +44,13 @@ _FIXES = {
 
 
 def column_function(function: Callable[..., pa.Array], name: str, type_: StructType | str) -> ColumnFunction:
-    """A function on Arrow arrays as one on columns.
+    """Turn a function on Arrow arrays into one on columns.
 
-    Make one for each meaning, and keep it: by the object Spark knows that two columns come from the same call.
+    Make it once and keep it: Spark compares function objects to see that two columns come from the same call.
 
     Args:
-        function: takes arrays, and gives one of the same length.
-        name: as Spark shows it in plans and in names of columns.
+        function: takes arrays, and returns one of the same length.
+        name: shown by Spark in plans and in names of columns.
         type_: of its result. Structs are decoded from bytes; bytes are encoded from structs.
     """
     function.__name__ = name
@@ -73,7 +73,7 @@ def compute_once(
     part: str | None = None,
     from_rows: bool = False,
 ) -> Column:
-    """The result of a function for each row, as a column that Spark computes once, whatever filters it.
+    """Return the result of a function for each row, as a column that Spark computes once, whatever filters it.
 
     Args:
         function: of `column_function`.
@@ -81,7 +81,7 @@ def compute_once(
         arguments: their columns, by the names of its arguments.
         takes: the type of all arguments. Another type is an error when Spark analyzes the query.
         part: the name of a field of the result, for functions that make two columns in one go.
-        from_rows: whether Spark should make rows of a columnar scan, such as of Parquet, first, see `_from_rows`.
+        from_rows: true to make Spark turn a columnar scan, such as of Parquet, into rows first; see `_from_rows`.
             Two columns then do not share a call.
     """
     columns = [_column(given) for given in arguments.values()]
@@ -124,7 +124,7 @@ def _all(conditions: list[Column]) -> Column:
 
 
 def _seems_expensive(column: Column, takes: str) -> Column:
-    """True for every row, by a way that Spark takes for expensive and does not see through."""
+    """Return a condition that is true for every row, but that Spark takes for expensive and cannot simplify."""
     if takes == BYTES:
         never = sf.octet_length(column) < 0
     else:
@@ -133,7 +133,7 @@ def _seems_expensive(column: Column, takes: str) -> Column:
 
 
 def _from_rows(column: Column, always: Column) -> Column:
-    """The same bytes, which Spark takes from rows and not from a columnar scan, such as of Parquet.
+    """Return the same bytes, which Spark takes from rows and not from a columnar scan, such as of Parquet.
 
     After a columnar child, Spark copies the results of functions from Arrow into columns of its own, value by value,
     and these into rows, which takes as long as everything else together. `nullif` uses its first argument twice, so
@@ -144,10 +144,10 @@ def _from_rows(column: Column, always: Column) -> Column:
 
 
 def _type_fits(column: Column, takes: str, caller: str, argument: str, shown: str) -> Column:
-    """True, of which nothing is left when the query runs, if a column has the type; else Spark's analysis fails.
+    """Return a condition that Spark reduces to true if a column has the type; if not, Spark's analysis fails.
 
-    Spark has no function that fails with a text of one's own while it analyzes. But it reads the schema of `from_json`
-    then, and says of the name of a type that it does not know, in capitals: "Unsupported data type".
+    Spark has no function to fail with a custom text during analysis. But it parses the schema of `from_json` then, and
+    its error for an unknown type has the type's name, in capitals: "Unsupported data type".
     """
     type_ = sf.typeof(column)
     is_right = type_.isin(*_BYTES_OR_NULL) if takes == BYTES else type_.startswith("struct<")

@@ -34,12 +34,12 @@ _UNREACHABLE = re.compile(
 
 
 def folder() -> Path:
-    """The folder for the jars of the connector, for the installed pyspark."""
+    """Return the folder for the jars of the connector, for the installed pyspark."""
     return cache() / "spark-kafka" / pyspark.__version__
 
 
 def connector_jars() -> str:
-    """The paths of the jars in the form of `spark.jars`: separated by commas.
+    """Return the paths of the jars in the form of `spark.jars`: separated by commas.
 
     Raises:
         JobError: they have not been fetched.
@@ -76,7 +76,7 @@ def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
 
     Args:
         repository: URL of a Maven repository; by default Maven Central.
-        allow_http: whether the URL may be http:, over which anyone on the network path can change the jars.
+        allow_http: true if the URL may be http:, over which anyone on the network path can change the jars.
 
     Returns:
         Their folder.
@@ -119,12 +119,12 @@ def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
 
 
 def name_of(repository: str | None) -> str:
-    """The name of a repository for messages, without the password that its URL may have."""
+    """Return the name of a repository for messages, without the password that its URL may have."""
     return "Maven Central" if repository is None else without_login(repository) or "''"
 
 
 def reason(text: str, repository: str) -> str:
-    """Why Ivy could not fetch the jars, judged by its output, and what to do."""
+    """Explain from Ivy's output why it could not fetch the jars, and give a remedy."""
     if unreachable := _UNREACHABLE.search(text):
         return (
             f"{repository}: cannot be reached ({unreachable[0]}). For a proxy set "
@@ -142,7 +142,7 @@ def reason(text: str, repository: str) -> str:
 
 
 def _settings(repository: str | None) -> str:
-    """Ivy's settings: only the given repository; without one, Ivy's default, Maven Central."""
+    """Return Ivy's settings: only the given repository; without one, Ivy's default, Maven Central."""
     root = "" if repository is None else f" root={quoteattr(repository.rstrip('/') + '/')}"
     return (
         '<ivysettings><settings defaultResolver="maven"/><resolvers>'
@@ -152,7 +152,7 @@ def _settings(repository: str | None) -> str:
 
 
 def _ivy_text(had: Iterable[Path]) -> str:
-    """The file that has Ivy fetch the connector and its dependencies, without the modules that Spark has."""
+    """Return the file with which Ivy fetches the connector and its dependencies, without the modules that Spark has."""
     modules = sorted({re.sub(r"-\d[^-]*$", "", jar.stem) for jar in had})
     return (
         '<ivy-module version="2.0"><info organisation="kipwire" module="connector"/><dependencies>'

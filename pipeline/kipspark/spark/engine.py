@@ -1,4 +1,4 @@
-"""Spark as one of the engines of jobs: what `kipjobs.engines` has beyond the names of PySpark.
+"""Spark as one of the engines of jobs: the methods of `kipjobs.engines` that PySpark does not have.
 
 Jobs call the functions of PySpark by their names, and `SparkFunctions` passes them on; here are those alone for which
 PySpark has no name, or which the embedded engine does otherwise. A method that is added here needs its counterpart in
@@ -38,7 +38,7 @@ ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class SparkFunctions:
-    """All functions of PySpark, and those that it does not have."""
+    """All functions of PySpark, and the ones that it lacks."""
 
     Window = Window
     from_coordinator = staticmethod(from_coordinator)
@@ -49,38 +49,38 @@ class SparkFunctions:
         return getattr(sf, name)
 
     def valid_text(self, column: ColumnOrName) -> Column:
-        """A text with U+FFFD for all that is not UTF-8."""
+        """Replace bytes that are not UTF-8 by U+FFFD."""
         return sf.make_valid_utf8(column)
 
     def octets(self, column: ColumnOrName, position: int) -> Column:
-        """The bytes from a position on."""
+        """Return the bytes from a position on."""
         return sf.substr(_column_of(column), sf.lit(position))
 
     def bytes_of(self, column: ColumnOrName) -> Column:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return sf.octet_length(column)
 
     def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
-        """Two hashes of together 96 bits."""
+        """Return two hashes of together 96 bits."""
         return sf.xxhash64(column), sf.hash(column)
 
     def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
-        """The rows with the one of these structs that is not null, as JSON."""
+        """Add the one of these structs that is not null, as JSON."""
         return frame.withColumn(name, sf.coalesce(*[sf.to_json(one) for one in columns]))
 
     def map_batches(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
-        """The rows that a function makes of batches of rows."""
+        """Return the rows that a function makes of batches of rows."""
         return frame.mapInArrow(change, struct_type(schema))
 
     def add_columns(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
-        """As `map_batches`, for a function that adds columns."""
+        """Do as `map_batches`, for a function that adds columns."""
         added = [StructField(name, spark_type(type_)) for name, type_ in fields]
         return frame.mapInArrow(change, StructType([*frame.schema, *added]))
 
     def map_groups(
         self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
     ) -> DataFrame:
-        """The rows that a function makes of all rows of each group."""
+        """Return the rows that a function makes of all rows of each group."""
         return frame.groupBy(*by).applyInArrow(change, struct_type(schema))
 
 
@@ -94,7 +94,7 @@ class SparkEngine:
     functions = SparkFunctions()
 
     def tasks_at_once(self, session: SparkSession) -> int:
-        """About how many tasks run at the same time."""
+        """Return about how many tasks run at the same time."""
         return tasks_at_once(session)
 
     def sees(self, frame: DataFrame, folder: Path) -> bool:
@@ -137,7 +137,7 @@ _NESTED = (ArrayType, MapType, StructType)
 
 
 def lines(frame: DataFrame, text_format: str) -> DataFrame:
-    """The rows of a table as text, in a column `value`; without line ends and without a header."""
+    """Return the rows of a table as text, in a column `value`; without line ends and without a header."""
     if text_format == "csv":
         types: list[DataType] = [field.dataType for field in frame.schema.fields]
         return frame.select(sf.concat_ws(",", *map(_csv, frame.schema.names, types)).alias("value"))
@@ -145,12 +145,12 @@ def lines(frame: DataFrame, text_format: str) -> DataFrame:
 
 
 def _column(name: str) -> Column:
-    """The column with that name, even if it has a dot."""
+    """Return the column with a name, even if the name has a dot."""
     return sf.col(f"`{name}`")
 
 
 def _csv(name: str, type_: DataType) -> Column:
-    """A field of CSV: nothing for null, and text always in quotes, so that an empty text is not null."""
+    """Format a field of CSV: null is empty, and text is always in quotes, so that an empty text is not null."""
     column = _column(name)
     if isinstance(type_, TimestampType):
         text = sf.to_csv(sf.struct(column), _TIMES)

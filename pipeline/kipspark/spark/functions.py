@@ -46,7 +46,7 @@ def from_message(
     fields: Iterable[str] | None = None,
     mode: Mode = "FAILFAST",
 ) -> Column:
-    """The messages that a column of bytes holds, as structs.
+    """Decode the messages in a column of bytes to structs.
 
     Args:
         data: a binary column.
@@ -57,8 +57,8 @@ def from_message(
             where a version does not have it, and `_version`.
         package: the generated package that has the message.
         fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked anyway.
-        mode: what to do about a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
-            `error_of_message` says why, without a second decoding. Case does not matter.
+        mode: the reaction to a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
+            `error_of_message` gives the reason, without a second decoding. Case does not matter.
 
     Call it once for each column of bytes and use the fields of its result, in filters, too: two calls with FAILFAST
     decode twice. Before Spark 4.2 conditions of joins, and aggregates, take only the result in a column of its own.
@@ -81,9 +81,9 @@ def error_of_message(
     package: str = KAFKA,
     fields: Iterable[str] | None = None,
 ) -> Column:
-    """The errors in the messages of a column: a struct of message, version, path, offset and reason.
+    """Return the errors in the messages of a column: a struct of message, version, path, offset and reason.
 
-    Null where nothing is wrong. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
+    Null for valid messages. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
     decodes once. The offset counts from the start of the given bytes.
 
     Raises:
@@ -96,7 +96,7 @@ def error_of_message(
 def to_message(
     rows: ColumnOrName, message: str, version: int | None = None, *, package: str = KAFKA, mode: Mode = "FAILFAST"
 ) -> Column:
-    """The bytes of a column of structs, the reverse of `from_message` with the same arguments.
+    """Encode a column of structs to bytes, the reverse of `from_message` with the same arguments.
 
     Args:
         rows: structs with the columns of the message. Columns of tagged fields may be missing. A field that a version
@@ -116,7 +116,7 @@ def to_message(
 def schema_of_message(
     message: str, version: int | None = None, *, package: str = KAFKA, fields: Iterable[str] | None = None
 ) -> StructType:
-    """The type that `from_message` gives with these arguments.
+    """Return the type of the column that `from_message` makes with these arguments.
 
     Raises:
         KipwireError: as `from_message`.
@@ -132,7 +132,7 @@ def from_coordinator(
     types: Iterable[str] = (),
     mode: Mode = "FAILFAST",
 ) -> Column:
-    """The records of a coordinator's topic, as structs of `type`, `key` and `value`.
+    """Decode the records of a coordinator's topic to structs of `type`, `key` and `value`.
 
     `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. Only the columns of the
     record's own type are not null, and the value of a tombstone is null, too.
@@ -159,7 +159,7 @@ def from_coordinator(
 def error_of_coordinator(
     key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
 ) -> Column:
-    """The errors in the records of a coordinator's topic: as `error_of_message`."""
+    """Return the errors in the records of a coordinator's topic, as `error_of_message` does."""
     records = Records(coordinator, tuple(types))
     records_type(records)
     both = {"key": key, "value": value}
@@ -167,7 +167,7 @@ def error_of_coordinator(
 
 
 def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
-    """The records of `__cluster_metadata`, as structs of `type` and a column for each type, such as `topic_record`.
+    """Decode the records of `__cluster_metadata` to structs of `type` and a column by type, such as `topic_record`.
 
     Args:
         value: a binary column.
@@ -185,30 +185,30 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
-    """The errors in the records of `__cluster_metadata`: as `error_of_message`."""
+    """Return the errors in the records of `__cluster_metadata`, as `error_of_message` does."""
     records = Records("metadata", tuple(types))
     records_type(records)
     return compute_once(lenient_record_decoder(records), "error_of_metadata", {"value": value}, part="error")
 
 
 def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
-    """The same rows; once they have been computed, `observation.get` has the numbers of `rows` and of `broken` ones.
+    """Count rows as they are computed: afterwards, `observation.get` has the numbers of `rows` and of `broken` ones.
 
     Args:
         rows: a data frame.
-        error: a column of it, such as one of `error_of_message`; a row is broken where it is not null.
-        observation: where to put the numbers.
+        error: a column of it, such as one of `error_of_message`; a row is broken if it is not null.
+        observation: receives the numbers.
     """
     column = sf.col(error) if isinstance(error, str) else error
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-# One function object for each selection: by it Spark knows that two columns come from the same decoding.
+# One function object for each selection: Spark compares them to see that two columns come from the same decoding.
 
 
 @lru_cache
 def strict_decoder(selection: Selection) -> ColumnFunction:
-    """The function from bytes to messages that stops at a broken one."""
+    """Return the function from bytes to messages that stops at a broken one."""
 
     def decoded(data: pa.Array) -> pa.Array:
         return decode_strictly(selection, data)
@@ -218,7 +218,7 @@ def strict_decoder(selection: Selection) -> ColumnFunction:
 
 @lru_cache
 def lenient_decoder(selection: Selection) -> ColumnFunction:
-    """The function from bytes to structs of a message and the error in its place."""
+    """Return the function from bytes to structs of a message and the error in its place."""
     whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
@@ -230,7 +230,7 @@ def lenient_decoder(selection: Selection) -> ColumnFunction:
 
 @lru_cache
 def encoder(selection: Selection, mode: Mode) -> ColumnFunction:
-    """The function from messages to bytes; null for a message that cannot be written, if the mode is PERMISSIVE."""
+    """Return the function from messages to bytes; in PERMISSIVE mode a message that cannot be written is null."""
     if mode == PERMISSIVE:
 
         def encoded(rows: pa.Array) -> pa.Array:
@@ -246,7 +246,7 @@ def encoder(selection: Selection, mode: Mode) -> ColumnFunction:
 
 @lru_cache
 def strict_record_decoder(records: Records) -> ColumnFunction:
-    """The function from keys and values, or from values, to records that stops at a broken one."""
+    """Return the function from keys and values, or from values, to records that stops at a broken one."""
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
@@ -266,7 +266,7 @@ def strict_record_decoder(records: Records) -> ColumnFunction:
 
 @lru_cache
 def lenient_record_decoder(records: Records) -> ColumnFunction:
-    """The function from keys and values, or from values, to structs of a record and the error in its place."""
+    """Return the function from keys and values, or from values, to structs of a record and the error in its place."""
     whole = _with_error(records_type(records))
     if records.family == "metadata":
 
@@ -288,7 +288,7 @@ def _with_error(type_: pa.StructType) -> pa.StructType:
 
 
 def error_name(code: Column | str) -> Column:
-    """The names that Kafka gives to its error codes, such as `NOT_COORDINATOR` for 16; null for other numbers.
+    """Return Kafka's names of error codes, such as `NOT_COORDINATOR` for 16; null for other numbers.
 
     Args:
         code: a column of integers.
@@ -309,7 +309,7 @@ def with_message(
     mode: Mode = "FAILFAST",
     error: str | None = None,
 ) -> DataFrame:
-    """The same table with a column of messages, as `from_message` makes it.
+    """Return the same table with a column of messages, as `from_message` makes it.
 
     All columns of the table go through Python, so select the needed ones first.
 
@@ -322,8 +322,8 @@ def with_message(
         package: as in `from_message`.
         fields: as in `from_message`.
         mode: as in `from_message`.
-        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
-            `error_of_message`.
+        error: with the mode PERMISSIVE, the name of a second new column with the reason why a message is broken, as
+            from `error_of_message`.
 
     Raises:
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.

@@ -1,4 +1,4 @@
-"""The Java that Spark needs, and where what takes long to make or to fetch for it is kept."""
+"""Find a Java for Spark, and the cache folder for files of Spark that take long to make or to fetch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def use_java() -> None:
     """Let Spark use a Java that is new enough, from JAVA_HOME, PATH or one of the usual folders.
 
     Raises:
-        JobError: there is none; the text says how to get one.
+        JobError: there is no such Java; the text explains how to install one.
     """
     too_old = []
     for home in _homes():
@@ -42,7 +42,7 @@ def use_java() -> None:
 
 
 def java_version(java: Path) -> int | None:
-    """The main version of a Java, such as 17; None if it does not run."""
+    """Return the main version of a Java, such as 17; None if it does not run."""
     try:
         result = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -52,12 +52,12 @@ def java_version(java: Path) -> int | None:
 
 
 def cache() -> Path:
-    """The folder of this user for what can be made again; it need not exist."""
+    """Return the user's cache folder for files that can be made again; it need not exist."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kipwire"
 
 
 def _homes() -> Iterator[Path]:
-    """The folders that may have a Java, the user's own choice first."""
+    """Yield the folders that may have a Java, the user's own choice first."""
     if os.environ.get("JAVA_HOME"):
         yield Path(os.environ["JAVA_HOME"])
     on_path = shutil.which("java")

@@ -61,7 +61,7 @@ _CAUSE = re.compile(r"org\.apache\.kafka\.common\.(?:\w+\.)*(\w+Exception): ([^\
 def live(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The records that live topics have now.
+    """Return the records that live topics have now.
 
     Columns, as in `kafka_log`: topic, partition, offset, timestamp, timestamp_type, key, value, headers,
     is_control, which is always false.
@@ -84,7 +84,7 @@ def live(
 def live_stream(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The records of live topics as a stream, from the first available one unless `startingOffsets` is given.
+    """Return the records of live topics as a stream, from the first available one unless `startingOffsets` is given.
 
     Arguments, columns and errors are as for `live`.
     """
@@ -95,7 +95,7 @@ def live_stream(
 def live_ends(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The present ends of live topics: topic, partition, end_offset, which is the offset of the next record.
+    """Return the present ends of live topics: topic, partition, end_offset, which is the offset of the next record.
 
     Topics that do not exist have no rows, nor have the broker's own. Arguments and errors are as for `live`.
     """
@@ -122,7 +122,7 @@ def live_ends(
 def _choose_options(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str]
 ) -> dict[str, str]:
-    """The connector's options, checked with the brokers; also sets how the session fetches offsets of these topics."""
+    """Check the connector's options with the brokers, and set how the session fetches offsets of these topics."""
     names = _names(topics)
     if not names:
         raise SourceError("live topics: name at least one topic")
@@ -131,7 +131,7 @@ def _choose_options(
         if option in given:
             raise SourceError(f"live topics: leave out the option {option}; use the argument {argument}")
     common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
-    with newer_way(spark):  # only this way notices what is missing
+    with newer_way(spark):  # only this way notices a missing topic
         _look(spark, names, common)
     if any(name in COORDINATORS for name in names):
         spark.conf.set(OLDER_WAY, "true")
@@ -182,7 +182,7 @@ def _names(topics: Iterable[str]) -> list[str]:
 
 
 def _lower(options: Mapping[str, str]) -> dict[str, str]:
-    """The options with lower-case names, since Spark ignores case."""
+    """Return the options with lower-case names, since Spark ignores case."""
     return {name.lower(): str(text) for name, text in options.items()}
 
 
@@ -201,7 +201,7 @@ def _look(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> N
 
 
 def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> str | None:
-    """Why topics cannot be read; None if they can."""
+    """Return the reason why topics cannot be read; None if they can."""
     # Without the user's own range, which may be empty or outside a topic's.
     own = {name: text for name, text in common.items() if not name.startswith(("starting", "ending"))}
     connector_options = own | _HASTY | {"subscribe": ",".join(names)}

@@ -1,6 +1,6 @@
 """The first records that groups of live topics have not read: whether there is one, and its time.
 
-The driver asks the brokers itself, with the code of `kipwire offsets --brokers`: by Fetches at committed offsets.
+The driver itself queries the brokers, with the code of `kipwire offsets --brokers`: by Fetches at committed offsets.
 Spark's connector would read ranges of offsets, each in a task of its own.
 """
 
@@ -27,7 +27,7 @@ from kipwire.console.offsets.unread import Search, find_firsts
 
 _SECONDS_TO_ANSWER = 15.0
 _MICROS = 1000
-"""In a millisecond."""
+"""Microseconds in a millisecond."""
 _MOST_NOTES = 5
 _FIRSTS = pa.schema(
     [("topic", "string"), ("partition", "int32"), ("offset", "int64"), ("has_record", "bool"), ("micros", "int64")]
@@ -44,11 +44,11 @@ class Behind(NamedTuple):
 
 
 Row = tuple[str, int, int, bool, int | None]
-"""Of `_FIRSTS`; a time is in microseconds since 1970, None if the record has none."""
+"""A row of `_FIRSTS`; a time is in microseconds since 1970, None if the record has none."""
 
 
 class Firsts(NamedTuple):
-    """First records, as far as brokers give them."""
+    """First unread records, as far as brokers give them."""
 
     frame: DataFrame
     """Columns: topic, partition, offset, which is a committed one, has_record and time."""
@@ -59,10 +59,10 @@ class Firsts(NamedTuple):
 def live_firsts(
     spark: SparkSession, bootstrap_servers: str, groups: DataFrame, options: Mapping[str, str] | None = None
 ) -> Firsts:
-    """The first records that groups with a lag have not read, by partition and committed offset.
+    """Find the first records that groups with a lag have not read, by partition and committed offset.
 
-    `has_record` is false if no record is left up to the end that `groups` has: what takes the offsets is deleted, or a
-    marker of a transaction. `time` is null if the record has no time. There is no row where the brokers do not give the
+    `has_record` is false if no record is left up to the end in `groups`: these offsets are of deleted records, or of
+    markers of transactions. `time` is null if the record has no time. There is no row if the brokers do not give the
     records to this machine, such as to a client that may not read a topic, or whose certificates are not in PEM.
 
     Args:
@@ -85,7 +85,7 @@ def live_firsts(
 def find(
     bootstrap_servers: str, options: Mapping[str, str], behind: Sequence[Behind]
 ) -> tuple[list[Row], tuple[str, ...]]:
-    """The first records from committed offsets on, and what could not be read.
+    """Find the first records from committed offsets on; return them, and notes on the ones that cannot be read.
 
     Args:
         bootstrap_servers: separated by commas.

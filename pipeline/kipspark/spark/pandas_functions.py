@@ -41,7 +41,7 @@ _WORDS = re.compile(r"[<>,:]|[^<>,:]+")
 
 
 def decoder(function: Callable[..., pa.Array], type_: StructType) -> Callable[..., Column]:
-    """A function from columns of bytes to one of structs.
+    """Return a function from columns of bytes to one of structs.
 
     Args:
         function: takes binary arrays and gives a struct array of the same length.
@@ -57,7 +57,7 @@ def decoder(function: Callable[..., pa.Array], type_: StructType) -> Callable[..
 
 
 def encoder(function: Callable[[pa.Array], pa.Array]) -> Callable[..., Column]:
-    """A function from a column of structs to one of bytes.
+    """Return a function from a column of structs to one of bytes.
 
     Args:
         function: takes a struct array and gives a binary one of the same length.
@@ -73,7 +73,7 @@ def encoder(function: Callable[[pa.Array], pa.Array]) -> Callable[..., Column]:
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The Arrow type for a result of Spark's `typeof`, such as `struct<offset:bigint>`.
+    """Return the Arrow type for a result of Spark's `typeof`, such as `struct<offset:bigint>`.
 
     Raises:
         JobError: no field of a message has such a type.
@@ -82,7 +82,7 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def _next_type(words: list[str]) -> pa.DataType:
-    """The type that the last words describe; they are removed from the list."""
+    """Parse the type that the last words describe, and remove them from the list."""
     name = words.pop()
     if name in _TYPES:
         return _TYPES[name]
@@ -109,7 +109,7 @@ def _next_type(words: list[str]) -> pa.DataType:
 
 
 def _value(value: Any, type_: pa.DataType) -> Any:
-    """A value from JSON as Arrow accepts it."""
+    """Convert a value from JSON to one that Arrow accepts."""
     if value is None:
         return None
     if pa.types.is_struct(type_):

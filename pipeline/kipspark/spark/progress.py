@@ -15,7 +15,7 @@ from kipjobs.report.line import Line
 from kipspark.reasons import SPARK_ERRORS
 
 SECONDS_BETWEEN_LOOKS = 0.5
-"""Work that takes less has no line at all."""
+"""Interval of updates; work that takes less time has no line at all."""
 _MIB = 2**20
 
 
@@ -43,7 +43,7 @@ def progress_text(stages: Iterable[Stage], running: int) -> str:
 
 @contextmanager
 def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterator[None]:
-    """Show how far Spark is until the end of the block, if standard error is a terminal; then nothing is left of it."""
+    """Show Spark's progress until the end of the block, if standard error is a terminal; then remove the line."""
     line = Line(terminal or sys.stderr)
     if not line.is_shown:
         yield
@@ -58,12 +58,12 @@ def _is_remote(spark: SparkSession) -> bool:
 
 @contextmanager
 def _follow(spark: SparkSession, line: Line) -> Iterator[None]:
-    """Ask Spark in this process, from time to time, how far it is."""
+    """Poll the progress of Spark in this process."""
     tracker = spark.sparkContext.statusTracker()
     ended = Event()
 
     def look() -> None:
-        # A JVM that has ended is reported by what waits for its answer.
+        # The code that waits for a result of the JVM reports that the JVM has ended.
         with suppress(*SPARK_ERRORS, OSError):
             while not ended.wait(SECONDS_BETWEEN_LOOKS):
                 infos = [info for number in tracker.getActiveStageIds() if (info := tracker.getStageInfo(number))]
@@ -82,7 +82,7 @@ def _follow(spark: SparkSession, line: Line) -> Iterator[None]:
 
 @contextmanager
 def _follow_server(spark: SparkSession, line: Line) -> Iterator[None]:
-    """Let a Spark Connect server say how far it is, as it does while a client waits."""
+    """Show the progress that a Spark Connect server reports while a client waits."""
 
     def said(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         known = (
@@ -92,7 +92,7 @@ def _follow_server(spark: SparkSession, line: Line) -> Iterator[None]:
         )
         line.say("" if done else progress_text(known, inflight_tasks))
 
-    client: Any = spark  # its type asks for a class where a function does
+    client: Any = spark  # its type requires a class, but a function works
     try:
         client.registerProgressHandler(said)
     except (PySparkException, AttributeError):  # an older client cannot

@@ -1,4 +1,4 @@
-"""The Spark session of the command line, whose Java starts without a word on the terminal.
+"""The Spark session of the command line, whose Java prints nothing to the terminal when it starts.
 
 A session may be one of this machine, one that spark-submit has begun, or one of a Connect server. Only the first is
 ours to set up: Java, Python workers, and settings for data on one machine, each with its reason beside it. The order
@@ -37,7 +37,7 @@ _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
 _BYTES_OF_BATCH = 16 * 1024 * 1024
-"""The most bytes that are sent to a Python worker at once, as the sources send them."""
+"""Highest number of bytes that are sent to a Python worker at once, as in batches of the sources."""
 _MASTER = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
 )
@@ -46,7 +46,7 @@ _MASTER = re.compile(
 _NO_TIMEOUT = "-1"
 _ERR = 2
 _OF_VM = "Error occurred during initialization of VM"
-"""The reason is in the next line."""
+"""Line in the output of a JVM after which the reason of its failure follows."""
 _STARTS = ("Error", "Exception", "Caused by", "Could not", "Unrecognized", "Invalid")
 
 
@@ -58,11 +58,11 @@ def is_submitted() -> bool:
 _ALL_CORES = "local[*]"
 _MASTER_CORES = re.compile(r"local(?:\[(?P<cores>\*|\d+).*\])?")
 _CORES_OF_CLUSTER = 8
-"""The number of tasks at once that is assumed of a cluster, which does not say it."""
+"""Assumed number of parallel tasks of a cluster, which does not report it."""
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """About how many tasks a session runs at the same time."""
+    """Return about how many tasks a session runs at the same time."""
     local = _MASTER_CORES.fullmatch(spark.conf.get("spark.master", None) or "")
     if local is None:
         return _CORES_OF_CLUSTER
@@ -74,12 +74,12 @@ _OF_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options of the JVM that only makes the command line of the next one."""
 
 FOR_FEW_ROWS = {
-    # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
-    # Nor may the space for classes, which starts at 20 MiB and is soon 140, be collected each time that it grows.
+    # A session of some seconds ends before the optimizing compilers of Java and Spark have paid off.
+    # The space for classes starts at 20 MiB and is soon 140; without this, each growth would start a collection.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Nor do plans for few rows need filters that are inferred, or checks of the optimizer after each of its rules.
+    # Plans for few rows need neither inferred filters nor checks of the optimizer after each of its rules.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -93,13 +93,13 @@ def open_session(
     jars: str = "",
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
-    """A session with the data sources of kipspark.
+    """Open a session with the data sources of kipspark.
 
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
         jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
-        settings: of Spark, which replace those that every session on this machine has.
+        settings: of Spark, which replace the default ones of every session on this machine.
 
     Raises:
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
@@ -151,14 +151,14 @@ def _open(master: str | None, remote: str | None, jars: str, settings: Mapping[s
 
 
 def _start(builder: Any) -> SparkSession:
-    """The session, in a new JVM whose own lines do not come before the answer."""
+    """Start the session in a new JVM, without its lines on the terminal before the result."""
     with quiet_start() as printed, class_archive():
         try:
             spark: SparkSession = builder.getOrCreate()
         except SPARK_ERRORS as error:
             why = reason_in(printed.read_text(errors="replace")) or reason(error)
             raise JobError(f"Spark cannot start: {why}") from None
-    # Else Python prints the trace of a thread if the JVM ends early; the command itself says so in one line.
+    # Without this, Python prints the trace of a thread if the JVM ends early; the command itself prints one line.
     accumulators: Any = spark.sparkContext._accumulatorServer
     accumulators.handle_error = lambda *_: None
     return spark
@@ -192,7 +192,7 @@ def _check_answers(remote: str) -> None:
 
 @contextmanager
 def quiet_start() -> Iterator[Path]:
-    """A file into which everything goes that processes started within print to standard error, for as long as they run.
+    """Redirect the standard error of processes that are started in the block to a file, for as long as they run.
 
     The file is removed at the end of the block; processes that have it open continue to write into it unseen.
     """

@@ -58,7 +58,7 @@ class SqlFunction(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in SQL, the same as in Python."""
+        """Name in SQL, the same as in Python."""
         return self.function.__name__
 
 
@@ -150,8 +150,8 @@ FUNCTIONS = (
 def register(spark: SparkSession) -> None:
     """Register the formats of kipspark's sources in a session and, if it is a classic one, the SQL functions.
 
-    Where the functions cannot be registered, a warning says so. So it is if the Python workers of a session of this
-    machine would run another Python, without kipspark.
+    A warning is given if the functions cannot be registered, or if the Python workers of a session on this machine
+    would run another Python, without kipspark.
     """
     register_sources(spark)
     wrong_python = _why_not_with_its_python(spark)
@@ -164,7 +164,7 @@ def register(spark: SparkSession) -> None:
 
 
 def _why_not_with_its_python(spark: Any) -> str | None:
-    """Why the workers of a session on this machine cannot run kipspark; None if they can, or run elsewhere."""
+    """Return the reason why the workers of a local session cannot run kipspark; None if they can, or are remote."""
     if not hasattr(spark, "_jsparkSession") or not spark.sparkContext.master.startswith("local"):
         return None
     sent = spark.sparkContext.getConf().get("spark.submit.pyFiles", "")
@@ -172,12 +172,12 @@ def _why_not_with_its_python(spark: Any) -> str | None:
 
 
 def _why_without_functions(spark: Any) -> str | None:
-    """Register the functions; the reason if that is not possible."""
+    """Register the functions; return the reason if that is not possible."""
     if not hasattr(spark, "_jsparkSession"):
         return "Spark Connect has no way to register them"
     try:
         _register_functions(spark)
-    except Exception as error:  # what Spark has inside may change with any version, and a platform may hide it
+    except Exception as error:  # Spark's internals may change with any version, and a platform may hide them
         first = next(iter(str(error).splitlines()), "")
         return f"Spark {spark.version} refuses them ({type(error).__name__}: {first})"
     return None
@@ -221,7 +221,7 @@ class _Builder:
         self._jvm = spark._jvm
 
     def apply(self, children: Any) -> Any:
-        """The expression for arguments, which are expressions too."""
+        """Return the expression of a call with these arguments, which are expressions too."""
         arguments = [children.apply(number) for number in range(children.size())]
         try:
             column = self._column(arguments)
@@ -242,7 +242,7 @@ class _Builder:
         return one.function(*columns, *constants, **_check_options(options, one.options))
 
     def _constant(self, argument: Any) -> Any:
-        """The value of an argument that is no column."""
+        """Return the value of an argument that is no column."""
         if not argument.foldable():
             raise JobError(f"{argument.sql()} is not a constant; only the columns of bytes and of structs may vary")
         converters = self._jvm.org.apache.spark.sql.catalyst.CatalystTypeConverters
@@ -254,11 +254,11 @@ class _Builder:
     class Java:
         """The interface that the JVM sees."""
 
-        implements = ["scala.Function1"]  # noqa: RUF012 - the form that py4j asks for
+        implements = ["scala.Function1"]  # noqa: RUF012 - the form that py4j requires
 
 
 def _check_options(options: Mapping[str, str], known: tuple[str, ...]) -> dict[str, Any]:
-    """Options as arguments of a function."""
+    """Return options as arguments of a function."""
     for name in options:
         if name not in known:
             raise JobError(f"there is no option {name!r}; the options are {', '.join(known) or 'none'}")

@@ -31,10 +31,10 @@ def settings() -> Mapping[str, str]:
 
 
 def why_not(python: str) -> str | None:
-    """Why a Python of this machine cannot run workers of this program; None if it can, or is not of this machine.
+    """Return the reason why a local Python cannot run workers of this program; None if it can, or is not local.
 
     Args:
-        python: path or name, as Spark was given it.
+        python: path or name, as given to Spark.
     """
     found = which(python)
     if found is None or Path(found) in (Path(sys.executable), _SCRIPT):
@@ -45,7 +45,7 @@ def why_not(python: str) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_IMPORT, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return None  # Spark will say it
+        return None  # Spark will report it
     ours = ".".join(map(str, sys.version_info[:2]))
     theirs = done.stdout.strip()
     if theirs and theirs != ours:
@@ -54,7 +54,7 @@ def why_not(python: str) -> str | None:
 
 
 def without_zips(path: Sequence[str]) -> list[str]:
-    """A module search path without the zips of an installed PySpark, whose own folder is on the path, too."""
+    """Remove the zips of an installed PySpark from a module search path that has its folder, too."""
     return [one for one in path if not _is_installed(Path(one), path)]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Message)
 
 SECONDS_TO_CLOSE = 1.0
-"""For what the broker has not read yet, and for TLS to say goodbye."""
+"""Time for the broker to read the last bytes, and for TLS to close its session."""
 _ID_AT = HEAD.size - CORRELATION_ID.size
 """Position of the correlation id in a request frame."""
 

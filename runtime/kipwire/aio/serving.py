@@ -36,7 +36,7 @@ _BACKLOG = 100
 SECONDS_TO_NEXT_ACCEPT = 0.1
 """After an accept that failed, such as for want of file descriptors: others may be closed until then."""
 _SECONDS_TO_CLOSE = 10.0
-"""For a client to read its last responses, once it has ended the connection or has broken the rules."""
+"""Time for a client to read its last responses, once it has ended the connection or violated the protocol."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses at which one listens but to which not every system connects, and the ones to connect to."""
 

@@ -29,7 +29,7 @@ class Column(NamedTuple):
     type: pa.DataType
     nullable: bool
     field: Field | None
-    """None for the unknown tagged fields."""
+    """Field of the class; None for the unknown tagged fields."""
     struct: StructColumns | None
     """The columns of the struct, or of an array's structs; None for other types."""
 
@@ -39,7 +39,7 @@ class StructColumns(NamedTuple):
 
     cls: type[Struct]
     columns: tuple[Column, ...]
-    """In the order of the spec, the unknown tagged fields last."""
+    """Columns in the order of the spec, the unknown tagged fields last."""
     type: pa.StructType
     total: int
     """Number of columns, at all depths."""

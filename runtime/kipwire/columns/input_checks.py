@@ -101,4 +101,4 @@ _FITTING = {
     "text": (types.is_string, types.is_large_string, types.is_string_view),
     "blob": _BLOBS,
 }
-"""By kind: the types that can hold its values."""
+"""Arrow types that can hold the values of each kind of field."""

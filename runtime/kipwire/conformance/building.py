@@ -48,12 +48,12 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its path in JSON names, such as `topics.name`."""
+        """Path of the field in JSON names, such as `topics.name`."""
         return ".".join(item.field.json_name for item in self.path)
 
     @property
     def attributes(self) -> str:
-        """Its path as in errors of the walker, in a message whose arrays have one element: `topics[0].name`."""
+        """Path of the field as in decode errors of a message whose arrays have one element: `topics[0].name`."""
         steps = [f"{item.name}[0]" if item.array else item.name for item in self.path[:-1]]
         return ".".join([*steps, self.item.name])
 

@@ -149,7 +149,7 @@ class Index:
 
     seed: int
     specs: str
-    """Their origin, in a word: `Kafka 4.4`, or the name of a folder of specs."""
+    """Origin of the specs: `Kafka 4.4`, or the name of a folder of specs."""
     messages: Mapping[str, Mapping[int, TaggedDefaults]]
 
     def tagged(self, message: str, version: int) -> TaggedDefaults:

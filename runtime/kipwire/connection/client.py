@@ -47,7 +47,7 @@ class ClientConnection:
         self._expected: deque[Expected | None] = deque()
         """The requests that wait for their responses, in their order; None means a SASL token."""
         self._ids: set[int] = set()
-        """Their correlation ids."""
+        """Correlation ids of the requests without a response."""
         self._next_id = 0
 
     @property

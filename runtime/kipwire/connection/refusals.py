@@ -39,7 +39,7 @@ _BESIDE: dict[int, dict[str, Any]] = {
     48: {"entries": None},
     88: dict.fromkeys(("active_tasks", "standby_tasks", "warmup_tasks")),
 }
-"""By API key: values beside a code that are not the default, by their fields; None where those may be null."""
+"""Values other than defaults that accompany an error code, by API key and field; None for fields that may be null."""
 _PARTITION = ("partition_index", "partition", "index", "partition_id")
 _TOPIC = ("name", "topic", "topic_name")
 _GROUP = ("group_id", "group")

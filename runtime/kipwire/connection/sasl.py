@@ -47,7 +47,7 @@ class AuthenticationError(KipwireError):
     def __init__(self, mechanism: str, reason: str, error_code: int = 0, offered: tuple[str, ...] = ()) -> None:
         super().__init__(mechanism, reason, error_code, offered)
         self.mechanism = mechanism
-        """Its name, such as PLAIN."""
+        """Name of the mechanism, such as PLAIN."""
         self.reason = reason
         self.error_code = error_code
         """The broker's; 0 if it has given none."""
@@ -93,7 +93,7 @@ class Scram:
 
     @property
     def name(self) -> str:
-        """Its name in a handshake."""
+        """Name of the mechanism in a handshake."""
         return self.mechanism
 
 
@@ -102,7 +102,7 @@ class OAuthBearer:
     """The identity in a token (RFC 7628). The token is sent as it is, so use TLS."""
 
     token: Callable[[], str] = field(repr=False)
-    """It is called for each authentication, and gives a token that is valid then; its own errors pass through."""
+    """Called for each authentication, returns a token that is valid at that time; its exceptions are not caught."""
     extensions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """Extensions for the broker, by names of letters (KIP-342)."""
     name: ClassVar[str] = "OAUTHBEARER"

@@ -47,9 +47,9 @@ class Refused(Exception):
     def __init__(self, reason: str, said: str = "", error_code: int = 0, offered: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
-        """In words of kipwire's own, which have no secret in them."""
+        """Text by kipwire, which has no secrets."""
         self.said = said
-        """In the broker's words, which may have anything in them."""
+        """Text by the broker, which may have any content."""
         self.error_code = error_code
         self.offered = offered
 

@@ -70,7 +70,7 @@ class ServerConnection:
         self._registry = registry
         self._splitter = Splitter(largest_frame)
         self._open: deque[_Open] = deque()
-        """In the order of the requests."""
+        """Requests whose responses are not sent yet, in their order."""
         self._waiting: dict[int, _Open] = {}
         """The open requests whose responses have not been given, in the same order, by the identity of the request."""
         self._takes_tokens = False

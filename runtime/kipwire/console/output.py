@@ -41,7 +41,7 @@ def moment_text(timestamp: int) -> str:
 
 
 def moment_text_of_ns(timestamp: int) -> str:
-    """The same of a time in nanoseconds, with microseconds."""
+    """Format a time in nanoseconds as `moment_text` does, with microseconds."""
     second, rest = divmod(timestamp, 10**9)
     return f"{_second(second)}.{rest // 1000:06d}Z"
 

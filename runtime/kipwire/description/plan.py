@@ -86,7 +86,7 @@ class Item:
     means_present = False
     """True if the value is present where the bit is 1; else it is present where the bit is 0."""
     start = 0
-    """For a checksum, the position in its struct of the first item that it covers."""
+    """Position in its struct of the first item that a checksum covers."""
     is_after = False
     """True if the checksum follows the bytes that it covers; else it covers everything to the end of the struct."""
     width_to_end: int | None = None
@@ -129,7 +129,7 @@ class Item:
 
     @cached_property
     def element_prefix(self) -> str:
-        """The same of one element of an array."""
+        """Prefix of one element of an array."""
         prefix = TYPES[self.kind].prefix if self.kind in TYPES else ""
         return "uvarint_plus_one" if prefix and self.compact else prefix
 

@@ -16,7 +16,7 @@ AcksMeaning = Literal["proposal", "comment", "answer"]
 """Meaning of the numbers of required_acks: in the request's text, in a comment, or in the answer to the comment."""
 
 _ACKS: dict[str, tuple[int, int | None]] = {"proposal": (0, None), "comment": (-1, 0), "answer": (0, -1)}
-"""By meaning: the number for no acknowledgement, and the one for all replicas that are in sync."""
+"""Values of required_acks, by their meaning: for no acknowledgement, and for all in-sync replicas."""
 _NAMES = {
     "ProduceRequest": ("", "AfterHello", "WithoutCorrelationId"),
     "ProduceResponse": ("", "AfterHello", "WithErrorFirst", "WithoutCorrelationId", "WithRequestId"),

@@ -30,7 +30,7 @@ class NamedNumber(IntEnum):
     """A number that has a name. Wherever a message takes an int it takes this, too."""
 
     about: str
-    """Its meaning."""
+    """Meaning of the member."""
     kip: int | None
     """The number of the KIP that introduced it, where one did and that is known."""
 
@@ -59,7 +59,7 @@ class NamedNumber(IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name as output has it."""
+        """Name of the member in output."""
         return self.name
 
 

@@ -32,7 +32,7 @@ class Type:
         arrow: str,
     ) -> None:
         self.name = name
-        """Its name in specs."""
+        """Name of the type in specs."""
         self.kind: Kind = kind
         """Kind of its values in Python: `text` is a str, `blob` is bytes, the others are as they say."""
         self.code = code
@@ -83,7 +83,7 @@ TYPES = {
         Type("records", "blob",    "",    0,     False, False,    True,    "int32", "bytes",     "binary"),
     )
 }  # fmt: skip
-"""By name."""
+"""All primitive types, by name."""
 
 KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPES.values()}
 """Kind of the values of a type, by its name; other names are names of structs."""

@@ -33,7 +33,7 @@ class _Part(NamedTuple):
 
     projection: Projection
     numbers: tuple[int, ...]
-    """Their numbers among the paths."""
+    """Indexes of the projection's paths among all paths."""
 
 
 class VersionedProjection(Generic[*Values]):

@@ -60,7 +60,7 @@ class Exchange(NamedTuple):
     node: int | None
     """The id of the broker that the client is connected to; None for the one that the proxy was given."""
     request: Request
-    """As the client sent it."""
+    """Request as the client sent it."""
     notes: dict[str, Any]
     """Notes of filters about this connection."""
 

@@ -48,8 +48,8 @@ class Proxy:
     """Made by `on`. Requests go through them in this order, responses in the opposite one."""
     _: KW_ONLY
     listen: str | Address = ("127.0.0.1", 0)
-    """Where clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at this port +
-    1 + n. With port 0, and above the highest port, it is at a free one."""
+    """Address at which clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at
+    this port + 1 + n. With port 0, and above the highest port, it is at a free one."""
     advertise: str | None = None
     """The host that clients are sent to; by default the host of `listen`, or, if it listens at all addresses, the one
     that the client has come in at."""

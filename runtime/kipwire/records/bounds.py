@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     end_offset: int | None = None
     """Records from this offset on are not wanted."""
     first_timestamp: int | None = None
-    """In milliseconds since 1970. Records without a timestamp are not wanted if a time is given."""
+    """Milliseconds since 1970. If a time is given, records without a timestamp are not wanted."""
     end_timestamp: int | None = None
     """Records of this timestamp or a later one are not wanted."""
 

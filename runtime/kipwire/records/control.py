@@ -33,7 +33,7 @@ _TYPES: tuple[tuple[ControlType, str], ...] = (
     ("KRAFT_VERSION", "KRaftVersionRecord"),
     ("KRAFT_VOTERS", "VotersRecord"),
 )
-"""By the number in the key: the type, and the message that the value is."""
+"""Type and message of the value, by the number in the key."""
 
 _version = Packer(">h")
 

@@ -119,7 +119,7 @@ class Converted(NamedTuple):
 
     data: bytes
     lost: list[Loss]
-    """In the order of the batches; empty if nothing is lost."""
+    """Losses in the order of the batches; empty if nothing is lost."""
 
 
 def down_convert(

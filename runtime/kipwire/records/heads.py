@@ -25,7 +25,7 @@ KEYS = (22, 30)
 where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set.
 """
 HAS_HEADERS = 0x10
-"""In the attributes of an entry of KIP-82."""
+"""Bit in the attributes of an entry of KIP-82."""
 
 _START, _COVERED = "qiibI", "hiqqqhii"
 BATCH_START = Packer(f">{_START}")
@@ -48,13 +48,13 @@ NO_TIMESTAMP = -1
 """The timestamp of a record that has none; also the highest one of a batch without records."""
 
 COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
-"""In the attributes."""
+"""Bits in the attributes."""
 KNOWN_ATTRIBUTES = (
     COMPRESSION,
     COMPRESSION | LOG_APPEND_TIME,
     COMPRESSION | LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON,
 )
-"""By magic: the bits of the attributes that have a meaning."""
+"""Bits of the attributes that have a meaning, by magic."""
 
 SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
 """Fields for the offsets and times of a batch, by magic: the attributes; in magic 1 the timestamp, too; in magic 2 also
@@ -72,7 +72,7 @@ class Format(NamedTuple):
     crc: int
     attributes: int
     crc_and_attributes: Packer
-    """From the checksum on."""
+    """Packs the fields from the checksum on."""
 
 
 FORMATS = (
@@ -80,7 +80,7 @@ FORMATS = (
     Format("message_size", 22, 12, 17, Packer(">Ixb")),
     Format("batch_length", 49, 17, 21, Packer(">Ih")),
 )
-"""By magic, as Kafka released them."""
+"""Formats as Kafka released them, by magic."""
 
 MAGIC_2 = {
     "kafka": FORMATS[2],

@@ -28,7 +28,7 @@ COORDINATORS: dict[str, type[MessageNumber]] = {
     "__transaction_state": TransactionRecordType,
     "__share_group_state": ShareRecordType,
 }
-"""By topic, the types of its records."""
+"""Types of records, by topic."""
 INTERNAL_TOPICS = (*COORDINATORS, METADATA)
 
 _INT16 = Packer(">h")
@@ -43,7 +43,7 @@ class Lead(NamedTuple):
     """The meaning of the bytes before a message in a record."""
 
     type_id: int | None
-    """None before the value of a coordinator's record, whose key has the type."""
+    """Number of the type; None before the value of a coordinator's record, whose key has the type."""
     version: int
     frame: int | None = None
     """The version of the frame of a metadata record, which should be `METADATA_FRAME`."""
@@ -76,12 +76,12 @@ class InternalRecord(NamedTuple):
     """A decoded record of an internal topic."""
 
     type: str
-    """Such as `OffsetCommit` or `TopicRecord`."""
+    """Type such as `OffsetCommit` or `TopicRecord`."""
     type_id: int
     key: Message | None
-    """None in the metadata log."""
+    """Key; None in the metadata log."""
     value: Message | None
-    """None for a tombstone, which removes what the key names."""
+    """Value; None for a tombstone, which removes the object with the key."""
 
 
 def internal_record(topic: str, record: Record) -> InternalRecord:

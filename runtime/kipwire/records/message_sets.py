@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _LAYOUTS = (v0.MessageAndOffset, v1.MessageAndOffset)
 _format = FORMATS[0]
-"""Its positions are the same in all entries."""
+"""Format with the positions of fields, which are the same in all entries."""
 _SIZE = Packer(">i")
 _HEADER = Packer(">Ii")
 _CODECS = COMPRESSIONS[:4]

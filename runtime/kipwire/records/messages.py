@@ -21,7 +21,7 @@ _FIELDS = {
     "Kip82ProduceRequest": ("topic_data", "partition_data", "index"),
     "Kip82FetchResponse": ("responses", "partitions", "partition_index"),
 }
-"""By message: the arrays of topics and of partitions, and the field that has a partition's number."""
+"""Names of the arrays of topics and of partitions, and of the field with a partition's number, by message."""
 
 
 class PartitionRecords(NamedTuple):
@@ -33,9 +33,9 @@ class PartitionRecords(NamedTuple):
     """The topic's id; None in versions that have its name instead."""
     partition: int
     records: bytes
-    """For `read_batches`; empty where the message has null."""
+    """Batches for `read_batches`; empty if the message has null."""
     aborted_transactions: Sequence[AbortedTransaction]
-    """For `read_committed`; of Fetch responses only."""
+    """Aborted transactions for `read_committed`, only in Fetch responses."""
 
 
 def partitions(message: Message) -> Iterator[PartitionRecords]:

@@ -112,7 +112,7 @@ class Record:
             headers: pairs of key and value, or a mapping.
         """
         self.offset = offset
-        """Its position in the partition; -1 if it is not in one yet."""
+        """Position in the partition; -1 if the record is not in one yet."""
         if timestamp is None:
             timestamp = time.time_ns() // 1_000_000 if offset == NO_OFFSET else NO_TIMESTAMP
         self.timestamp = timestamp

@@ -41,9 +41,9 @@ class SnapshotEnd(NamedTuple):
     """The parts of a snapshot's name."""
 
     end_offset: int
-    """The snapshot covers all records before this offset."""
+    """Offset after the last record that the snapshot covers."""
     epoch: int
-    """The epoch of the leader that wrote the last of them."""
+    """Epoch of the leader that wrote the last covered record."""
 
 
 def partition_of(folder: str) -> Partition | None:

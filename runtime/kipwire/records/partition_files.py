@@ -46,7 +46,7 @@ class TimeIndexEntry(NamedTuple):
     """An entry of `.timeindex`: no record up to this offset has a later timestamp."""
 
     timestamp: int
-    """In milliseconds since 1970."""
+    """Milliseconds since 1970."""
     offset: int
 
 

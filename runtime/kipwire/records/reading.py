@@ -44,9 +44,9 @@ class Rules(NamedTuple):
     """Rules for reading the batches of a buffer or a file."""
 
     formats: tuple[Format, ...]
-    """By magic."""
+    """Formats by magic."""
     readers: tuple[Callable[..., RecordBatch], ...]
-    """By magic: what makes the batch of its bytes."""
+    """Functions that make a batch from its bytes, by magic."""
     limits: Limits
 
 

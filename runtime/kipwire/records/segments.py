@@ -22,7 +22,7 @@ from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
 _CHUNK_OF_BATCHES = 1 << 18
 """Bytes that are read at once; more if a batch has more."""
 _CHUNK_OF_HEADS = 1 << 14
-"""The same if batches may be passed over."""
+"""Bytes that are read at once if batches may be skipped."""
 _FIRST_CHUNK = 1 << 9
 
 

@@ -267,7 +267,7 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
 
 @st.composite
 def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStrategy[int]) -> list[Any]:
-    """Not `builds`, as in `_structs`."""
+    """Draw repeated elements; like `_structs`, without `builds`."""
     return repeated(draw(few), draw(counts))
 
 

@@ -26,7 +26,7 @@ class Capture(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its path, as errors call it."""
+        """Name of the capture in errors: its path, or standard input."""
         return "standard input" if self.stream is not None and str(self.path) == "-" else str(self.path)
 
 

@@ -46,7 +46,7 @@ _NUMBERS = {
     "api_version": ("api_version", *TYPES["int16"].range),
     "correlation_id": ("correlation_id", *TYPES["int32"].range),
 }
-"""By the name in `Entry`: that in an index, and the lowest and the highest that may be there; each must be."""
+"""Required numbers of an index, by the name in `Entry`: the name in the index, the lowest and the highest value."""
 _NUMBER_RANGE = (0, 2**63 - 1)
 _DIRECTIONS = {"req": True, "res": False}
 

@@ -46,7 +46,7 @@ class _Side:
     captured: int = 0
     """Bytes of its stream that the capture has."""
     lost: int = 0
-    """Those that it does not have."""
+    """Bytes of the stream that the capture does not have."""
     is_from_start: bool = False
     """True if the first of these bytes is the first one of the connection."""
     first: bytes = b""
@@ -88,7 +88,7 @@ class Connection:
         """Value of `held` when it was last counted among all connections."""
         self._sides = {one: _Side(one), other: _Side(other)}
         self._both = self._sides[one], self._sides[other]
-        """The same twice, if a host sends packets to itself."""
+        """Both sides, which are the same one if a host sends packets to itself."""
         self._client: _Side | None = None
         self._conversation: Conversation | None = None
         self._is_foreign = False

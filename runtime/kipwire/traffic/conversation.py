@@ -33,7 +33,7 @@ class Found(NamedTuple):
     """A frame, or an error instead of one."""
 
     time: int
-    """In nanoseconds since 1970-01-01 UTC."""
+    """Nanoseconds since 1970-01-01 UTC."""
     connection: int | None
     """None: the capture as a whole."""
     listener: str | None

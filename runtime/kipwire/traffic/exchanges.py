@@ -32,7 +32,7 @@ class Errors(NamedTuple):
     """Without the indexes of arrays."""
     code: int
     name: str | None
-    """None where Kafka has no error of that code."""
+    """Name of the error; None if Kafka has none with this code."""
     times: int
 
 
@@ -57,9 +57,9 @@ class Exchange(NamedTuple):
     """A request and its response, or one of them alone, or an error about bytes that are neither."""
 
     request: Row | None
-    """None if it was not captured, and for an error."""
+    """Request; None if it was not captured, and for an error."""
     response: Row | None
-    """None if there is none; an error is here."""
+    """Response, or the error; None if there is no response."""
 
     @property
     def first(self) -> Row:
@@ -131,8 +131,8 @@ class Pairs:
 
     def __init__(self) -> None:
         self._open: OrderedDict[int | None, dict[tuple[int, int], tuple[Row, int]]] = OrderedDict()
-        """By connection, the one silent longest first, and by API key and correlation id, in the order of requests: a
-        request and its cost."""
+        """Requests and their costs, by connection, the one silent longest first, and by API key and correlation id, in
+        the order of requests."""
         self._count = self._held = 0
 
     def ask(self, row: Row) -> list[Row]:

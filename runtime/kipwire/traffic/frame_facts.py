@@ -89,7 +89,7 @@ def api_name(api_key: int) -> str:
 
 
 def error_name(code: int) -> str | None:
-    """Such as `UNKNOWN_MEMBER_ID`; None where Kafka has no error of that code."""
+    """Return the name of an error such as `UNKNOWN_MEMBER_ID`; None if Kafka has no error with this code."""
     error = ErrorCode.find(code)
     return None if error is None else error.name
 

@@ -39,7 +39,7 @@ class Skipped(NamedTuple):
     time: int
     captured: int
     lost: int
-    """Those that were not captured."""
+    """Bytes of the frame that were not captured."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +63,7 @@ class Framer:
     _have: int = 0
     """Bytes of it so far, missing ones among them."""
     _lost: int = 0
-    """Those that are missing."""
+    """Missing bytes of the frame so far."""
     _parts: list[bytes] = field(default_factory=list)
     _time: int = 0
     """Time at which the last of its bytes was captured."""

@@ -32,7 +32,7 @@ class Share(NamedTuple):
     """Some of a capture's connections, so that several processes can share them."""
 
     number: int
-    """From 0 on. The first share also has the errors that are about no connection."""
+    """Number of the share, from 0 on. The first share also has the errors that belong to no connection."""
     of: int
     """Number of shares."""
 
@@ -68,7 +68,7 @@ def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> I
 
 
 def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collection[int] = ()) -> Iterator[Found]:
-    """The same in packets that arrive, each frame as soon as its last byte is there.
+    """Find frames as `find_frames` does, but in packets that arrive, each frame as soon as its last byte is there.
 
     Args:
         stream: pcap or pcapng; it is closed at its end.
@@ -109,9 +109,9 @@ class _Capture:
         self._is_whole = share == WHOLE
         self._ports = frozenset(ports)
         self._connections: OrderedDict[bytes, Connection] = OrderedDict()
-        """By their endpoints; the one silent longest is the first."""
+        """Connections by their endpoints; the one silent longest is the first."""
         self._silent_since: dict[bytes, int] = {}
-        """By their endpoints: the number of the last packet of each, if this is a share."""
+        """Number of the last packet of each connection, by its endpoints, if this is a share."""
         self._count = 0
         self._held = 0
         """Bytes that all connections hold."""

@@ -63,7 +63,7 @@ class Packet(NamedTuple):
     """The captured part of one packet."""
 
     time: int
-    """In nanoseconds since 1970-01-01 UTC."""
+    """Nanoseconds since 1970-01-01 UTC."""
     link: int
     """The link type, as in IANA's registry of LINKTYPE values: which header comes first."""
     data: bytes

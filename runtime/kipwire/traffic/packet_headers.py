@@ -198,4 +198,4 @@ _LINKS: dict[int, Callable[[bytes], tuple[int, int]]] = {
     229: _raw,
     276: _cooked_2_header,
 }
-"""By link type: a function that gives the type of the content and where it starts."""
+"""Functions that return the type and the position of the content, by link type."""

@@ -30,7 +30,7 @@ class Request(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
-    """None too if it was not captured, is not UTF-8, or the header has none."""
+    """Client id; also None if it was not captured, is not UTF-8, or is not in the header."""
 
 
 def request_of(frame: bytes) -> Request | None:

@@ -57,9 +57,9 @@ class Stream:
         self._start = 0
         """Position at which the stream starts."""
         self._waiting: dict[int, _Waiting] = {}
-        """By position."""
+        """Waiting segments by position."""
         self._starts: list[int] = []
-        """Their positions, as a heap."""
+        """Positions of the waiting segments, as a heap."""
         self._acknowledged_at: int | None = None
         """Time at which the peer was first seen to have the missing bytes."""
 

@@ -36,7 +36,7 @@ class Latencies:
     def __init__(self) -> None:
         self.count = 0
         self.highest = 0
-        """In nanoseconds, exactly."""
+        """Highest latency in nanoseconds, exactly."""
         self._by_step: Counter[int] = Counter()
 
     def add(self, nanoseconds: int) -> None:
@@ -153,7 +153,7 @@ class TrafficSummary:
         self.last: int | None = None
         """Nanoseconds since 1970 of the first and of the last frame."""
         self._software: OrderedDict[int | None, tuple[str, str]] = OrderedDict()
-        """By connection, as long as it is among the latest."""
+        """Name and version of the client's software, by connection, as long as the connection is among the latest."""
 
     def begin_capture(self) -> None:
         """Start another capture, whose connections are numbered anew."""

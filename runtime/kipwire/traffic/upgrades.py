@@ -72,9 +72,9 @@ class Client(NamedTuple):
     """The library of a client, as far as it is known."""
 
     library: Library | None
-    """None if it is not one of `LIBRARIES`."""
+    """Library; None if it is not one of `LIBRARIES`."""
     release: tuple[int, ...] | None
-    """None if it is not known."""
+    """Release of the library; None if it is not known."""
     is_sure: bool
     """True if the library gave its name; else it is guessed from the default client id."""
 
@@ -179,7 +179,7 @@ def client_of(software: tuple[str, str] | None, client_id: str | None) -> Client
 
 
 def versions_text(versions: range) -> str:
-    """Such as `3-13`, `4`, or `none`."""
+    """Return versions as text, such as `3-13`, `4`, or `none`."""
     if not versions:
         return _NONE
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"

@@ -155,7 +155,7 @@ def _lengths_table(fields: Sequence[FieldAdvice]) -> Table:
 
 
 def _histogram(histogram: Sequence[int], count: int) -> str:
-    """Such as `1: 98%, 2: 2%`."""
+    """Return the shares of sizes in bytes, such as `1: 98%, 2: 2%`."""
     return ", ".join(f"{size}: {share(part, count)}" for size, part in enumerate(histogram, 1) if part)
 
 

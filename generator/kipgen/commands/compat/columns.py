@@ -33,7 +33,7 @@ class StoredColumn:
     spec_name: str
     location: Location
     type: str
-    """In words; `struct` for one with columns of its own."""
+    """Name of the type; `struct` for one with its own columns."""
     versions: frozenset[int]
     inner: StoredColumns | None
 
@@ -46,7 +46,7 @@ class StoredColumns:
     common_name: str
     """Name of a common struct, whose fields are the same wherever it is used; else empty."""
     columns: tuple[StoredColumn, ...]
-    """In the order of `kipwire.description.column_order`."""
+    """Columns, in the order of `kipwire.description.column_order`."""
 
 
 def stored_columns(spec: MessageSpec) -> StoredColumns:
@@ -62,7 +62,7 @@ class _Columns:
         self._spec = spec
         self._specs = {class_name(struct.name): struct for struct in reversed(spec.structs)}
         self._known: dict[tuple[str, tuple[int, ...]], StoredColumns] = {}
-        """By a struct and the versions that use it, wherever they do."""
+        """Columns of structs that are already known, by a struct and the versions that use it."""
 
     def of(self, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]) -> StoredColumns:
         """The columns of a struct in some versions, in structs of those names."""

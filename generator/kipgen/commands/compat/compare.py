@@ -123,7 +123,7 @@ class Pair:
     """An owner of fields, old and new, in one version."""
 
     path: str
-    """By the names in the new spec."""
+    """Path with the names of the new spec."""
     old: Owner
     new: Owner
     version: int

@@ -65,7 +65,7 @@ all versions of a message; none directly.
 """
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""From the worst to the mildest."""
+"""All severities, from the worst to the mildest."""
 
 WITHOUT_COLUMNS: tuple[Severity, ...] = ("wire", "source", "notice")
 """Severities checked without `--columns`."""
@@ -115,9 +115,9 @@ class Finding:
     versions: frozenset[int]
     """The released versions that it touches; none if it is not about certain versions."""
     location: Location
-    """In the new file; if it is gone, where it would be."""
+    """Location in the new file; for a removed item, the place where it would be."""
     was: Location
-    """In the old file; if it is new, where it would have been."""
+    """Location in the old file; for a new item, the place where it would have been."""
     allowed: str | None = None
     """Reason why it is allowed, if it is."""
 

@@ -47,7 +47,7 @@ class Compared:
     """The result of a comparison."""
 
     findings: tuple[Finding, ...]
-    """By file and location."""
+    """Findings, sorted by file and location."""
     matched: tuple[Matched, ...]
     """The messages that both revisions have."""
     is_history_cut: bool = False

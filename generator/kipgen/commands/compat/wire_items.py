@@ -46,9 +46,9 @@ class WireItem:
     spec: FieldSpec
     """The field; of bits, the integer that they are part of."""
     type: FieldType | None
-    """None for bits, and for what is computed."""
+    """Type of the field; None for bits, and for computed items."""
     tag: int | None
-    """Its tag if it is tagged in this version."""
+    """Tag, if the item is tagged in this version."""
     nullable: bool
     compact: bool | None
     """True if its length is a varint (KIP-482); None if it has none."""
@@ -67,11 +67,11 @@ class WireItems:
     """The items of a message, a struct or an integer with named bits; a struct has the same wherever it is used."""
 
     struct: StructSpec | None
-    """None for the message itself and for bits."""
+    """Spec of the struct; None for the message itself and for bits."""
     flexible: bool
     """True if a tag section ends it."""
     plain: tuple[WireItem, ...]
-    """In the order of the wire."""
+    """Items that are not tagged, in the order of the wire."""
     tagged: tuple[WireItem, ...]
 
     @cached_property

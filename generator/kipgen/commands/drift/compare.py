@@ -46,7 +46,7 @@ class Node:
     path: str
     """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
     facts: Mapping[str, Value]
-    """By property; those that say no more than the language's default are left out."""
+    """Values by property; values equal to the language's default are left out."""
     part: SpecPart
     children: tuple[str, ...]
     """The paths of its own fields, in their order."""
@@ -228,7 +228,7 @@ class Drift:
     """Our specs and a release, compared."""
 
     differences: tuple[Difference, ...]
-    """By message, and within one in the order of its fields."""
+    """Differences, sorted by message, then in the order of its fields."""
     messages: int
     """Number of messages compared, of either side."""
 

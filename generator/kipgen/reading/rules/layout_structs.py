@@ -118,7 +118,7 @@ def endless_struct(draft: Draft) -> Iterator[Finding]:
 
 
 def _endless(structs: _Structs) -> dict[str, _VersionSet]:
-    """For each struct, the versions in which it goes on to the end of the bytes around it."""
+    """Return the versions in which each struct continues to the end of the bytes around it."""
     known = dict.fromkeys(structs, 0)
     is_news = True
     while is_news:

@@ -68,9 +68,9 @@ class Rule:
     bad: tuple[str, ...]
     """Specs that break it, and no other rule."""
     severity: Severity | None = "error"
-    """Its severity in the language itself; None if only Kafka's generator has the rule."""
+    """Severity in the language itself; None if only Kafka's generator has the rule."""
     kafka: Severity | None = "error"
-    """Its severity in a spec for Kafka's own generator."""
+    """Severity in a spec for Kafka's own generator."""
     subject: type[Subject] | None = None
     """Type of its subject; None if it is applied while a file is read."""
     check: Check[Any] = lambda _: ()

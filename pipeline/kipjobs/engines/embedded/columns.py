@@ -15,17 +15,17 @@ from kipjobs.engines.embedded.types import sql_type
 
 
 def quote(name: str) -> str:
-    """A name as SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """A text as SQL."""
+    """Write a text as a literal of SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def literal(value: object) -> str:
-    """A value as SQL."""
+    """Write a value as a literal of SQL."""
     match value:
         case None:
             return "NULL"
@@ -58,7 +58,7 @@ class Column:
         return Column(f"struct_extract({self.sql}, {text(field)})", field)
 
     def alias(self, name: str) -> Column:
-        """The same with another name."""
+        """Return this column with another name."""
         return Column(self.sql, name)
 
     def _with(self, operator: str, other: object) -> Column:
@@ -129,19 +129,19 @@ class Column:
         return Column(f"contains({self.sql}, {sql_of(part)})")
 
     def bitwiseAND(self, other: object) -> Column:  # noqa: N802  PySpark's own name
-        """The bits that both have."""
+        """Return the bits that both columns have."""
         return self._with("&", other)
 
     def cast(self, type_: str) -> Column:
-        """The same as another type, in Spark's words."""
+        """Convert this column to another type, given by Spark's name."""
         return Column(f"CAST({self.sql} AS {sql_type(type_)})", self.name)
 
     def desc(self) -> Column:
-        """For a sort order: the highest first, null last."""
+        """Return this column for a sort order with the highest first, and null last."""
         return Column(f"{self.sql} DESC NULLS LAST", self.name)
 
     def over(self, window: Window) -> Column:
-        """The function over rows around each row."""
+        """Apply this function to the rows of a window around each row."""
         return Column(f"{self.sql} OVER ({window.sql})", self.name)
 
 
@@ -153,32 +153,32 @@ class Case(Column):
         self._branches = branches
 
     def when(self, condition: Column, value: object) -> Case:
-        """The same with one more condition."""
+        """Return this case with one more condition."""
         return Case(f"{self._branches} WHEN {condition.sql} THEN {sql_of(value)}")
 
     def otherwise(self, value: object) -> Column:
-        """The same with a value for all other rows."""
+        """Return this case with a value for all other rows."""
         return Column(f"CASE{self._branches} ELSE {sql_of(value)} END")
 
 
 def sql_of(value: object) -> str:
-    """A column, or a value, as SQL."""
+    """Return the SQL of a column, or of a value."""
     return value.sql if isinstance(value, Column) else literal(value)
 
 
 def column(name: str) -> Column:
-    """A column by its name, or by its path such as `record.key.group`."""
+    """Return the column with a name, or with a path such as `record.key.group`."""
     parts = [name[1:-1]] if name.startswith("`") else name.split(".")
     return Column(".".join(map(quote, parts)), parts[-1])
 
 
 def column_of(given: Column | str) -> Column:
-    """A column, which may be given by its name."""
+    """Return a column, which may be given by its name."""
     return column(given) if isinstance(given, str) else given
 
 
 def order_of(given: Column | str) -> str:
-    """A column of a sort order: as in Spark, null comes first, unless the order is descending."""
+    """Return the SQL of a column in a sort order: as in Spark, null comes first, unless the order is descending."""
     sql = column_of(given).sql
     return sql if sql.endswith((" NULLS LAST", " NULLS FIRST")) else f"{sql} ASC NULLS FIRST"
 
@@ -194,7 +194,7 @@ class Window:
         return Window(f"PARTITION BY {', '.join(column_of(one).sql for one in columns)}")
 
     def orderBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
-        """In this order."""
+        """Return this window with its rows in an order."""
         return Window(f"{self.sql} ORDER BY {', '.join(map(order_of, columns))}")
 
     def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  PySpark's own name
@@ -218,5 +218,5 @@ def join_columns(columns: Iterable[Column | str], separator: str) -> str:
 
 
 def with_name(column_: Column) -> str:
-    """A column of a result, with its name."""
+    """Return the SQL of a column of a result, with its name."""
     return f"{column_.sql} AS {quote(column_.name)}"

@@ -27,22 +27,22 @@ class Decoder(NamedTuple):
     type: pa.StructType
 
     def column(self, *data: Column) -> Column:
-        """What it gives for columns."""
+        """Return the call of this decoder on columns, as a column of structs."""
         return Column(f"{self.name}({join_columns(data, ', ')})")
 
     @property
     def sql_type(self) -> str:
-        """The type of what it gives."""
+        """DuckDB's name for the type of the decoded structs."""
         return type_of(self.type)
 
 
 KNOWN: dict[str, Decoder] = {}
-"""All decoders that were asked for, by name; a session makes functions of them."""
+"""All decoders made so far, by name; a session defines them as functions of DuckDB when a query needs them."""
 
 
 @lru_cache
 def of_records(family: str, types: tuple[str, ...]) -> Decoder:
-    """The decoder of the records of a topic of brokers."""
+    """Return the decoder of the records of one of the brokers' own topics."""
     records = Records(family, types)
     type_ = records_type(records)
     if family == "metadata":
@@ -64,7 +64,7 @@ def of_records(family: str, types: tuple[str, ...]) -> Decoder:
 
 @lru_cache
 def of_messages(message: str, version: int) -> Decoder:
-    """The decoder of messages of one version."""
+    """Return the decoder of messages of one version."""
     selection = Selection(KAFKA, message, version)
 
     def decode(data: pa.Array) -> pa.Array:

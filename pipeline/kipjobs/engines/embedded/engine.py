@@ -18,11 +18,11 @@ class EmbeddedEngine:
     functions = EmbeddedFunctions()
 
     def tasks_at_once(self, session: EmbeddedSession) -> int:
-        """About how many tasks run at the same time: Python reads in one."""
+        """Return about how many tasks run at the same time: Python reads in one."""
         return 1
 
     def sees(self, frame: Frame, folder: Path) -> bool:
-        """Whether the files of tables can be written to a folder of this machine."""
+        """True if the engine can write the files of tables to a folder of this machine."""
         return True
 
     def write_parquet(self, frame: Frame, folder: Path) -> None:

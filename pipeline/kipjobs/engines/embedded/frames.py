@@ -1,4 +1,4 @@
-"""Data frames of the embedded engine: queries over queries, by the names of PySpark.
+"""Data frames of the embedded engine: nested SQL queries, with the method names of PySpark.
 
 A frame is the text of a query, the names of its columns, and what the query needs: rows that a Python function gives
 (`Rows`), and results that are kept (`Kept`). Queries run in `session`.
@@ -23,10 +23,10 @@ _numbers = count()
 
 
 class Rows:
-    """Rows that a function gives, as a table that queries may read any number of times."""
+    """Rows that a function yields, as a table that queries may read any number of times."""
 
     def __init__(self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> None:
-        """Take what gives the rows, each time that a query reads them."""
+        """Take the function that yields the rows; it is called each time that a query reads them."""
         self.name = f"rows_{next(_numbers)}"
         self.schema = schema
         self._batches = batches
@@ -49,7 +49,7 @@ class Kept:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What computing it needs."""
+        """Rows and results that the query reads."""
         return self.frame.needs
 
 
@@ -65,7 +65,7 @@ class Frame:
         self.columns = list(names)
         self.needs = needs
 
-    # What follows is by the names of PySpark, and does what it does there.
+    # Methods of PySpark's DataFrame, with the same names and behaviour.
 
     def select(self, *columns: Column | str) -> Frame:
         return self._over(f"SELECT {_list(chosen := list(map(column_of, columns)))} FROM ({self.sql})", _names(chosen))
@@ -158,20 +158,20 @@ class Frame:
     def dtypes(self) -> list[tuple[str, str]]:
         return [(field.name, words_of(field.type)) for field in self.schema]
 
-    # What PySpark has otherwise.
+    # Methods that PySpark lacks, or has under other names.
 
     def map_batches(
         self, change: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema
     ) -> Frame:
-        """The rows that a function makes of the batches of rows, as they come."""
+        """Return the rows that a function makes of the batches of rows, as they come."""
         return self.session.frame_of(schema, lambda: change(self.session.batches(self)), self.needs)
 
     def add_columns(self, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
-        """As `map_batches`, for a function that adds columns."""
+        """Do as `map_batches`, for a function that adds columns."""
         return self.map_batches(change, pa.schema([*self.schema, *fields]))
 
     def map_groups(self, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> Frame:
-        """The rows that a function makes of all rows of each group."""
+        """Return the rows that a function makes of all rows of each group."""
         in_order = self.orderBy(*by)
 
         def change_batches() -> Iterator[pa.RecordBatch]:
@@ -192,7 +192,7 @@ class Groups:
         self._by = by
 
     def agg(self, *columns: Column) -> Frame:
-        """One row for each group."""
+        """Return one row for each group."""
         numbers = ", ".join(str(number) for number in range(1, len(self._by) + 1))
         chosen = [*self._by, *columns]
         frame = self._frame
@@ -205,7 +205,7 @@ class Groups:
 
 
 def quote_path(name: str) -> str:
-    """A name that is no path even if it has dots."""
+    """Quote a name so that its dots do not make it a path."""
     return f"`{name}`"
 
 
@@ -222,7 +222,7 @@ def _key(name: str, how: str) -> str:
 
 
 def _groups(batches: Iterator[pa.RecordBatch], by: list[str]) -> Iterator[pa.Table]:
-    """The rows of each group, from batches in the order of the groups."""
+    """Yield the rows of each group, from batches in the order of the groups."""
     waiting: list[pa.RecordBatch] = []
     key: list[Any] | None = None
     for batch in batches:

@@ -34,7 +34,7 @@ from kipjobs.engines.embedded.json_text import json_texts
 ColumnOrName = Column | str
 
 _depth: ContextVar[int] = ContextVar("depth", default=0)
-"""How many lambdas are around the one that is being written: each has a name of its own."""
+"""Number of lambdas around the one being written. It is part of the parameter's name, so that nested ones differ."""
 
 
 class _Windows:

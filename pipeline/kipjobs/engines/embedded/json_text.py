@@ -1,4 +1,4 @@
-"""Structs and rows as JSON, with the words that Spark has for them."""
+"""Structs and rows as JSON and CSV, formatted as Spark does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 
 
 def json_texts(columns: list[pa.Array]) -> pa.StringArray:
-    """For each row the struct that is not null, without the nulls in it; null if there is none."""
+    """Return as JSON, for each row, the struct that is not null, without the nulls in it; null if there is none."""
     texts: list[str | None] = [None] * len(columns[0])
     for column in columns:
         if column.null_count == len(column):
@@ -29,7 +29,7 @@ def json_texts(columns: list[pa.Array]) -> pa.StringArray:
 
 
 def dump_line(value: Any) -> str:
-    """Plain data as JSON in one line, without spaces."""
+    """Return plain data as JSON in one line, without spaces."""
     match value:
         case None:
             return "null"
@@ -62,7 +62,7 @@ _PLAIN = range(-3, 7)
 
 
 def double_text(value: float) -> str:
-    """A double as Java writes it, such as `1.048576E7`."""
+    """Format a double as Java does, such as `1.048576E7`."""
     if not isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
@@ -76,19 +76,19 @@ def double_text(value: float) -> str:
 
 
 def without_nulls(value: Any) -> Any:
-    """A struct, or a list of them, without the fields that are null."""
+    """Return a struct, or a list of them, without the fields that are null."""
     if isinstance(value, dict):
         return {name: without_nulls(one) for name, one in value.items() if one is not None}
     return [without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def time_text(time: datetime) -> str:
-    """A time as ISO 8601 in UTC, such as `2026-11-21T08:00:50.123000Z`."""
+    """Format a time as ISO 8601 in UTC, such as `2026-11-21T08:00:50.123000Z`."""
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def csv_field(type_: pa.DataType) -> Callable[[Any], str]:
-    """What makes a field of CSV from a value: nothing for null, and text always in quotes."""
+    """Return a function that formats values of a type as CSV: null is empty, and text is always in quotes."""
     if pa.types.is_timestamp(type_):
         return lambda value: "" if value is None else time_text(value)
     if pa.types.is_nested(type_):

@@ -1,4 +1,4 @@
-"""What the embedded engine has read so far, in the words of users."""
+"""Progress of the embedded engine, as a line for users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MB = 1_000_000
 
 
 class Progress:
-    """What is being read at present."""
+    """Counts the files and bytes read so far of the table that is being read."""
 
     def __init__(self) -> None:
         self._noun = ""
@@ -23,7 +23,7 @@ class Progress:
         self._size_done = 0
 
     def reading(self, plan: Plan) -> Iterator[pa.RecordBatch]:
-        """The rows of a plan, piece by piece."""
+        """Yield the rows of a plan, piece by piece, and count the files that are done."""
         work = list(plan.work())
         pieces = [list(plan.files(piece)) for piece in work]
         whole = {path for files in pieces for path, _ in files}
@@ -37,7 +37,7 @@ class Progress:
         self._files = 0
 
     def __str__(self) -> str:
-        """Such as `reading 12 of 40 segments, 310 of 900 MB`."""
+        """Return the line, such as `reading 12 of 40 segments, 310 of 900 MB`."""
         if not self._files:
             return "computing ..."
         size = f", {self._size_done // _MB:,} of {self._size // _MB:,} MB" if self._size >= _MB else ""

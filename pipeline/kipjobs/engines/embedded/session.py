@@ -1,6 +1,6 @@
 """Sessions of the embedded engine: a DuckDB in memory, with a bound, and a folder for what does not fit.
 
-Each query has a connection of its own: while one reads rows that Python gives, these may come from another query.
+Each query has its own connection, since the Python function that gives a query its rows may run another query.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from kipjobs.errors import JobError
 from kipjobs.sources.formats import FORMATS
 
 MEMORY = 384
-"""MiB that tables may take before they go to the disk. Python, its libraries and what is being read come on top."""
+"""MiB that tables may take before they go to the disk. Memory of Python and of the files being read is not included."""
 _BATCH = 16384
-"""The rows that Python gets at once."""
+"""Rows in a batch that Python gets."""
 _SPLIT = {"splitBytes": str(16 * 2**20)}
-"""The bytes of a log after which progress is told."""
+"""Options of `kafka_log`: small splits, since progress is counted after each one."""
 _DECODER = re.compile(r"\bdecoded_\d+\b")
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB says after Ctrl-C."""
+"""Part of DuckDB's error after Ctrl-C."""
 
 
 class EmbeddedSession:
-    """Where frames of the embedded engine come from and are computed."""
+    """Makes frames of the embedded engine, and computes them."""
 
     def __init__(self, memory: int = MEMORY, progress: Progress | None = None) -> None:
         """Open a session, which `stop` or the end of a `with` block closes.
 
         Args:
             memory: MiB that tables may take before they go to the disk.
-            progress: is told what was read.
+            progress: counts the files that are read.
         """
         self._folder = Path(gettempdir()) / f"kipwire-{token_hex(8)}"
         self._remove = partial(shutil.rmtree, self._folder, ignore_errors=True)
@@ -79,7 +79,7 @@ class EmbeddedSession:
         self.stop()
 
     def stop(self) -> None:
-        """End the session; nothing of it is left on the disk."""
+        """End the session, and remove its files from the disk."""
         try:
             self._database.close()
         finally:
@@ -92,29 +92,29 @@ class EmbeddedSession:
 
     @property
     def read(self) -> Reader:
-        """The maker of frames of files, as `SparkSession.read`."""
+        """A reader of files, as `SparkSession.read`."""
         return Reader(self)
 
     def frame_of(
         self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]], needs: frozenset[Need] = frozenset()
     ) -> Frame:
-        """The rows that a function gives as a frame.
+        """Return the rows that a function yields as a frame.
 
         Args:
             schema: of the rows.
-            batches: gives them; called each time that a query reads them.
-            needs: what the frame needs from which the function takes its rows, if it does.
+            batches: yields them; called each time that a query reads them.
+            needs: of the frame that the function reads, if it reads one.
         """
         rows = Rows(schema, lambda: self._keep_error(batches()))
         return Frame(self, f"SELECT * FROM {rows.name}", schema.names, needs | {rows})
 
     def table(self, frame: Frame) -> pa.Table:
-        """All rows of a frame."""
+        """Compute all rows of a frame."""
         with self._running(frame.sql, frame.needs) as cursor:
             return cursor.sql(frame.sql).to_arrow_table()
 
     def batches(self, frame: Frame) -> Iterator[pa.RecordBatch]:
-        """The rows of a frame, as they are computed."""
+        """Yield the rows of a frame as they are computed."""
         with self._running(frame.sql, frame.needs) as cursor:
             yield from cursor.sql(frame.sql).to_arrow_reader(_BATCH)
 
@@ -124,11 +124,11 @@ class EmbeddedSession:
             cursor.execute(statement)
 
     def schema_of(self, frame: Frame) -> pa.Schema:
-        """The types of the columns of a frame, for which no row is computed."""
+        """Return the types of the columns of a frame, without computing a row."""
         return self.table(frame.limit(0)).schema
 
     def load(self, name: str, options: Mapping[str, str]) -> Frame:
-        """The rows of files of a format."""
+        """Return the rows of files of a format."""
         found = FORMATS[name]
         schema = found.schema(options)
         plan = found.plan({**_SPLIT, **options} if name == "kafka_log" else options)
@@ -137,7 +137,7 @@ class EmbeddedSession:
 
     @contextmanager
     def _running(self, sql: str, needs: frozenset[Need]) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection on which a query can run; what goes wrong is an error of ours, or what Python raised in it."""
+        """Open a connection for a query; raise a `JobError`, or the error of Python code that the query has called."""
         for kept in sorted((one for one in needs if isinstance(one, Kept)), key=lambda one: int(one.name[5:])):
             self._keep(kept)
         for name in sorted(set(_DECODER.findall(sql)) - self._functions):
@@ -159,7 +159,7 @@ class EmbeddedSession:
             kept.is_there = True
 
     def _define(self, decoder: Decoder) -> None:
-        """Make a decoder a function of DuckDB. It is said to have side effects, so that it is called once for a row."""
+        """Define a decoder as a function of DuckDB, with side effects, so that it is called only once for each row."""
 
         def decode(*columns: pa.ChunkedArray) -> pa.Array:
             try:
@@ -184,7 +184,7 @@ class EmbeddedSession:
         self._functions.add(decoder.name)
 
     def _keep_error(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches; DuckDB says only the text of an error that Python raises, so it is remembered."""
+        """Yield the same batches, and keep an error that Python raises: DuckDB passes on only its text."""
         try:
             yield from batches
         except (Exception, KeyboardInterrupt) as error:
@@ -209,7 +209,7 @@ class EmbeddedSession:
 
 
 class Reader:
-    """What makes a frame of files, by the names of PySpark."""
+    """Makes frames of files, with the method names of PySpark."""
 
     def __init__(self, session: EmbeddedSession, name: str = "", options: Mapping[str, str] | None = None) -> None:
         self._session = session
@@ -217,18 +217,18 @@ class Reader:
         self._options = dict(options or {})
 
     def format(self, name: str) -> Reader:
-        """The same for a format."""
+        """Return this reader for a format."""
         return Reader(self._session, name, self._options)
 
     def option(self, name: str, value: object) -> Reader:
-        """The same with an option."""
+        """Return this reader with one more option."""
         return self.options(**{name: value})
 
     def options(self, **options: object) -> Reader:
-        """The same with some options."""
+        """Return this reader with more options."""
         texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
         return Reader(self._session, self._name, self._options | texts)
 
     def load(self, path: str | None = None) -> Frame:
-        """The rows of the files at a path."""
+        """Return the rows of the files at a path."""
         return self._session.load(self._name, self._options | ({} if path is None else {"path": path}))

@@ -1,4 +1,4 @@
-"""Types in Spark's words, of Arrow, and of DuckDB."""
+"""Names of types: Spark's, DuckDB's, and the types of Arrow that they stand for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = (
     ("binary", "BLOB", pa.binary()),
     ("timestamp", "TIMESTAMPTZ", TIMESTAMP),
 )
-"""In Spark's words, of DuckDB, and of Arrow."""
+"""Spark's name, DuckDB's name, and the type of Arrow."""
 _OF_WORD = {word: sql for word, sql, _ in _TYPES}
 _OF_ARROW = {arrow: sql for _, sql, arrow in _TYPES}
 _WORD_OF = {arrow: word for word, _, arrow in _TYPES}
@@ -27,7 +27,7 @@ _PIECE = re.compile(r"[<>,:]|[^<>,:]+")
 
 
 def sql_type(words: str) -> str:
-    """The type that Spark calls so, such as `array<struct<a:string>>`."""
+    """Return DuckDB's name of the type with a name of Spark, such as `array<struct<a:string>>`."""
     pieces = _PIECE.findall(words.replace(" ", ""))
     found = _take(pieces)
     assert not pieces, words
@@ -52,10 +52,10 @@ def _take(pieces: list[str]) -> str:
 
 
 def type_of(type_: pa.DataType) -> str:
-    """The type of DuckDB for one of Arrow's.
+    """Return DuckDB's name for a type of Arrow.
 
     Raises:
-        KeyError: there is none.
+        KeyError: DuckDB has no such type.
     """
     if pa.types.is_struct(type_):
         fields = (f'"{field.name}" {type_of(field.type)}' for field in type_)
@@ -68,7 +68,7 @@ def type_of(type_: pa.DataType) -> str:
 
 
 def words_of(type_: pa.DataType) -> str:
-    """What Spark calls a type, such as `array<bigint>`."""
+    """Return Spark's name for a type of Arrow, such as `array<bigint>`."""
     if pa.types.is_list(type_):
         return f"array<{words_of(type_.value_type)}>"
     if pa.types.is_map(type_):

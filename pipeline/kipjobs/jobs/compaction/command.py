@@ -26,7 +26,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     Args:
         session: the session.
         roots: of the log folders.
-        wanted: these topics; if empty, those that the metadata log says are compacted, and the brokers' own.
+        wanted: these topics; if empty, the compacted topics of the metadata log, and the brokers' own.
 
     Raises:
         JobError: there is no such topic.
@@ -87,10 +87,10 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
 
 
 def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) -> None:
-    """Check that there are the topics that are wanted.
+    """Check that the wanted topics exist.
 
     Raises:
-        JobError: one of them is not there.
+        JobError: one of them is missing.
     """
     for topic in wanted:
         if topic not in there:
@@ -98,8 +98,8 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
 
 
 def _compacted_topics(session: Session, roots: Roots) -> set[str]:
-    """The topics that the metadata log says are compacted."""
-    # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
+    """Return the topics that are compacted by their configuration in the metadata log."""
+    # Copies of a record change nothing here. Persisted, since the rows are read once for each kind of record.
     found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}
 

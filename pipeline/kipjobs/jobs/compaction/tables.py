@@ -13,7 +13,7 @@ from kipjobs.jobs.shared.totals import rows, total
 from kipwire.records.internal_topics import COORDINATORS
 
 OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
-"""The columns of records that are needed."""
+"""Columns of records that `segments` needs."""
 INTERNAL = tuple(COORDINATORS)
 """The topics of brokers that are always compacted."""
 
@@ -23,7 +23,7 @@ _COMPACT = "compact"
 
 
 def compacted_topics(counting: DataFrame) -> DataFrame:
-    """The existing topics whose own configuration has them compacted: topic.
+    """Return the existing topics whose own configuration has them compacted: topic.
 
     Args:
         counting: of `metadata.with_snapshot`.
@@ -36,10 +36,10 @@ def compacted_topics(counting: DataFrame) -> DataFrame:
 
 
 def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
-    """The segments of each replica, and how much of their records is dead.
+    """Return the segments of each replica, with the numbers of records and bytes that are dead.
 
-    A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. What is not
-    decided yet is not dead, and makes nothing dead.
+    A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. Records from the
+    first open transaction on are undecided: they are not dead, and make no earlier one dead.
 
     Columns: topic, partition, folder, base_offset, size (of the file), records, bytes (of keys and values, not
     compressed), dead_records, dead_bytes, aborted_records, tombstones (that are not dead).
@@ -82,7 +82,7 @@ def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: Dat
 
 
 def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
-    """Records by the hashes of their keys: what they take, and whether they count."""
+    """Return the hashes of keys, the bytes, and the state of records: tombstone, aborted, undecided, or with a key."""
     sf = functions_of(records)
     one, other = sf.hashes("key")
     transactions = aborted.where(sf.col("producer_id").isNotNull()).select(
@@ -120,7 +120,7 @@ def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -
 
 
 def _keys_of_segments(judged: DataFrame) -> DataFrame:
-    """One row for each key of a segment, with the last of its records that counts."""
+    """Return one row for each key of a segment, with its last record that is neither aborted nor undecided."""
     sf = functions_of(judged)
     last = sf.when(sf.col("counts") & ~sf.col("is_undecided"), sf.col("offset"))
     waits = sf.col("counts") & sf.col("is_undecided")
@@ -137,12 +137,12 @@ def _keys_of_segments(judged: DataFrame) -> DataFrame:
 
 
 def partitions(judged_segments: DataFrame, checkpoints: DataFrame, held: DataFrame) -> DataFrame:
-    """The replicas of compacted partitions, and how much of each is dead.
+    """Return the replicas of compacted partitions, with the numbers of records and bytes that are dead.
 
     Columns: topic, partition, folder, segments, size, records, bytes, dead_records, dead_bytes, dead_percent (of the
-    bytes), aborted_records, tombstones, cleaned_to (up to which offset the log cleaner has come; null if it never has),
-    dirty_ratio: as the cleaner computes it, which begins when it exceeds `min.cleanable.dirty.ratio`; null if there is
-    nothing that it could clean or has cleaned. The last segment counts for neither, nor what is not decided yet.
+    bytes), aborted_records, tombstones, cleaned_to (the offset up to which the log cleaner has come; null if it never
+    ran), dirty_ratio: computed as by the cleaner, which runs if it exceeds `min.cleanable.dirty.ratio`; null if there
+    is nothing clean or cleanable. Neither the last segment nor undecided records are cleanable.
 
     Args:
         judged_segments: of `segments`.
@@ -189,12 +189,12 @@ CLEANABLE = 0.5
 
 
 def uncleaned(replicas: DataFrame) -> DataFrame:
-    """The rows of `partitions` that are so dirty that the log cleaner should clean them."""
+    """Return the rows of `partitions` that are so dirty that the log cleaner should clean them."""
     return replicas.where(functions_of(replicas).col("dirty_ratio") > CLEANABLE)
 
 
 def totals(replicas: DataFrame) -> DataFrame:
-    """One row: replicas, those to be cleaned, bytes on the disk, records, and how many records and bytes are dead.
+    """Return one row: numbers of replicas, replicas to clean, bytes on the disk, records, dead records and dead bytes.
 
     Args:
         replicas: of `partitions`.
@@ -211,7 +211,7 @@ def totals(replicas: DataFrame) -> DataFrame:
 
 
 def _with_cleaning(located: DataFrame) -> DataFrame:
-    """Segments with the bytes of each that the log cleaner counts as clean, and as cleanable.
+    """Add to segments the bytes that the log cleaner counts as clean, and as cleanable.
 
     It counts whole segments; one in which it has stopped is both.
     """

@@ -27,7 +27,7 @@ COUNTS_SCHEMA = pa.schema(
 )
 """One row per message: how many there were, how many frames of its API could not be decoded, and the counts as JSON.
 
-For what is not a frame in a capture of packets, the message is "".
+For bytes in a capture of packets that are no frame, the message is "".
 """
 
 ADVICE_SCHEMA = pa.schema(
@@ -52,11 +52,11 @@ ADVICE_SCHEMA = pa.schema(
 """One row per field; docs/spark-jobs.md explains the columns."""
 
 _UNKNOWN = ""
-"""The name of a message that is not known."""
+"""Name for a message that is not known."""
 
 
 def counts(frames: DataFrame) -> DataFrame:
-    """The counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
+    """Return the counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
     sf = functions_of(frames)
     return sf.map_groups(sf.map_batches(frames, count_frames, COUNTS_SCHEMA), ["message"], merge_counts, COUNTS_SCHEMA)
 
@@ -64,7 +64,8 @@ def counts(frames: DataFrame) -> DataFrame:
 def advice(counted: DataFrame) -> DataFrame:
     """Compute the size of each field under each encoding of its width, and the smallest: rows of `ADVICE_SCHEMA`.
 
-    A tagged field keeps its form (KIP-482), and so do the fields in its data: of these the best is what they have.
+    The wire form of a tagged field, and of the fields in its data, cannot change (KIP-482): their best encoding is the
+    present one.
 
     Args:
         counted: of `counts`.
@@ -73,7 +74,7 @@ def advice(counted: DataFrame) -> DataFrame:
 
 
 def not_decoded(counted: DataFrame) -> DataFrame:
-    """The APIs of which frames could not be decoded, with how many; "" is what is no frame.
+    """Return the number of frames that could not be decoded, by API; "" is for bytes that are no frame.
 
     Args:
         counted: of `counts`.
@@ -83,7 +84,7 @@ def not_decoded(counted: DataFrame) -> DataFrame:
 
 
 def totals(counted: DataFrame, advised: DataFrame) -> DataFrame:
-    """One row: messages, frames that could not be decoded, integer fields, and the bytes that the best encodings save.
+    """Return one row: messages, frames that could not be decoded, integer fields, bytes that the best encodings save.
 
     Args:
         counted: of `counts`.
@@ -97,7 +98,7 @@ def totals(counted: DataFrame, advised: DataFrame) -> DataFrame:
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The counts of all frames of one task, one row per message."""
+    """Yield the counts of all frames of one task, one row per message."""
     found: dict[str, Counts] = {}
     lost: dict[str, int] = defaultdict(int)
     kafka = registry_of(KAFKA)
@@ -177,7 +178,7 @@ def _row(name: str, total: Counts, lost: int) -> dict[str, object]:
 
 
 def _name(direction: str, api_key: int, version: int) -> str:
-    """The message that a frame should have been."""
+    """Return the name of the message that a frame should have been."""
     messages = registry_of(KAFKA)
     try:
         cls = messages.request(api_key, version) if direction == "request" else messages.response(api_key, version)

@@ -26,7 +26,7 @@ from kipwire.traffic.conversation import REQUEST, Found
 from kipwire.traffic.framing import SIZE
 
 ERRORS = "errors.jsonl"
-"""The file for what is not a frame."""
+"""The file for bytes that are no frame."""
 
 
 class Extracted(NamedTuple):
@@ -96,7 +96,7 @@ def _write(capture: PacketCapture, folder: Path, ports: Collection[int]) -> Extr
 
 
 def _entry(found: Found) -> dict[str, object]:
-    """The index entry of a frame, without its position; of an error, what is known of it."""
+    """Return the index entry of a frame, without its position; for an error, with the known fields."""
     return {
         "ts_ns": found.time,
         "conn": found.connection,

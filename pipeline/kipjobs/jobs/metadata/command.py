@@ -28,7 +28,7 @@ def command(runner: Runner, path: tuple[str, ...], at: str | None, wanted: Outpu
 
 
 def _time(text: str) -> datetime:
-    """The time that a text gives, in UTC unless it names a zone."""
+    """Parse a time, which is in UTC unless the text names a zone."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

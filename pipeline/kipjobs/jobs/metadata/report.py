@@ -1,4 +1,4 @@
-"""The report of `kipspark metadata`, and the metadata log as other jobs read it, too.
+"""The report of `kipspark metadata`, and functions with which other jobs read the metadata log.
 
 The report computes tables by `tables` and chooses what is shown; no rule about the log is here. The state of a cluster
 is the snapshot that the log begins with and the records after it, never the newest snapshot: so times and changes are
@@ -24,10 +24,10 @@ from kipjobs.report.report import Chart, Report, Table
 
 
 def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Report:
-    """The history of a cluster, from the folder of its metadata log or a folder above it.
+    """Report the history of a cluster, from the folder of its metadata log or a folder above it.
 
     Raises:
-        JobError: there are no records of it, or none up to that time.
+        JobError: the metadata log has no records, or none up to that time.
     """
     sf = functions_of(session)
     log = metadata_log(session, roots)
@@ -83,7 +83,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
 
 
 def _span(session: Session, roots: Roots) -> dict[str, Any]:
-    """What the heads of its batches say of the log: first, last and since (null without batches), and replicas."""
+    """Return the extent of the log, from its batch headers: first, last and since (null without batches), replicas."""
     sf = functions_of(session)
     batches = heads(session, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
     span: dict[str, Any]
@@ -101,7 +101,7 @@ def _span(session: Session, roots: Roots) -> dict[str, Any]:
 
 
 def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFrame, snapshot: DataFrame) -> str:
-    """A note that says what the state of a cluster was computed from."""
+    """Return a note that names the records from which the state of the cluster was computed."""
     sf = functions_of(log)
     first, last = span["first"], span["last"]
     if first is None:
@@ -129,18 +129,18 @@ def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFr
 
 
 def nothing_of(roots: Roots) -> JobError:
-    """The error of paths without the metadata log."""
+    """Return the error for paths without a metadata log."""
     where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
     return JobError(f"{roots_text(roots)}: no records of {metadata.TOPIC}; {where}")
 
 
 def utc(time: datetime) -> str:
-    """A time as people read it."""
+    """Format a time for a report."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def metadata_snapshot(session: Session, roots: Roots) -> DataFrame:
-    """Rows of `kafka_snapshot` of the metadata log.
+    """Return the rows of `kafka_snapshot` of the metadata log.
 
     It is the snapshot that the log begins with, not the newest one: the state is the same, and times and changes are
     known for the whole log.
@@ -149,7 +149,7 @@ def metadata_snapshot(session: Session, roots: Roots) -> DataFrame:
 
 
 def metadata_log(session: Session, roots: Roots) -> DataFrame:
-    """The records of the metadata log, of all its replicas, with the columns that `kipjobs.jobs.metadata` needs.
+    """Return the records of all replicas of the metadata log, with the columns that `kipjobs.jobs.metadata` needs.
 
     Args:
         session: the session.
@@ -159,9 +159,9 @@ def metadata_log(session: Session, roots: Roots) -> DataFrame:
 
 
 def metadata_records(session: Session, roots: Roots, types: Sequence[str]) -> DataFrame:
-    """The metadata records of these types, of the snapshot and the log, of each replica.
+    """Return the metadata records of these types, from the snapshot and the log of each replica.
 
-    The columns are those of `kipjobs.jobs.metadata.with_snapshot`.
+    The columns are as from `kipjobs.jobs.metadata.with_snapshot`.
 
     Args:
         session: the session.

@@ -1,8 +1,9 @@
 """The history of a cluster, from `__cluster_metadata`: what changed, and what the state was at a time.
 
-Rows of `kafka_log` in, with each record once (see `without_copies`), and those of `kafka_snapshot` for what was before
-the log begins. The log has one partition, and its meaning depends on the order of its records. But no step orders all
-of them: transactions are found from their markers, which are few, and other windows are over the records of one object.
+The input is rows of `kafka_log`, each record once (see `without_copies`), and rows of `kafka_snapshot` for the state
+before the log begins. The log has one partition, and its meaning depends on the order of its records. But no step
+orders all of them: transactions are found from their markers, which are few, and other windows are over the records of
+one object.
 
     counting = with_snapshot(records(until(log, time)), until(snapshot, time))
 """
@@ -35,15 +36,15 @@ _CHANGE_NOTHING = ("NoOpRecord", *_MARKERS)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
-    """The rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
+    """Keep the rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
     sf = functions_of(rows)
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 
 def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
-    """The decoded records that count: offset, time, type, and a column for each type, such as `topic_record`.
+    """Return the decoded committed records: offset, time, type, and a column for each type, such as `topic_record`.
 
-    Those of aborted transactions do not count.
+    Records of aborted transactions are left out.
 
     Args:
         log: rows of `kafka_log`.
@@ -67,12 +68,12 @@ def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
 
 
 def _columns(sf: Functions, types: Sequence[str]) -> list[Column]:
-    """The columns of decoded records."""
+    """Return the columns of decoded records."""
     return [sf.col("_")[name].alias(name) for name in records_type(Records("metadata", tuple(types))).names]
 
 
 def _aborted_ranges(values: DataFrame) -> DataFrame:
-    """The ranges of offsets with the records of aborted transactions: first_aborted, and end_of_aborted after it.
+    """Find the offsets of aborted transactions: first_aborted, and end_of_aborted, the offset after the last one.
 
     A transaction may begin before the log does; one without an end does not count yet.
     """
@@ -100,9 +101,9 @@ def _aborted_ranges(values: DataFrame) -> DataFrame:
 
 
 def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str] = ()) -> DataFrame:
-    """The records of a snapshot, and those of the log that it does not cover, with the columns of `records`.
+    """Return the records of a snapshot, and the records of the log after it, with the columns of `records`.
 
-    The records of the snapshot have the offset before its end. Their time is null: a snapshot does not have it.
+    All records of the snapshot get the offset before its end. Their time is null, since a snapshot does not store it.
 
     Args:
         counting: of `records`.
@@ -125,7 +126,7 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
 
 
 def changes(counting: DataFrame) -> DataFrame:
-    """Every record as text: offset, time, type, version, and `record` as JSON; without those that change nothing.
+    """Return every record that changes anything, as text: offset, time, type, version, and `record` as JSON.
 
     The JSON has neither nulls nor an `unknown_tagged_fields` without any.
 
@@ -143,11 +144,11 @@ def changes(counting: DataFrame) -> DataFrame:
 
 _VERSION_FIRST = r'^\{"_version":[0-9]+,'
 _NO_TAGGED_FIELDS = r',"unknown_tagged_fields":\{\}'
-"""In JSON; in a text of it the quotes would be escaped."""
+"""A pattern of an empty map in JSON. It cannot match in a JSON string, in which quotes are escaped."""
 
 
 def totals(topics: DataFrame, partitions: DataFrame, brokers: DataFrame) -> DataFrame:
-    """One row: topics and partitions that exist, those without a leader or with too few replicas, and brokers.
+    """Return one row: topics and partitions that exist, those without a leader or with too few replicas, and brokers.
 
     Args:
         topics: of `topics`.
@@ -167,12 +168,12 @@ def totals(topics: DataFrame, partitions: DataFrame, brokers: DataFrame) -> Data
 
 
 def has_no_leader(sf: Functions) -> Column:
-    """Whether a partition has no leader, in a row of `partitions`."""
+    """Return a condition on rows of `partitions`: true if the partition has no leader."""
     return sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
 
 
 def lacks_replicas(sf: Functions) -> Column:
-    """Whether replicas of a partition are behind or gone, in a row of `partitions`."""
+    """Return a condition on rows of `partitions`: true if the partition has fewer in-sync replicas than replicas."""
     return sf.size("isr") < sf.size("replicas")
 
 
@@ -180,7 +181,7 @@ _NO_LEADER = -1
 
 
 def topics(counting: DataFrame) -> DataFrame:
-    """All topics that ever existed: topic, topic_id, created, removed (null while it exists), partitions.
+    """Return all topics that ever existed: topic, topic_id, created, removed (null while it exists), partitions.
 
     `created` is null if that was before the log begins; topics that were removed before are missing.
 
@@ -207,7 +208,7 @@ def topics(counting: DataFrame) -> DataFrame:
 
 
 def partition_history(counting: DataFrame) -> DataFrame:
-    """Every state a partition was in: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
+    """Return all states of partitions: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
 
     `time` is null for a state from a snapshot.
 
@@ -255,7 +256,7 @@ def partition_history(counting: DataFrame) -> DataFrame:
 
 
 def partitions(history: DataFrame) -> DataFrame:
-    """The state of the partitions of existing topics: the last row of each, and the number of its changes in the log.
+    """Return the state of the partitions of existing topics: the last row of each, and its number of changes.
 
     Args:
         history: of `partition_history`.
@@ -273,7 +274,7 @@ def partitions(history: DataFrame) -> DataFrame:
 
 
 def configs(counting: DataFrame) -> DataFrame:
-    """The configuration that is set: resource_type, resource, name, value, time (null: before the log begins).
+    """Return the configuration that is set: resource_type, resource, name, value, time (null: before the log begins).
 
     Args:
         counting: of `with_snapshot`.
@@ -317,7 +318,7 @@ def configs(counting: DataFrame) -> DataFrame:
 
 
 def brokers(counting: DataFrame) -> DataFrame:
-    """The registered brokers: broker_id, rack, endpoints, registered (null: before the log begins), is_fenced.
+    """Return the registered brokers: broker_id, rack, endpoints, registered (null: before the log begins), is_fenced.
 
     Args:
         counting: of `with_snapshot`.
@@ -366,12 +367,12 @@ def brokers(counting: DataFrame) -> DataFrame:
 
 
 def uuid_text(sf: Functions, column: str) -> Column:
-    """A uuid as Kafka writes it: base64 with the alphabet of URLs, without padding."""
+    """Format a uuid as Kafka does: base64 with the alphabet of URLs, without padding."""
     return sf.regexp_replace(sf.translate(sf.base64(column), "+/", "-_"), "=+$", "")
 
 
 def _of_type(counting: DataFrame, type_: str) -> DataFrame:
-    """The records of one type, with its own columns as `record`."""
+    """Return the records of one type, with its own columns as `record`."""
     sf = functions_of(counting)
     column = next(record.column for record in types_of("metadata").values() if record.name == type_)
     return counting.where(sf.col("type") == type_).select("offset", "time", sf.col(column).alias("record"))

@@ -1,4 +1,4 @@
-"""How far behind groups are as of a time: in records, in seconds, and which of them stand still.
+"""Lag of consumer groups at a time, in records and in seconds, and the groups that are stalled.
 
 In logs, times are as of the last known record and not of now, since logs may be read long after they were written.
 Timestamps are by the clocks of producers, so one in the future does not count. `with_seconds` has only the heads of
@@ -15,13 +15,13 @@ OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type")
 """The columns of batches that these functions need."""
 
 PLACE = ("group", "topic", "partition")
-"""What one offset of a group is for."""
+"""Columns that identify a committed offset: a group has one for each partition."""
 
 _TIME = "struct<time:timestamp>"
 
 
 def last_time(batches: DataFrame) -> DataFrame:
-    """The time of the last known record, as one row: as_of.
+    """Return the time of the last known record, as one row: as_of.
 
     It is the highest timestamp of all batches of all topics. Timestamps in the future, which producers with wrong
     clocks give, do not count, unless there are no others.
@@ -36,15 +36,16 @@ def last_time(batches: DataFrame) -> DataFrame:
 
 
 def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> DataFrame:
-    """Groups with `lag_seconds`: how old the first record is that a group has not read, at the last known time.
+    """Add `lag_seconds` to groups: the age of the first record that a group has not read, at the last known time.
 
-    The age is that of the first batch with records from the committed offset on: `as_of` minus its `base_timestamp`,
-    or minus its `max_timestamp` if the broker set that (LogAppendTime) or there is no other. So it is exact if the
-    group has read whole batches. If it has read a part of one, the age is too high by at most the time between the
+    The timestamp is from the first batch with records from the committed offset on: its `base_timestamp`, or its
+    `max_timestamp` if the broker set that (LogAppendTime) or there is no other. So the age is exact if the group has
+    read whole batches. If it has read a part of one, the age is too high by at most the time between the
     records of that batch.
 
-    It is 0 if `lag` is 0, or if no batch is left to read: what takes the offsets is deleted. It is null if the lag or
-    that timestamp is not known, or the timestamp is after `as_of`. Timestamps of producers are by their own clocks.
+    It is 0 if `lag` is 0, or if no batch is left to read, since the records with these offsets are deleted. It is null
+    if the lag or the timestamp is not known, or the timestamp is after `as_of`. Producers set timestamps by their own
+    clocks.
 
     Args:
         groups: with the columns of `PLACE`, offset and lag.
@@ -81,14 +82,14 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
 
 
 def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -> DataFrame:
-    """Groups with `lag_seconds`, as of `with_seconds`, but by the times of the first unread records themselves.
+    """Add `lag_seconds` to groups as `with_seconds` does, but by the timestamps of the first unread records themselves.
 
-    It is 0, too, if no record is left to read: what takes the offsets is deleted, or a marker of a transaction.
+    It is 0, too, if no record is left to read: these offsets are of deleted records, or of markers of transactions.
 
     Args:
         groups: with the columns of `PLACE`, offset and lag.
-        firsts: topic, partition, offset, which is a committed one, has_record and time: of the first record from that
-            offset on, such as those of `kipspark.spark.live_times.live_firsts`.
+        firsts: such as `kipspark.spark.live_times.live_firsts` returns: topic, partition, offset (a committed one),
+            has_record and time (of the first record from that offset on).
         as_of: one row with the present time.
     """
     sf = functions_of(groups)
@@ -101,7 +102,7 @@ def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -
 
 
 def moves(commits: DataFrame) -> DataFrame:
-    """When the offset of each group for each partition last moved: the columns of `PLACE`, since, end_then.
+    """Find the last move of the offset of each group for each partition: the columns of `PLACE`, since, end_then.
 
     `since` is the time of the first known commit of the present offset. Brokers compact the log of commits, so that
     the offset may stand still for longer. `end_then` is the end of the partition at that time.
@@ -119,7 +120,7 @@ def moves(commits: DataFrame) -> DataFrame:
 
 
 def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int) -> DataFrame:
-    """Groups that stand still while the topic grows.
+    """Return the groups whose offset does not move while the topic grows.
 
     Columns: group, topic, partition, offset, lag, since, stalled_seconds, records_since, last_commit. These groups
     have unread records, have not moved their offset for `seconds` or longer, and the partition has grown since then.
@@ -145,11 +146,11 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
 
 
 STEPS = 40
-"""How many times of a line are known at most between the last commit and the end of the log."""
+"""Number of steps between the last commit and the end of the log; a line has at most one point for each."""
 
 
 def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: DataFrame) -> DataFrame:
-    """The lag of each group for each partition over time: name, time, lag.
+    """Return the lag of each group for each partition over time: name, time, lag.
 
     It is the lag at each commit. From the last one on it is what the partition has grown by since then, up to `as_of`,
     since a consumer that has died commits no more, and its lag grows.
@@ -179,7 +180,7 @@ def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: Da
 
 
 def highest(lines: DataFrame, most: int) -> DataFrame:
-    """The rows of those lines that have had the highest lag, the last ones first; without lines that never had one.
+    """Return the rows of the lines with the highest lag, newest rows first; lines that never lagged are left out.
 
     Args:
         lines: of `over_time`.
@@ -192,13 +193,13 @@ def highest(lines: DataFrame, most: int) -> DataFrame:
 
 
 def _seconds(sf: Functions, is_there: Column, first: Column) -> Column:
-    """The lag in seconds as of `as_of`, by the time of the first unread record, if there is one."""
+    """Return the lag in seconds at `as_of`, by the time of the first unread record, if there is one."""
     age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
     is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & ~is_there)
     return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
 
 
 def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:
-    """The names, with another one after one of them."""
+    """Return the names, with another one after one of them."""
     at = names.index(before) + 1
     return [*names[:at], name, *names[at:]]

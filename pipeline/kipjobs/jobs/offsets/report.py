@@ -16,11 +16,11 @@ from kipwire.console.offsets import metrics
 from kipwire.records.internal_topics import METADATA
 
 _COLUMNS = {"consumergroup": "group"}
-"""The columns of those labels that have another name."""
+"""Columns of labels with another name."""
 
 
 def _gauge(one: metrics.Gauge, column: str) -> Gauge:
-    """The metric that `kipwire offsets --brokers` has, too, of a column."""
+    """Return the metric of a column, equal to the one of `kipwire offsets --brokers`."""
     return Gauge(one.name, one.about, column, {label: _COLUMNS.get(label, label) for label in one.labels})
 
 
@@ -35,7 +35,7 @@ _AS_OF = _gauge(metrics.AS_OF, "seconds")
 
 
 def metrics_of(groups: DataFrame, stalled: DataFrame, ends: DataFrame, as_of: DataFrame) -> tuple[Metrics, ...]:
-    """The metrics of all groups and partitions.
+    """Return the metrics of all groups and partitions.
 
     Args:
         groups: the present offsets, with lag and lag_seconds.
@@ -60,9 +60,9 @@ STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} s
 
 
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
-    """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
+    """Report groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     sf = functions_of(session)
-    # The records of other topics are not read: the heads of their batches say where partitions end.
+    # The records of other topics are not read: the heads of their batches have the ends of partitions.
     batches = heads(session, roots, lag.OF_BATCHES).persist()
     of_groups = without_copies(
         log(session, roots, [offsets.TOPIC], includeControl="true", columns=",".join(OF_COMMITTED))
@@ -96,7 +96,7 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
 
 
 def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
-    """One row: groups, how many of them are behind, and stalled, the records that they have not read, the longest lag.
+    """Return one row: numbers of groups, groups with a lag, stalled groups, unread records, and the longest lag.
 
     Args:
         groups: the present offsets, with lag and lag_seconds.
@@ -115,14 +115,14 @@ def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
 
 
 def groups_table(groups: DataFrame) -> Table:
-    """The table of present offsets."""
+    """Return the table of present offsets."""
     sf = functions_of(groups)
     order = (sf.desc("lag"), "group", "topic", "partition")
     return Table("groups", "Offsets and lag of groups", groups, order, hidden=("lag_at_commit",))
 
 
 def stalled_table(stalled: DataFrame, note: str) -> Table:
-    """The table of groups that stand still; the note says what that means."""
+    """Return the table of stalled groups, with a note that explains the word."""
     sf = functions_of(stalled)
     order = (sf.desc("lag"), "since", "group", "topic", "partition")
     title = "Groups that stand still while the topic grows"
@@ -130,13 +130,13 @@ def stalled_table(stalled: DataFrame, note: str) -> Table:
 
 
 def membership_table(events: DataFrame) -> Table:
-    """The table of who came and went."""
+    """Return the table of members that joined and left."""
     position = ("log_partition", "log_offset")
     return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
 
 
 def commits_table(commits: DataFrame) -> Table:
-    """The table of commits."""
+    """Return the table of commits."""
     sf = functions_of(commits)
     return Table(
         "commits",

@@ -1,7 +1,7 @@
-"""Groups over time, from `__consumer_offsets`: what was committed, with its lag, and who came and went.
+"""Groups over time, from `__consumer_offsets`: commits with their lag, and members that join and leave.
 
-Rows of `kafka_log` in, with each record once (see `without_copies`), and for exact results without those of
-transactions that were aborted (see `committed`). Or rows of `kipspark.spark.live`, which are about the present.
+The input is rows of `kafka_log`, each record once (see `without_copies`), and for exact results without the records
+of aborted transactions (see `committed`). Or it is rows of `kipspark.spark.live`, which show the present state.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _EPOCHS = {
     "ShareGroupMetadata": ("share", "share_group_metadata"),
     "StreamsGroupMetadata": ("streams", "streams_group_metadata"),
 }
-"""The same for the records that have a group's epoch."""
+"""By type of record that has a group's epoch: the kind of group, and the record's column."""
 _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
 
 
 def commits(log: DataFrame) -> DataFrame:
-    """Every commit, on streams too.
+    """Return every commit, on streams too.
 
     Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, is_transactional, log_partition,
     log_offset. `offset` is the next one that the group would read; it is null if the commit was deleted.
@@ -63,7 +63,7 @@ def commits(log: DataFrame) -> DataFrame:
 
 
 def ends(batches: DataFrame) -> DataFrame:
-    """The ends of partitions over time, but not of the brokers' own topics: topic, partition, time, end_offset.
+    """Return the ends of partitions over time, but not of the brokers' own topics: topic, partition, time, end_offset.
 
     One row per batch. The time is the highest timestamp in it, as its producer or its broker set it.
 
@@ -78,7 +78,7 @@ def ends(batches: DataFrame) -> DataFrame:
 
 
 def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
-    """Commits with their lag: `end_offset` of the partition at that time, and `lag`.
+    """Add to commits their lag: `end_offset` of the partition at that time, and `lag`.
 
     Both are null if nothing is known of the partition at that time. Clocks of producers and of brokers may differ:
     a commit ahead of the end has a lag of 0.
@@ -105,7 +105,7 @@ def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
 
 
 def latest(lagging: DataFrame) -> DataFrame:
-    """The last commits: group, topic, partition, offset, end_offset, lag, highest_lag, commits, first and last.
+    """Return the last commits: group, topic, partition, offset, end_offset, lag, highest_lag, commits, first and last.
 
     Commits that were deleted since are left out.
 
@@ -117,15 +117,16 @@ def latest(lagging: DataFrame) -> DataFrame:
 
 
 def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
-    """The last commits with the present ends: group, topic, partition, offset, end_offset, lag, commits, and when.
+    """Return the last commits with the present ends.
 
-    `end_offset` and `lag` are null if the topic, or that partition of it, no longer exists. If the lag at each commit
-    is known, there are `lag_at_commit`, which is that at the last commit, and `highest_lag`, which is the highest of
-    all these and the present one.
+    Columns: group, topic, partition, offset, end_offset, lag, lag_at_commit, highest_lag, commits, first_commit,
+    last_commit. `end_offset` and `lag` are null if the topic, or that partition of it, no longer exists.
+    `lag_at_commit` is the lag at the last commit, and `highest_lag` is the highest lag at any commit or now; both
+    columns are there only if the commits have their lag.
 
     Args:
         committed: of `commits`, or of `with_lag`.
-        ends_now: topic, partition and end_offset, such as those of `kipspark.live_ends`.
+        ends_now: topic, partition and end_offset, such as `kipspark.live_ends` returns.
     """
     sf = functions_of(committed)
     at_commits = (_of_last(sf, "lag").alias("lag_at_commit"), sf.max("lag").alias("highest_lag"))
@@ -146,7 +147,7 @@ def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
 
 
 def _last(committed: DataFrame, *more: Column) -> DataFrame:
-    """The last commit of each group for each partition, unless it was deleted, and aggregates over all of them."""
+    """Return the last commit of each group for each partition, unless it was deleted, and aggregates over all."""
     sf = functions_of(committed)
     return (
         committed.groupBy("group", "topic", "partition")
@@ -175,10 +176,11 @@ def _lag(sf: Functions) -> Column:
 
 
 def membership(log: DataFrame) -> DataFrame:
-    """Who came and went: time, group, kind, event, member_id, client_id, client_host, epoch, log_partition, log_offset.
+    """Return the changes of members and epochs of groups.
 
-    `kind` is classic, consumer (KIP-848), share or streams. `event` is joined, changed or left, with the member; or
-    epoch, with the number of the group's new generation or epoch.
+    Columns: time, group, kind, event, member_id, client_id, client_host, epoch, log_partition, log_offset. `kind` is
+    classic, consumer (KIP-848), share or streams. `event` is joined, changed or left, with the member; or epoch, with
+    the number of the group's new generation or epoch.
     """
     sf = functions_of(log)
     kinds = {_CLASSIC: "classic", **{type_: kind for type_, (kind, _) in {**_MEMBERS, **_EPOCHS}.items()}}
@@ -230,7 +232,7 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
 
 
 def _known_columns(log: DataFrame) -> list[str]:
-    """The columns that only some logs have: a live topic has nothing about transactions."""
+    """Return the optional columns that this log has: a live topic has nothing about transactions."""
     return [name for name in ("is_transactional",) if name in log.columns]
 
 
@@ -239,7 +241,7 @@ def _case(sf: Functions, what: Column, texts: Mapping[str, str]) -> Column:
 
 
 def _value_of(sf: Functions, types: Mapping[str, tuple[str, str]], take: Callable[[Column], Column]) -> Column:
-    """A part of the value of records of these types."""
+    """Return a part of the value of records of these types; null for other types."""
     of_type = (
         sf.when(sf.col("record.type") == type_, take(sf.col(f"record.value.{column}")))
         for type_, (_, column) in types.items()
@@ -257,7 +259,7 @@ def _nobody(sf: Functions) -> Column:
 
 
 def _members(sf: Functions) -> Column:
-    """All members of a classic group, which each of its records has."""
+    """Return all members of a classic group, which each of its records has."""
     members = sf.transform(
         "record.value.group_metadata.members", lambda one: sf.struct(*[one[name] for name in _MEMBER])
     )
@@ -265,7 +267,7 @@ def _members(sf: Functions) -> Column:
 
 
 def _member(sf: Functions) -> Column:
-    """The one member that a record of another kind of group is about; its client is unknown if it has left."""
+    """Return the one member in a record of another kind of group; its client is unknown if it has left."""
     columns = [column for _, column in _MEMBERS.values()]
     return sf.struct(
         sf.coalesce(*[f"record.key.{column}.member_id" for column in columns]).alias("member_id"),
@@ -282,14 +284,14 @@ def _none(sf: Functions) -> Column:
 
 
 def _of_classic(sf: Functions) -> Column:
-    """Who is new and who has left, compared with the record before."""
+    """Return the members of a classic group that are new or gone since its record before, as events."""
     joined = sf.transform(sf.array_except("members", "members_before"), lambda one: _events(sf, sf.lit("joined"), one))
     left = sf.transform(sf.array_except("members_before", "members"), lambda one: _events(sf, sf.lit("left"), one))
     return sf.when(sf.col("type") == _CLASSIC, sf.concat(joined, left)).otherwise(_none(sf))
 
 
 def _of_member(sf: Functions) -> Column:
-    """The event of the one member; a tombstone means that it has left."""
+    """Return the event of the one member; a tombstone means that it has left."""
     event = (
         sf.when(~sf.col("is_there") & sf.col("was_there"), "left")
         .when(sf.col("is_there") & sf.col("was_there"), "changed")
@@ -299,7 +301,7 @@ def _of_member(sf: Functions) -> Column:
 
 
 def _of_epoch(sf: Functions) -> Column:
-    """A new generation, or a new epoch."""
+    """Return the event of a new generation, or of a new epoch."""
     is_new = sf.col("epoch").isNotNull() & ~sf.col("epoch").eqNullSafe(sf.col("epoch_before"))
     member = sf.struct(*[sf.lit(None).cast("string").alias(name) for name in _MEMBER])
     return sf.when(is_new, sf.array(_events(sf, sf.lit("epoch"), member))).otherwise(_none(sf))

@@ -65,7 +65,7 @@ def share_report(session: Session, roots: Roots) -> Report:
 
 
 def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
-    """The names of topics, each id once: from the metadata log, or else from group coordinators."""
+    """Return the names of topics, each id once: from the metadata log, or else from group coordinators."""
     sf = functions_of(of_cluster)
     both = of_cluster.withColumn("rank", sf.lit(0)).unionByName(of_groups.withColumn("rank", sf.lit(1)))
     return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))

@@ -57,10 +57,10 @@ _UNCHANGED = -1
 
 
 def states(log: DataFrame) -> DataFrame:
-    """The last state of each partition of each group, after its last snapshot and all updates of it.
+    """Return the last state of each partition of each group, after its last snapshot and all updates of it.
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
-    delivery_complete_count (-1 if it is not known), written (when the last snapshot was), batches (a list of
+    delivery_complete_count (-1 if it is not known), written (time of the last snapshot), batches (a list of
     first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is left out.
 
     Raises:
@@ -89,11 +89,11 @@ def states(log: DataFrame) -> DataFrame:
 
 
 def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
-    """All topics that the metadata log names: topic_id (bytes) and topic.
+    """Return all topics in the metadata log: topic_id (bytes) and topic.
 
     Args:
         log: rows of `__cluster_metadata`.
-        snapshot: rows of `kafka_snapshot`, for what was before the log begins.
+        snapshot: rows of `kafka_snapshot`, for topics created before the log begins.
     """
     sf = functions_of(log)
     made = sf.col("record.topic_record")
@@ -108,7 +108,7 @@ def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
 
 
 def topics_of_groups(log: DataFrame) -> DataFrame:
-    """The topics of share groups, as their coordinators know them: topic_id (bytes) and topic.
+    """Return the topics in the records of the coordinators of share groups: topic_id (bytes) and topic.
 
     Args:
         log: rows of `__consumer_offsets`.
@@ -135,12 +135,12 @@ def topics_of_groups(log: DataFrame) -> DataFrame:
 
 
 def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFrame:
-    """The partitions of share groups.
+    """Return the partitions of share groups.
 
     Columns: group, topic (null if its name is not known), topic_id, partition, start_offset (null before the first
-    delivery), end_offset (null if the partition is not there), lag, batches (how many there are), epochs and counts as
-    of `states`, written. `lag` is the number of records that are not finished, as Kafka's own tool says it; it is null
-    without start, end or delivery_complete_count.
+    delivery), end_offset (null if the partition is not there), lag, batches (their number), epochs and counts as from
+    `states`, written. `lag` is the number of records that are not finished, as in Kafka's own tool; it is null without
+    start, end or delivery_complete_count.
 
     Args:
         found: of `states`.
@@ -179,7 +179,7 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
 
     Args:
         found: of `states`.
-        topics: as of `partitions`.
+        topics: as for `partitions`.
     """
     sf = functions_of(found)
     words = [sf.when(sf.col("one.delivery_state") == int(state), state.name) for state in ShareDeliveryState]
@@ -200,7 +200,7 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def troubled(delivered: DataFrame) -> DataFrame:
-    """The rows of `batches` with records that were delivered more than once, or that the group has given up."""
+    """Return the rows of `batches` with records that were delivered more than once, or that the group has given up."""
     return delivered.where(_is_troubled(functions_of(delivered)))
 
 
@@ -209,7 +209,7 @@ def _is_troubled(sf: Functions) -> Column:
 
 
 def totals(placed: DataFrame, delivered: DataFrame) -> DataFrame:
-    """One row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
+    """Return one row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
 
     Args:
         placed: of `partitions`.
@@ -235,17 +235,17 @@ class StateBatch(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The order of states of an offset: the one after more deliveries holds, or else the higher one."""
+        """Sort key of states of an offset: the state after more deliveries holds, or else the higher one."""
         return self.delivery_count, self.delivery_state
 
 
 def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The state after an update, in the order of offsets.
+    """Return the state after an update, in the order of offsets.
 
     Args:
         before: the state before it.
         changed: the batches of the update; where they overlap with others, the state of a higher rank holds.
-        start_offset: what is before it is finished, and left out; -1 if it is not known.
+        start_offset: offsets before it are finished, and left out; -1 if it is not known.
     """
     batches = [
         one._replace(first_offset=max(one.first_offset, start_offset))
@@ -272,7 +272,7 @@ def combine_state(before: Sequence[StateBatch], changed: Sequence[StateBatch], s
 
 
 def final_state(records: pa.Table) -> pa.Table:
-    """The state of one partition of a group after all of its records; no row if it was removed, or has no snapshot.
+    """Return the state of one partition of a group after all its records; no row if it was removed or has no snapshot.
 
     Args:
         records: with the columns offset, group, topic_id, partition, snapshot and update, of which one is not null

@@ -1,4 +1,4 @@
-"""The arguments and options that commands share, and what is checked of them before a job starts.
+"""The arguments and options that commands share, and their checks before a job starts.
 
 A start of Spark takes ten seconds and more. The paths of a Spark Connect server are not on this machine.
 """
@@ -53,7 +53,7 @@ class _FolderHere(click.ParamType[Path]):
 
 
 def place(text: str) -> str:
-    """A URL as it is, and a path made absolute."""
+    """Make a path absolute; a URL stays as it is."""
     return text if is_url(text) else os.path.realpath(text.removeprefix("file://"))
 
 
@@ -96,11 +96,11 @@ class Outputs:
     metrics: Path | None = None
     """The file of its metrics."""
     shown: Format = Format.TEXT
-    """On standard output."""
+    """Format of the report on standard output."""
 
 
 def outputs(metrics_help: str = "") -> Decorator:
-    """Add the options for what is written; the function gets it as `wanted`, of type `Outputs`.
+    """Add the options of output files; the function gets them as `wanted`, of type `Outputs`.
 
     Args:
         metrics_help: of `--metrics`; empty for a job without metrics.
@@ -156,7 +156,7 @@ class Logs(NamedTuple):
     """The segments that are there; None if the folders are on a server."""
 
     def size(self, topics: Collection[str] = ()) -> int | None:
-        """The bytes of the segments of these topics, or of all; None if they are not known."""
+        """Return the bytes of the segments of these topics, or of all; None if they are not known."""
         if self.segments is None:
             return None
         return sum(segment.size for segment in self.segments if not topics or segment.topic in topics)
@@ -171,13 +171,13 @@ class Captured(NamedTuple):
 
 
 def logs(paths: Collection[str], are_here: bool) -> Logs:
-    """The log folders to read, or the sample; they have segments, unless they are on a server."""
+    """Return the log folders to read, or the sample; local folders are checked to have segments."""
     found = tuple(paths or [str(sample_segments())])
     return Logs(found, find_segments(found) if are_here else None)
 
 
 def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
-    """As `logs`, for jobs that also read the files beside segments.
+    """Do as `logs`, for jobs that also read the files beside segments.
 
     Raises:
         JobError: a path is a URL.
@@ -189,14 +189,14 @@ def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
 
 
 def captures(paths: Collection[str], ports: str, are_here: bool) -> Captured:
-    """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
+    """Return the captures to read, or the sample; check the ports, and that local captures exist."""
     port_numbers(ports)
     found = tuple(paths or [str(sample_capture())])
     return Captured(found, find_captures(found).size if are_here else None)
 
 
 def port_numbers(text: str) -> tuple[int, ...]:
-    """The ports of the option.
+    """Parse the ports of the option.
 
     Raises:
         JobError: it is not a list of ports.
@@ -209,12 +209,12 @@ def port_numbers(text: str) -> tuple[int, ...]:
 
 
 def sample_capture() -> Path:
-    """Frames of a small cluster and its clients; examples/capture/README.md describes them."""
+    """Return a capture of a small cluster and its clients; examples/capture/README.md describes it."""
     return _first_existing(_PACKAGE / "samples" / "capture", _CHECKOUT / "examples" / "capture")
 
 
 def sample_segments() -> Path:
-    """The log folder of a broker of the same cluster, a minute after it was created."""
+    """Return the log folder of a broker of the same cluster, a minute after the cluster was created."""
     return _first_existing(_PACKAGE / "samples" / "segments", _CHECKOUT / "tests" / "data" / "segments")
 
 

@@ -14,15 +14,15 @@ OF_COMMITTED = (
     *("topic", "partition", "offset", "timestamp", "key", "value"),
     *("producer_id", "is_transactional", "is_control"),
 )
-"""The columns of records that `committed` and `without_copies` need, and what records are."""
+"""Columns of records that `committed` and `without_copies` need, and the columns of their content."""
 OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
 """The columns of records of the brokers' own topics that jobs need."""
 _LENIENT = {"failOnMissingTopics": "false"}
-"""A cluster, or one of its brokers, need not have each topic that a report looks at."""
+"""Options for reports, since a cluster, or one of its brokers, need not have each topic of a report."""
 
 
 def log(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
-    """Rows of `kafka_log`.
+    """Return rows of `kafka_log`.
 
     Args:
         session: the session.
@@ -35,7 +35,7 @@ def log(session: Session, roots: Roots, topics: Iterable[str], **options: str) -
 
 
 def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ()) -> DataFrame:
-    """Rows of `kafka_partition_files` of a kind.
+    """Return rows of `kafka_partition_files` of a kind.
 
     Args:
         session: the session.
@@ -48,13 +48,13 @@ def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ())
 
 
 def snapshots(session: Session, roots: Roots, topics: Iterable[str]) -> DataFrame:
-    """Rows of `kafka_snapshot` of these topics, as far as they are there."""
+    """Return rows of `kafka_snapshot` of these topics, none for a missing one."""
     chosen = {**_LENIENT, "topics": ",".join(topics), **path_options(roots)}
     return session.read.format("kafka_snapshot").options(**chosen).load()
 
 
 def heads(session: Session, roots: Roots, columns: Iterable[str], topics: Iterable[str] = ()) -> DataFrame:
-    """The heads of all batches of these topics, or of all topics, with control batches, since these take offsets too.
+    """Return the heads of all batches of these topics, or of all topics; with control batches, which take offsets too.
 
     Args:
         session: the session.
@@ -66,19 +66,19 @@ def heads(session: Session, roots: Roots, columns: Iterable[str], topics: Iterab
 
 
 def without_copies(log: DataFrame) -> DataFrame:
-    """The rows of `kafka_log` with each record once, if the folders of several replicas were read."""
+    """Return the rows of `kafka_log` with each record once, if the folders of several replicas were read."""
     return log.dropDuplicates(["topic", "partition", "offset"])
 
 
 def committed(log: DataFrame) -> DataFrame:
-    """The records that count: without control records, and without transactions that were aborted or have no end yet.
+    """Return the committed records, without control records; transactions that were aborted or are open are left out.
 
     Args:
         log: rows of `kafka_log`, read with `includeControl`, with each record once.
     """
     sf = functions_of(log)
     ending = sf.when(sf.col("is_control"), sf.hex(sf.substring("key", 3, 2)))
-    # From the end of the log: Spark goes through a window that begins at the current row once for each row.
+    # From the end of the log, since Spark evaluates a window that starts at the current row anew for each row.
     later = (
         sf.Window.partitionBy("topic", "partition", "producer_id")
         .orderBy(sf.desc("offset"))
@@ -94,10 +94,9 @@ def committed(log: DataFrame) -> DataFrame:
 
 
 def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
-    """The last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
+    """Return the last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
 
-    It is after the last batch, and not before the last segment, whose name says where it begins: retention leaves an
-    empty one.
+    It is after the last batch, and not before the base offset of the last segment: retention leaves an empty segment.
 
     Args:
         batches: rows of `heads`, with control batches, since control records take offsets too.
@@ -110,11 +109,11 @@ def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
 
 
 def folder(sf: Functions, column: str) -> Column:
-    """The folder of a file, or of a folder."""
+    """Return the folder of a file, or of a folder."""
     return sf.regexp_replace(column, "/[^/]*$", "")
 
 
 def frames(session: Session, roots: Roots, ports: str) -> DataFrame:
-    """Rows of `kafka_frames`; of packets, only of connections to the given ports, if any."""
+    """Return rows of `kafka_frames`; in packets, only connections to the given ports are read, if any are given."""
     chosen = {"ports": ports, "packetTasks": str(engine_of(session).tasks_at_once(session)), **path_options(roots)}
     return session.read.format("kafka_frames").options(**chosen).load()

@@ -27,7 +27,7 @@ from kipwire.tools.terminal import ERR, OUT, table_console
 ReportOf = Callable[[Session], Report]
 
 _ROWS_OF_PAGE = 20_000
-"""The most rows of a table that a page can have; how many fit depends on their length."""
+"""Highest number of rows of a table on a page; fewer fit if they are long."""
 
 
 class Runner(Protocol):
@@ -39,11 +39,11 @@ class Runner(Protocol):
         ...
 
     def session(self, size: int | None) -> AbstractContextManager[Session]:
-        """A session, for a job that reads so many bytes; None if that is not known."""
+        """Open a session for a job that reads so many bytes; None if that is not known."""
         ...
 
     def waiting(self, session: Session) -> AbstractContextManager[None]:
-        """Something around everything that waits for results, and around nothing that prints."""
+        """Return a context for code that waits for results, such as a line of progress; no code in it may print."""
         ...
 
 
@@ -51,9 +51,9 @@ def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None =
     """Run a job in its own session, and return whether any of its tables has rows.
 
     Args:
-        runner: where.
+        runner: the place where the job runs.
         report_of: the job.
-        wanted: what is written.
+        wanted: the output files and the format.
         size: bytes of the segments or captures that the job reads; None if that is not known.
 
     Raises:
@@ -78,8 +78,8 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
 
     Args:
         report: of a job.
-        wanted: what is written.
-        waiting: around everything that waits for results, and around nothing that prints.
+        wanted: the output files and the format.
+        waiting: makes the context for code that waits for results; no code in it prints.
     """
     tables: list[FirstRows] = []
 
@@ -147,7 +147,7 @@ def on_logs(
 
     Args:
         report: of the job.
-        topics: those that it reads; all if empty.
+        topics: the topics that it reads; all if empty.
         find: finds and checks the folders.
     """
 

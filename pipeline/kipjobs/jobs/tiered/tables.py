@@ -35,7 +35,7 @@ _OF_SEGMENTS = (
 
 
 def records(log: DataFrame) -> DataFrame:
-    """The decoded records: log_partition, log_offset, segment, update, delete; the last three are null but for one.
+    """Decode the records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
 
     A record of another type or version, of a later Kafka, has none of them.
 
@@ -59,7 +59,7 @@ def records(log: DataFrame) -> DataFrame:
 
 
 def segments(decoded: DataFrame) -> DataFrame:
-    """The segments in tiered storage, in their last state.
+    """Return the segments in tiered storage, in their last state.
 
     Columns: topic, topic_id, partition, start_offset, end_offset, size, segment_id, state, broker_id, changed,
     max_timestamp, leader_epochs (a list of epoch and start_offset), custom_metadata, is_txn_index_empty.
@@ -102,9 +102,10 @@ def segments(decoded: DataFrame) -> DataFrame:
 
 
 def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
-    """The partitions in tiered storage: topic, topic_id, partition, segments, size, start_offset, end_offset, deletion.
+    """Return the partitions in tiered storage.
 
-    Segments count that can be read. `deletion` is how far the removal of a deleted partition has come, else null.
+    Columns: topic, topic_id, partition, segments, size, start_offset, end_offset, deletion. Only segments that can be
+    read count. `deletion` is the state of the removal of a deleted partition, else null.
 
     Args:
         remote: of `segments`.
@@ -144,14 +145,14 @@ def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
 
 
 def unfinished(remote: DataFrame) -> DataFrame:
-    """The rows of `segments` whose copying or removal has begun and not ended."""
+    """Return the rows of `segments` whose copying or removal has begun and not ended."""
     sf = functions_of(remote)
     states = (RemoteLogSegmentState.COPY_SEGMENT_STARTED, RemoteLogSegmentState.DELETE_SEGMENT_STARTED)
     return remote.where(sf.col("state").isin(*[state.name for state in states]))
 
 
 def totals(tiered: DataFrame, remote: DataFrame) -> DataFrame:
-    """One row: partitions, segments that can be read, their bytes, and segments that are `unfinished`.
+    """Return one row: partitions, segments that can be read, their bytes, and segments that are `unfinished`.
 
     Args:
         tiered: of `partitions`.
@@ -177,7 +178,7 @@ def _place(sf: Functions, name: str) -> list[Column]:
 
 
 def _fields(sf: Functions, name: str) -> list[Column]:
-    """The fields of a record that are not what it is about."""
+    """Select the fields of a segment that never change."""
     of = sf.col(name)
     return [of[field].alias(field) for field in _OF_SEGMENTS]
 
@@ -196,5 +197,5 @@ def _last(sf: Functions, name: str) -> list[Column]:
 
 
 def _word(sf: Functions, number: Column, words: Iterable[IntEnum]) -> Column:
-    """The name that Kafka has for a number; one that is not known stays a number."""
+    """Return Kafka's name for a number; an unknown number as text."""
     return sf.coalesce(*[sf.when(number == int(one), one.name) for one in words], number.cast("string"))

@@ -35,9 +35,9 @@ _HIDDEN = ("capture", "api_key", "listener", "software", "request_error", "respo
 
 
 def traffic_report(session: Session, roots: Roots, ports: str = "", release: str = LATEST) -> Report:
-    """Who uses which APIs, from captures, and what a release of Kafka does not serve of it.
+    """Report the use of APIs by clients, from captures, and the requests that a release of Kafka does not serve.
 
-    Of packets, only connections to the given ports are read, if any.
+    In packets, only connections to the given ports are read, if any are given.
     """
     sf = functions_of(session)
     found = traffic.inspect_all(frames(session, roots, ports)).persist()
@@ -104,7 +104,7 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
         (
             Chart(
                 "Latency by API",
-                # Without those that wait for records as long as their clients let them.
+                # Without APIs that wait for records: their latency is the clients' choice.
                 slowest.where(~sf.col("api").isin(*traffic.WAITING))
                 .orderBy(sf.desc("n"), "api")
                 .limit(16)
@@ -119,11 +119,11 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
 
 
 def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
-    """How many requests of each client an upgrade would break.
+    """Return the number of requests of each client that an upgrade would break, as metrics.
 
     Args:
         missing: of `traffic.unserved`.
-        release: the one of which it is.
+        release: the release of Kafka for which it was computed.
     """
     sf = functions_of(missing)
     labels = ("client_id", "software", "api", "api_version", "release", "fix")

@@ -1,6 +1,6 @@
-"""Who uses which APIs in which versions, how big and how slow they are, what fails: from captured frames.
+"""Use of APIs by clients and versions, with sizes, latencies and errors, from captured frames.
 
-Rows of `kafka_frames` in. Facts about single frames are found as they are read, and the frames themselves are dropped.
+The input is rows of `kafka_frames`. `inspect_all` replaces each frame by the facts about it, since frames are large.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CODES = pa.list_(
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
 INSPECTED = ("frame", "error")
-"""Columns of `kafka_frames` that those of `FOUND_SCHEMA` replace."""
+"""Columns of `kafka_frames` that the columns of `FOUND_SCHEMA` replace."""
 
 FOUND_SCHEMA = pa.schema(
     [
@@ -41,7 +41,7 @@ FOUND_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""What was found in a frame; docs/spark-jobs.md explains it. `frame_bytes` is null if there is no frame."""
+"""Columns with the facts about a frame; docs/spark-jobs.md explains them. `frame_bytes` is null without a frame."""
 
 _INSPECTED = pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA])
 
@@ -58,22 +58,22 @@ _UNSERVED = pa.schema(
     ]
 )
 _GIVEN = 5
-"""How many of its columns say who sends what."""
+"""Number of the first columns of `_UNSERVED`, which identify the client, its software, the API and the version."""
 
 WAITING = ("Fetch", "ShareFetch")
 """APIs whose requests let brokers wait for records."""
 
 _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
-"""What a response has in common with its request."""
+"""Columns in which a response equals its request."""
 
 
 def inspect_all(frames: DataFrame) -> DataFrame:
-    """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, errors."""
+    """Replace the content of frames by facts about it: api, sizes, error codes, unknown tags, errors."""
     return functions_of(frames).map_batches(frames, inspect_frames, _INSPECTED)
 
 
 def exchanges(found: DataFrame) -> DataFrame:
-    """Requests with their responses, one row each; sizes and latency of the response are null if there is none.
+    """Pair requests with their responses, one row each; columns of the response are null if there is none.
 
     Sizes of frames that were not captured completely are null, too.
 
@@ -88,7 +88,7 @@ def exchanges(found: DataFrame) -> DataFrame:
             sf.max_by(sf.concat_ws(" ", "software_name", "software_version"), "timestamp_ns").alias("software"),
         )
     )
-    frames = found.where(sf.col("api_key").isNotNull())  # the others are about bytes that are not frames
+    frames = found.where(sf.col("api_key").isNotNull())  # other rows describe bytes that are not frames
     requests = frames.where(sf.col("direction") == "request").select(
         *_OF_EXCHANGE,
         "listener",
@@ -119,26 +119,26 @@ def exchanges(found: DataFrame) -> DataFrame:
 
 
 def slowness(functions: Functions) -> Column:
-    """The latency without what the client lets the broker wait for more, as a Fetch does for records.
+    """Return the latency minus the time for which the client lets the broker wait, as a Fetch does for records.
 
     Args:
-        functions: those of the frame of `exchanges`.
+        functions: of the frame's engine.
     """
     return functions.col("latency_ms") - functions.coalesce("max_wait_ms", functions.lit(0))
 
 
 def error_names(functions: Functions) -> Column:
-    """The names of the error codes of an exchange, or their numbers, in a line.
+    """Return the names of the error codes of an exchange, or the numbers of unknown ones, separated by commas.
 
     Args:
-        functions: those of the frame of `exchanges`.
+        functions: of the frame's engine.
     """
     codes = functions.transform("error_codes", lambda one: functions.coalesce(one["error"], one["code"].cast("string")))
     return functions.concat_ws(", ", codes)
 
 
 def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
-    """One row: clients, requests, those with errors, those that a release does not serve, and what cannot be decoded.
+    """Return one row: the numbers of clients, requests, failed requests, unserved requests, and frames with errors.
 
     Args:
         paired: of `exchanges`.
@@ -158,7 +158,7 @@ def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFram
 
 
 def by_client(paired: DataFrame) -> DataFrame:
-    """Which clients use which versions of which APIs, with counts, bytes and latencies.
+    """Sum up the use of APIs by client, software, API and version: counts, bytes and latencies.
 
     Args:
         paired: of `exchanges`.
@@ -167,7 +167,7 @@ def by_client(paired: DataFrame) -> DataFrame:
 
 
 def by_api(paired: DataFrame) -> DataFrame:
-    """The same for all clients together, by API and version; `clients` counts their ids.
+    """Sum up as `by_client` does, but by API and version only; `clients` is the number of client ids.
 
     Args:
         paired: of `exchanges`.
@@ -178,11 +178,11 @@ def by_api(paired: DataFrame) -> DataFrame:
 
 
 def unserved(paired: DataFrame, release: str) -> DataFrame:
-    """Which clients send what a release of Kafka does not serve, so that an upgrade to it would break them.
+    """Find the requests that a release of Kafka does not serve, so that an upgrade to it would break their clients.
 
     Columns: client_id, software, api, api_key, api_version, requests, served (the versions of the API that the release
-    has instead, `none` if it has dropped it), and fix (the library and the release of it that KIP-896 says do without,
-    with a `?` if the library is a guess by the client id; null where it says nothing).
+    serves, `none` if it has dropped it), and fix (the client library, and its first release that KIP-896 lists as not
+    using such versions, with a `?` if the library is a guess by the client id; null if KIP-896 does not list it).
 
     Args:
         paired: of `exchanges`.
@@ -201,7 +201,7 @@ def unserved(paired: DataFrame, release: str) -> DataFrame:
 
 
 def error_codes(paired: DataFrame) -> DataFrame:
-    """Error codes other than 0, with what they mean.
+    """Return the error codes other than 0, with their names.
 
     Columns: api, api_version, client_id, path, code, error (its name, null where Kafka has none), responses and fields:
     the number of each.
@@ -218,7 +218,7 @@ def error_codes(paired: DataFrame) -> DataFrame:
 
 
 def unknown_tags(found: DataFrame) -> DataFrame:
-    """Tagged fields that Kafka 4.4 does not know: api, direction, api_version, client_id, path, tag, count and bytes.
+    """Return tagged fields unknown to Kafka 4.4: api, direction, api_version, client_id, path, tag, count and bytes.
 
     Args:
         found: of `inspect_all`.
@@ -232,10 +232,10 @@ def unknown_tags(found: DataFrame) -> DataFrame:
 
 
 def errors(found: DataFrame) -> DataFrame:
-    """What cannot be decoded, with the error: frames, and what is not a frame in a capture of packets.
+    """Return the rows with an error: frames that cannot be decoded, and bytes of captured packets that are no frame.
 
-    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error; what is not a frame
-        has no number and no API.
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error. Bytes that are no
+    frame have no number and no API.
 
     Args:
         found: of `inspect_all`.
@@ -247,7 +247,7 @@ def errors(found: DataFrame) -> DataFrame:
 
 
 def few_values(sf: Functions, milliseconds: Column) -> Column:
-    """Latencies to four digits, and to microseconds at most, so that there are not many different ones.
+    """Round latencies to four digits, and to microseconds at most, so that there are few different values.
 
     There are 10,000 below 10 ms, and 9,000 more up to each power of ten until 10 s. An exact percentile keeps a count
     of each different value in memory, and a large capture has millions.
@@ -273,12 +273,12 @@ def _sum_exchanges(paired: DataFrame, *by: str) -> DataFrame:
 
 
 def _percentile(sf: Functions, values: Column, part: float) -> Column:
-    """A percentile between the two nearest values, to a nanosecond: the last digits depend on the engine."""
+    """Return an interpolated percentile, rounded to a nanosecond, since further digits depend on the engine."""
     return sf.round(sf.percentile(values, part) * 1e6) / 1e6
 
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `kafka_frames` with what was found in the frames instead of the frames themselves."""
+    """Yield rows of `kafka_frames` with the facts about the frames instead of the frames themselves."""
     for batch in batches:
         frames = zip(
             batch.column("direction").to_pylist(),
@@ -296,7 +296,7 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
-    """The row with what a release serves instead; nothing if it serves what the row says."""
+    """Yield the row with the versions that a release serves instead; nothing if it serves the version of the row."""
     name, _, version = (row["software"] or "").partition(" ")
     client = client_of((name, version) if name else None, row["client_id"])
     missing = upgrades.find_unserved(release, row["api_key"], row["api_version"], client)

@@ -17,7 +17,7 @@ from kipwire.tools.text import count_of
 
 
 def transactions_report(session: Session, roots: Roots) -> Report:
-    """Transactions of coordinators and of partitions, from the log folders of brokers."""
+    """Report the transactions of coordinators and of partitions, from the log folders of brokers."""
     sf = functions_of(session)
     coordinated = transactions.transactions(log(session, roots, [TOPIC], columns=",".join(OF_COORDINATORS))).persist()
     batches = heads(session, roots, transactions.OF_BATCHES)
@@ -75,9 +75,9 @@ class _Coordinators(NamedTuple):
     """The transaction coordinators whose logs are there."""
 
     partitions: list[int]
-    """Those of their topic that have a folder."""
+    """Partitions of `__transaction_state` that have a folder."""
     number: int | None
-    """How many the topic has; None if that is not known."""
+    """Number of partitions of the topic; None if the metadata log does not have it."""
 
     @property
     def are_all(self) -> bool:
@@ -85,7 +85,7 @@ class _Coordinators(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Which logs were read, and what that means for producers that no coordinator knows."""
+        """Note on the logs that were read: if some are missing, a transaction without coordinator may not hang."""
         topic, read = TOPIC, ", ".join(map(str, self.partitions))
         if self.are_all:
             return f"{topic} was read as a whole: {count_of(len(self.partitions), 'partition')}."

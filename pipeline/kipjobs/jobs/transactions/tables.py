@@ -1,11 +1,11 @@
 """Producers with open transactions in partitions, what these hold back, and the state of each transactional id.
 
-Heads of batches in, from `kafka_log` with the level `batches` and `includeControl`, those of replicas too, and what
-`kafka_partition_files` has of the same path. A transaction of a producer ends with its next marker in the partition.
-What markers say is read from where they are.
+The input is batch headers of all replicas, from `kafka_log` with the level `batches` and `includeControl`, and rows of
+`kafka_partition_files` for the same path. A transaction of a producer ends with its next marker in the partition. Batch
+headers do not have the content of markers, so `with_markers` reads it from the segments.
 
-What coordinators say is from rows of `kafka_log` of `__transaction_state`; records that are there more than once, from
-several replicas, do no harm.
+The state of transactional ids is from rows of `kafka_log` of `__transaction_state`. The same record may occur several
+times, from several replicas.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OF_BATCHES = (
     *("topic", "partition", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "records_count"),
     *("producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "segment", "batch_position"),
 )
-"""The columns of batches that are needed."""
+"""Columns of batches that these functions need."""
 
 MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32()))
 """The columns that `with_markers` adds: COMMIT or ABORT, and the epoch of the coordinator that had it written."""
@@ -43,11 +43,11 @@ MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32())
 _PARTITION = ["topic", "partition"]
 _PRODUCER = [*_PARTITION, "producer_id"]
 _NONE = -1
-"""The epoch, the sequence number or the offset that is not there."""
+"""Kafka's value for a missing epoch, sequence number or offset."""
 
 
 def log_starts(segments: DataFrame) -> DataFrame:
-    """The first offset of each replica: topic, partition, folder, log_start.
+    """Return the first offset of each replica: topic, partition, folder, log_start.
 
     Args:
         segments: rows of `kafka_partition_files` of the kind `segment`.
@@ -59,7 +59,7 @@ def log_starts(segments: DataFrame) -> DataFrame:
 
 
 def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """The producers of each partition, as a broker knows them once it has read the log.
+    """Return the producers of each partition, with the state that a broker has of them once it has read the log.
 
     Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, last_sequence (both -1 if there is none),
     last_timestamp, start_offset (null without an open transaction), started, records (of the open transaction).
@@ -67,7 +67,8 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
     Args:
         batches: with `OF_BATCHES`.
         segments: rows of `kafka_partition_files` of the kind `segment`.
-        snapshots: those of the kind `producer`. One counts if the log begins with it: it has what was before.
+        snapshots: rows of the kind `producer`. A snapshot is used if the log begins at its offset: it has the state
+            of the producers before the log.
     """
     sf = functions_of(batches)
     known = _known_producers(batches, segments, snapshots).persist()
@@ -99,9 +100,10 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
 
 
 def _known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """What each producer did last: the columns of `producers` without `records`, and `is_open`.
+    """Return the last state of each producer: the columns of `producers` without `records`, and `is_open`.
 
-    `opened_at` is what a snapshot says of the open transaction, `ended_at` the offset of the last marker, or -1.
+    `opened_at` is the first offset of the open transaction in a snapshot, `ended_at` the offset of the last marker,
+    or -1.
     """
     sf = functions_of(batches)
     before = _of_snapshots(segments, snapshots)
@@ -176,7 +178,7 @@ def _with_markers(placed: DataFrame) -> DataFrame:
 
 
 def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """What snapshots say of the producers before the first offset of each replica, as batches before it."""
+    """Return the producers in the snapshot at the first offset of each replica, as if they were batches before it."""
     sf = functions_of(segments)
     starts = log_starts(segments).where(sf.col("log_start") > 0).drop("topic", "partition")
     first = snapshots.where(sf.col("producer_id").isNotNull()).join(
@@ -198,7 +200,7 @@ def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
 
 
 def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> DataFrame:
-    """Where each partition ends for readers of committed data.
+    """Return the last stable offset of each partition, up to which readers of committed data may read.
 
     Columns: topic, partition, log_start, last_stable_offset (the first offset that is not decided, or the end),
     end_offset, held_back (the number of records from the last stable offset on) and open_transactions.
@@ -231,7 +233,7 @@ def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> Dat
         .select(
             *_PARTITION,
             "log_start",
-            # As in Kafka, what was deleted is not waited for.
+            # As in Kafka, a transaction does not hold back readers at offsets that were deleted.
             sf.when(sf.col("first_undecided").isNull(), sf.col("end_offset"))
             .otherwise(sf.greatest("first_undecided", "log_start"))
             .alias("last_stable_offset"),
@@ -243,20 +245,20 @@ def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> Dat
 
 
 def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame, all_coordinators: bool) -> DataFrame:
-    """The open transactions of all partitions, and whether a coordinator will end them.
+    """Return the open transactions of all partitions, and whether a coordinator will end them.
 
     Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, transactional_id and state (null if no
     coordinator knows the producer), start_offset, started, last_timestamp, records, held_back (how many records readers
     of committed data cannot see because of it; 0 if another one of the partition began before it), is_hanging.
 
-    A transaction is hanging where no coordinator has the partition in a transaction of that producer, which is what
-    Kafka's own tool says: nobody will end it. Null if the coordinator that would know it may be missing.
+    A transaction is hanging, so that it will never end, if no coordinator has the partition in a transaction of that
+    producer. Kafka's own tool uses the same rule. `is_hanging` is null if the producer's coordinator may be missing.
 
     Args:
         known: of `producers`.
         held: of `partitions`.
         coordinated: of `coordinators.transactions`.
-        all_coordinators: whether these are all that there are.
+        all_coordinators: true if the logs of all coordinators were read.
     """
     sf = functions_of(known)
     name = sf.concat(sf.col("topic"), sf.lit("-"), sf.col("partition").cast("string"))
@@ -285,11 +287,11 @@ def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame,
 
 
 def totals(coordinated: DataFrame, opened: DataFrame, held: DataFrame) -> DataFrame:
-    """One row: transactional ids, open transactions of partitions, those that hang, and what readers do not get.
+    """Return one row: the numbers of transactional ids, open and hanging transactions, and records that are held back.
 
     Args:
         coordinated: of `transactions`.
-        opened: of `open_transactions`. Where it is not known whether they hang, they do not count.
+        opened: of `open_transactions`. Only those with a true `is_hanging` count as hanging.
         held: of `partitions`.
     """
     sf = functions_of(opened)
@@ -301,7 +303,7 @@ def totals(coordinated: DataFrame, opened: DataFrame, held: DataFrame) -> DataFr
 
 
 def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
-    """The producers with an open transaction that no coordinator knows, with the columns of `producers`.
+    """Return the producers with an open transaction that no coordinator knows, with the columns of `producers`.
 
     Args:
         known: of `producers`.
@@ -312,10 +314,10 @@ def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
 
 
 def with_markers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows with the columns `marker_segment` and `marker_position`, and what is at these places.
+    """Add to rows the content of the markers at `marker_segment` and `marker_position`: the columns of `MARKER_FIELDS`.
 
-    Null where a row has no place, where the broker has removed the segment since, and of a marker of which compaction
-    has left the head alone.
+    They are null if a row has no marker, if the broker has removed the segment since, or if compaction has left only
+    the header of the batch.
     """
     for batch in batches:
         places = zip(
@@ -348,7 +350,7 @@ def _marker(segment: str | None, position: int | None) -> tuple[str | None, int 
 
 
 def transactions(log: DataFrame) -> DataFrame:
-    """The last state of each transactional id.
+    """Return the last state of each transactional id.
 
     Columns: transactional_id, coordinator_partition (of the topic), producer_id, producer_epoch, state in the words
     of Kafka's tools, timeout_ms, started (null if none is open or was), changed, and `partitions` such as `orders-0`.
@@ -384,7 +386,7 @@ def transactions(log: DataFrame) -> DataFrame:
 
 
 def _state(sf: Functions, status: Column) -> Column:
-    """The word that Kafka's tools have for a state, such as PrepareCommit; a number that is not known stays one."""
+    """Return the name of a state in Kafka's tools, such as PrepareCommit; an unknown number as text."""
     words = {int(one): one.name.title().replace("_", "") for one in TransactionState}
     return sf.coalesce(*[sf.when(status == number, word) for number, word in words.items()], status.cast("string"))
 
@@ -394,7 +396,7 @@ def _time(sf: Functions, milliseconds: Column) -> Column:
 
 
 def _partitions(sf: Functions, topics: Column) -> Column:
-    """Partitions by topic as one list of names, which are those of their folders; empty for null."""
+    """Return partitions by topic as one list of names such as `orders-0`; empty for null."""
     names = sf.transform(
         topics,
         lambda one: sf.transform(

@@ -9,31 +9,31 @@ from typing import Any, NamedTuple
 from kipjobs.errors import SourceError
 
 VERSION = 1
-"""The version of the format that is written. What was written before there were versions has none."""
+"""Version of the format that is written. The first release wrote none."""
 
 _VERSION, _NEXT, _FIRST = "version", "next_offsets", "first_offsets"
 _SHOWN = 200
-"""Characters of something else that an error shows."""
+"""Characters of an invalid checkpoint that an error shows."""
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class Reached(NamedTuple):
-    """How far a stream has read, by the folders of partitions."""
+    """Position of a stream, by the folders of partitions."""
 
     next_offsets: Mapping[str, int] = _NONE
     """The offset after the last one that was read."""
     first_offsets: Mapping[str, int] = _NONE
-    """Where the last batch began, only for folders that it read from the start of their logs."""
+    """First offset of the last batch, only for folders that it read from the start of their logs."""
 
 
 def document(reached: Reached) -> dict[str, Any]:
-    """What a checkpoint keeps, in the present version of the format."""
+    """Return the content of a checkpoint, in the present version of the format."""
     first = {_FIRST: dict(reached.first_offsets)} if reached.first_offsets else {}
     return {_VERSION: VERSION, _NEXT: dict(reached.next_offsets), **first}
 
 
 def parse_checkpoint(kept: Any) -> Reached:
-    """What a checkpoint says, in any version of the format that has ever been written.
+    """Parse a checkpoint in any version of the format that has ever been written.
 
     Raises:
         SourceError: a later release wrote it, or it is not what `kafka_log` writes.

@@ -1,4 +1,4 @@
-"""Follow logs that grow, are cut, and come and go: how far a stream may read next, and what it reads for that.
+"""Follow logs that grow, are cut off, appear and disappear: plan the next batch of a stream, and its byte ranges.
 
 A stream's progress is the next offset of each folder, and Spark may ask for the same two offsets again after a crash,
 in another process: what is read between them must then be the same. So what the follower remembers has no effect on
@@ -22,11 +22,11 @@ from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split, cut_segment
 
 _PLACES = 4
-"""Places that are remembered for each log: where it ends, and where batches of the stream began and ended."""
+"""Number of places remembered for each log: its end, and the starts and ends of batches of the stream."""
 
 
 class _Log(NamedTuple):
-    """What a folder has at present."""
+    """The present state of a partition's folder."""
 
     segments: list[Segment]
     end: End
@@ -36,7 +36,7 @@ class _Log(NamedTuple):
         return Present(self.segments[0].base_offset, self.end.offset)
 
     def between(self, first: int, end: int) -> Iterator[tuple[Segment, int | None]]:
-        """The segments that may have some of these offsets, and where the next ones start."""
+        """Yield the segments that may have some of these offsets, each with the base offset of the next one."""
         for number, segment in enumerate(self.segments, 1):
             next_base = self.segments[number].base_offset if number < len(self.segments) else None
             if segment.base_offset < end and (next_base is None or next_base > first):
@@ -44,16 +44,16 @@ class _Log(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What may be read of a log."""
+    """Offsets of a log that a batch may read."""
 
     first: int
     end: int
     begins: bool
-    """Whether that is from the start of the log."""
+    """True if the range begins at the start of the log."""
 
 
 class Follower:
-    """What a stream remembers between its batches. All of it can be found again, from a checkpoint and the folders."""
+    """State of a stream between its batches. After a restart, it is rebuilt from the checkpoint and the folders."""
 
     def __init__(
         self, segments: Callable[[], list[Segment]], wanted: Wanted, split_bytes: int, fail_on_data_loss: bool
@@ -61,7 +61,7 @@ class Follower:
         """Begin to follow.
 
         Args:
-            segments: lists what there is, or raises a `SourceError` if there is nothing.
+            segments: lists the segments, or raises a `SourceError` if there are none.
             wanted: which records.
             split_bytes: bytes of a range.
             fail_on_data_loss: whether it is an error if records were deleted before they were read.
@@ -73,20 +73,20 @@ class Follower:
         self._ends: dict[str, End] = {}
         self._places: dict[str, tuple[Place, ...]] = {}
         self._turns: dict[str, int] = {}
-        """The number of the last limited batch that had something of a log."""
+        """Number of the last limited batch that read from a log, by folder."""
         self._turn = 0
         self._target: dict[str, int] | None = None
 
     def fix_target(self) -> None:
-        """Read no further from now on than to the present ends."""
+        """Stop the stream at the present ends of the logs."""
         self._target = {folder: log.end.offset for folder, log in settle(self._logs).items()}
 
     def ends(self) -> dict[str, int]:
-        """Where the logs ended when they were last looked at."""
+        """Return the ends of the logs as of the last listing."""
         return {folder: end.offset for folder, end in self._ends.items()}
 
     def latest(self, start: Reached, limit: int | None) -> Reached:
-        """How far the batch reads that begins there; the same as `start` if there is nothing to read.
+        """Return the end of the batch that begins at `start`; `start` itself if there is nothing to read.
 
         Args:
             start: what has been read.
@@ -115,7 +115,7 @@ class Follower:
         return Reached({**start.next_offsets, **taken}, begun) if taken else start
 
     def work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
-        """What the batch between two offsets reads.
+        """Return the ranges of segments that the batch between two positions reads.
 
         Raises:
             SourceError: a file cannot be read, or records were deleted before they were read.
@@ -130,7 +130,7 @@ class Follower:
             if first is not None and first >= end_offset:
                 continue
             log = logs.get(folder)
-            if first is None:  # a checkpoint of before there were versions does not say where it began
+            if first is None:  # the checkpoints of the first release do not have it
                 first = min(log.segments[0].base_offset, end_offset - 1) if log is not None else 0
             wanted = self._wanted.between(first, end_offset)
             present = None if log is None else log.present
@@ -145,7 +145,7 @@ class Follower:
         return work
 
     def _logs(self, is_needed: bool = False) -> Mapping[str, _Log]:
-        """What there is at present, by folders."""
+        """List the logs by folder, with their present ends."""
         try:
             segments = self._segments()
         except ListingError:
@@ -162,7 +162,7 @@ class Follower:
         return logs
 
     def _range(self, folder: str, log: _Log, reached: int | None) -> _Range | None:
-        """What may be read of a log of which everything before an offset has been read; None if nothing."""
+        """Return the unread range of a log that has been read up to an offset; None if there is nothing to read."""
         start, end = log.present
         is_new = reached is not None and end < reached
         if is_new:
@@ -177,7 +177,7 @@ class Follower:
         return _Range(start, max(start, end), True) if is_new or start < end else None
 
     def _limit_offsets(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
-        """The offsets up to which a limited batch reads."""
+        """Return the offsets up to which a limited batch reads."""
         self._turn += 1
         turns = sorted(ranges, key=lambda folder: self._turns.get(folder, 0))
         unread = {
@@ -202,16 +202,16 @@ class Follower:
         return taken
 
     def _remember(self, folder: str, place: Place) -> None:
-        """Keep a place, and those before it, at which the next batch may begin."""
+        """Remember a place at which the next batch may begin; of the earlier ones, only the newest are kept."""
         self._places[folder] = (place, *(one for one in self._places.get(folder, ()) if one != place))[:_PLACES]
 
 
 def _splits(
     segment: Segment, next_base: int | None, first: int, end: int, known: Collection[Place], split_bytes: int
 ) -> list[Split]:
-    """The bytes of a segment that have the offsets from one on and before another one, and no others.
+    """Return the byte ranges of a segment that have exactly the offsets from one on and before another one.
 
-    So each byte belongs to one batch of a stream, and what is broken is found once.
+    So each byte belongs to one batch of a stream, and damage is reported once.
     """
     start = position_at(segment, first, known) if segment.base_offset < first else 0
     if next_base is None or end < next_base:

@@ -1,4 +1,4 @@
-"""How much of what is unread a batch of a stream takes if it is limited."""
+"""Share a size limit of a stream's batch among the logs with unread records."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from kipjobs.sources.segments import Segment
 from kipwire.records.accounting import Head
 
 _LEAST_HEADS, _MOST_HEADS = 4, 4096
-"""Heads that are read at once: no file stays open in between, since there may be more folders than files to open."""
+"""Heads that are read at once. The file is closed in between, since folders may outnumber the allowed open files."""
 
 
 class Unread:
-    """What a stream has not read of one log, batch by batch."""
+    """The unread part of one log, taken batch by batch."""
 
     def __init__(self, segments: Sequence[Segment], first: int, end: End, until: int, known: Collection[Place]) -> None:
-        """Find where it starts.
+        """Find the start of the unread part.
 
         Args:
-            segments: those of the log, the last one being that of the end.
+            segments: of the log; the end is in the last one.
             first: the next offset to read.
-            end: where the log ends.
+            end: of the log.
             until: take no batch from this offset on.
-            known: where the first batch may start.
+            known: places that may be the start of the first batch.
         """
         at = max((number for number, one in enumerate(segments) if one.base_offset <= first), default=0)
         self._segments = segments[at:]
@@ -40,29 +40,29 @@ class Unread:
 
     @property
     def next_size(self) -> int | None:
-        """Bytes of the next batch; None if there is none."""
+        """Return the bytes of the next batch; None if there is none."""
         if not self._next:
             self._next = list(islice(self._batches, 1))
         return self._next[0][1] if self._next else None
 
     def take(self) -> None:
-        """Take the next batch, whose size has been asked for."""
+        """Take the next batch, after a call of `next_size`."""
         ((self.offset, size, self.place),) = self._next
         self.size -= size
         self._next = []
 
     def take_all(self) -> None:
-        """Take everything, without a look at each batch."""
+        """Take everything, without reading the head of each batch."""
         self.offset, self.place = self._until, None
 
     def _find_batches(self) -> Iterator[tuple[int, int, Place | None]]:
-        """The offset after each batch, its size, and where the next one starts."""
+        """Yield the offset after each batch, its size, and the place at which the next one starts."""
         reached, size = self.offset, 0
         for segment, end_offset, heads in self._heads():
             for head, following in _with_next(heads):
                 if head.offset >= self._until:
                     break
-                if head.last_offset < reached:  # it was read from a segment that is just replacing this one
+                if head.last_offset < reached:  # already read, from a segment that is replacing this one
                     continue
                 size += head.size
                 if following is not None and not _are_in_order(head, following):
@@ -74,7 +74,7 @@ class Unread:
             yield self._until, size, None
 
     def _heads(self) -> Iterator[tuple[Segment, int, Iterator[Head]]]:
-        """The segments, each with the offset at which the next one starts, and with the heads that are unread."""
+        """Yield the segments, each with the offset at which the next one starts, and with its unread heads."""
         position = self._position
         for number, segment in enumerate(self._segments, 1):
             following = self._segments[number] if number < len(self._segments) else None
@@ -96,8 +96,8 @@ def _heads_in(segment: Segment, position: int, end: int) -> Iterator[Head]:
 
 
 def _are_in_order(head: Head, following: Head) -> bool:
-    """Decide whether a head shows that the last offset of the one before it is right."""
-    if head.magic == 2 and following.magic != 2:  # such an entry says its last offset alone
+    """True if a head confirms the last offset of the head before it."""
+    if head.magic == 2 and following.magic != 2:  # the head of magic 0 or 1 has only its last offset
         return False
     return head.last_offset < following.last_offset
 
@@ -116,10 +116,10 @@ def _with_next(heads: Iterator[Head]) -> Iterator[tuple[Head, Head | None]]:
 def share_out(unread: Sequence[Unread], limit: int) -> None:
     """Take batches of at most `limit` bytes in total, but at least one batch.
 
-    Each log gets one batch while that fits, in their order; the rest is shared by how much each one has.
+    Each log gets one batch while that fits, in their order; the rest is shared in proportion to the unread bytes.
 
     Args:
-        unread: logs; those that have waited longest come first.
+        unread: logs; the ones that have waited longest come first.
         limit: in bytes.
     """
     left = limit

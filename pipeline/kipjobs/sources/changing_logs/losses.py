@@ -1,4 +1,4 @@
-"""What to do about records that were deleted before they were read: the option `failOnDataLoss`."""
+"""Report records that were deleted before they were read, as the option `failOnDataLoss` chooses."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def report_loss(what: str, fails: bool) -> None:
     """Report that records are lost.
 
     Args:
-        what: which ones, and why.
-        fails: whether that is an error, else it is a warning.
+        what: names the records and the reason.
+        fails: true for an error, false for a warning.
 
     Raises:
-        SourceError: it is an error.
+        SourceError: records are lost, and `fails` is true.
     """
     if fails:
         raise SourceError(f"{what}; to continue without them, set failOnDataLoss to false")
@@ -42,7 +42,7 @@ def check_is_there(folder: str, present: Present | None, first: int, end: int | 
         fails: as for `report_loss`.
 
     Raises:
-        SourceError: offsets are lost, and that is an error.
+        SourceError: offsets are lost, and `fails` is true.
     """
     if end is not None and first >= end:
         return

@@ -1,4 +1,4 @@
-"""Where a batch with an offset starts in a segment, and where a log ends, found again quickly as a stream goes on.
+"""Find the end of a log, and the position of an offset in a segment, from places that the stream remembers.
 
 A position is only trusted with the head of the batch before it: if that head is still there, the segment was not cut
 and written again. A remembered place saves a scan and never changes what is found. A damaged length must not carry a
@@ -28,11 +28,11 @@ _Found = TypeVar("_Found")
 
 
 class End(NamedTuple):
-    """Where a log ends, and how far its last segment has been scanned for that."""
+    """The end of a log, and the place from which the next scan for it continues."""
 
     segment: Segment
     position: int
-    """Where the next batch will start in the segment."""
+    """Position in the segment at which the next batch will start."""
     offset: int
     """The offset of the next record."""
     last: Head | None
@@ -40,11 +40,11 @@ class End(NamedTuple):
 
 
 def log_end(last: Segment, before: End | None) -> End:
-    """The end of a log, from its last segment.
+    """Find the end of a log in its last segment.
 
     Args:
         last: the segment.
-        before: where the log ended before, if that is known: the scan goes on there.
+        before: an earlier end of the log, if one is known, at which the scan continues.
 
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed.
@@ -61,10 +61,10 @@ def log_end(last: Segment, before: End | None) -> End:
 
 
 def settle(action: Callable[[], _Found]) -> _Found:
-    """What an action finds that lists folders and looks into files, which brokers may remove or replace in between.
+    """Repeat an action on files until it meets none that a broker has removed or replaced, and return its result.
 
     Raises:
-        SourceError: a file cannot be read, or files never stay for long enough.
+        SourceError: a file cannot be read, or files were still being removed at the last attempt.
     """
     name = ""
     for _ in range(_MOST_TIMES):
@@ -78,14 +78,14 @@ def settle(action: Callable[[], _Found]) -> _Found:
 
 
 def _known_end(file: BinaryIO, last: Segment, before: End | None) -> End | None:
-    """The end as it was before, if it is of the same file, and the last batch was not cut off and replaced."""
+    """Return the earlier end, if it is of the same file, and its last batch was not cut off and replaced."""
     if before is None or before.last is None or before.segment.inode != last.inode or before.position > last.size:
         return None
     return before if head_at(file, before.last.position) == before.last else None
 
 
 def _scan_end(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
-    """The end of a segment, scanned from a place; None if no batch ends there or after it."""
+    """Scan a segment from a place for its end; None if no batch ends there or after it."""
     if begin is None:
         return None
     before, head = None, begin.last
@@ -93,7 +93,7 @@ def _scan_end(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
         before, head = head, found
     if head is None:
         return None
-    # A stream goes on from this offset: a damaged one would let it pass over what is added next, or read nothing.
+    # A stream continues at this offset: a damaged one would make it skip the records added next, or read nothing.
     if head == begin.last or is_whole(file, head):
         return End(last, head.end, max(head.last_offset, last.base_offset) + 1, head)
     written = head_at(file, head.position)
@@ -103,22 +103,22 @@ def _scan_end(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
 
 
 _MOST_HEADS = 4096
-"""Heads that are read at once."""
+"""Highest number of heads that are read at once."""
 
 
 class Place(NamedTuple):
-    """Where the batch with an offset starts, or the next one."""
+    """The position in a segment of the batch with an offset, or of the next batch."""
 
     inode: int
-    """Of the segment."""
+    """Number of the segment's file."""
     offset: int
     position: int
     before: Head | None
-    """The batch before it, if there is one: where that one is, this place is what it was."""
+    """Head of the batch before it, if there is one. While it is unchanged, the place is valid."""
 
 
 def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
-    """Find where the last batch ends that has only offsets below one; what follows it is damage, or the next batch.
+    """Find the end of the last batch with only offsets below the given one; damage, or the next batch, follows it.
 
     A stream ends a range there and begins the next one there. A higher offset never gives a lower position, whatever
     damaged heads say, so its ranges leave out no byte.
@@ -126,7 +126,7 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     Args:
         segment: the segment.
         offset: the offset.
-        known: where to look first.
+        known: places to try first.
 
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
@@ -134,7 +134,7 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
             return place.position
-    # From a batch that is below the offset, so that no damage between the two is missed.
+    # Start at a batch that is below the offset, so that no damage between the two is missed.
     position = start = position_before(segment, offset - 1)
     before: Head | None = None
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
@@ -146,13 +146,13 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
             break
     if before is None:
         return start
-    # A damaged length may take in batches that are not below the offset.
+    # A damaged length may span batches that are not below the offset.
     with Path(segment.path).open("rb") as file:
         return before.end if is_whole(file, before) else before.position
 
 
 def _is_there(segment: Segment, place: Place) -> bool:
-    """Whether the segment was not cut off before a place, and written again in other batches."""
+    """True if a place is still valid: the segment was not cut off before it and written again with other batches."""
     if place.before is None:
         return place.position == 0
     with _open(segment) as file:
@@ -160,7 +160,7 @@ def _is_there(segment: Segment, place: Place) -> bool:
 
 
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
-    """At most `count` heads from a position on.
+    """Read at most `count` heads from a position on.
 
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
@@ -171,7 +171,7 @@ def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head
 
 @contextmanager
 def _open(segment: Segment) -> Iterator[BinaryIO]:
-    """Open the file of a segment, if it is still that one."""
+    """Open the file of a segment; raise FileNotFoundError if another file has replaced it."""
     with Path(segment.path).open("rb") as file:
         if segment.is_replaced_by(os.fstat(file.fileno())):
             raise FileNotFoundError(ENOENT, "was replaced", segment.path)

@@ -1,7 +1,7 @@
 """Read a range of a segment, also if the broker replaces or deletes the segment after it was listed.
 
-Compaction replaces segments by new files, in which batches are elsewhere, and which may have the records of several old
-ones. So a range is also known by its offsets: if its file is another one now, what is left of it is looked for again.
+Compaction replaces segments by new files, which may merge several old ones, with batches at other positions. So a
+range also has its offsets: once its file is replaced, the unread offsets are searched in the new files.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from kipjobs.sources.segments import Segment, find_segments
 from kipjobs.sources.splits import Split, plan_splits
 
 _MOST_TIMES = 20
-"""How often the segments of a range may be replaced without a record of it being read in between."""
+"""Number of times that the segments of a range may be replaced without a record being read in between."""
 
 
 class Level(NamedTuple):
-    """What a row is."""
+    """Kind of row that `kafka_log` gives, a record or a batch, as the option `level` chooses."""
 
     schema: pa.Schema
     """All columns."""
     default: pa.Schema
-    """The columns that are made unless others are named."""
+    """Columns that are made unless the option names others."""
     read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
     """Reads a range of a segment that does not change."""
     last: str
-    """The column with the last offset of a row."""
+    """Name of the column with the last offset of a row."""
 
 
 def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fails: bool) -> Iterator[pa.RecordBatch]:
-    """The rows of a range, in the order of the log.
+    """Yield the rows of a range, in the order of the log.
 
     Args:
         split: the range, as it was when its folder was listed.
         wanted: which records.
-        level: what a row is.
-        schema: which columns.
-        fails: whether it is an error if records were deleted before they were read.
+        level: the kind of row.
+        schema: the columns.
+        fails: true if it is an error that records were deleted before they were read.
 
     Raises:
         KipwireError: a batch is broken; not if `wanted.permissive`.
         SourceError: a file cannot be read, or records were deleted before they were read.
     """
-    # Where reading has come to is known from the rows, so they have that column while they are here.
+    # The rows give the position of the reader, so they have the column with it until they leave this function.
     whole = schema if level.last in schema.names else schema.append(level.schema.field(level.last))
-    if split.segment.is_swap:  # it may also have the records of other segments of the list, which are read there
+    if split.segment.is_swap:  # it may also have records of other listed segments, which are read from those
         wanted = wanted.between(split.first_offset, split.end_offset)
     todo, replaced = [(split, wanted)], 0
     while todo:
@@ -71,7 +71,7 @@ def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fa
 def _read(
     split: Split, wanted: Wanted, level: Level, whole: pa.Schema, schema: pa.Schema
 ) -> Generator[pa.RecordBatch, None, int | None]:
-    """The rows up to where the file was replaced; returns the next offset then, and None at the end of the range."""
+    """Yield rows until the file is replaced, then return the next offset; return None at the end of the range."""
     reached = _first(split, wanted)
     if _is_replaced(split.segment):
         return reached
@@ -83,7 +83,7 @@ def _read(
             if _is_replaced(split.segment) or _is_gone(split.segment):
                 return reached
             raise
-        if _is_replaced(split.segment):  # `some` may be of both files
+        if _is_replaced(split.segment):  # `some` may mix bytes of both files
             return reached
         if some is None:
             return None
@@ -93,12 +93,12 @@ def _read(
 
 
 def _first(split: Split, wanted: Wanted) -> int:
-    """No wanted record of a range has a lower offset."""
+    """Return the lowest offset that a wanted record of a range may have."""
     return max(split.first_offset, wanted.first_offset)
 
 
 def _is_replaced(segment: Segment) -> bool:
-    """Whether the path may be that of another file now. A deleted file that is open can still be read."""
+    """True if another file may be at the path now. If no file is there, the open one can still be read."""
     try:
         return segment.is_replaced_by(os.stat(segment.path))  # noqa: PTH116  as in segments.py
     except OSError:
@@ -106,19 +106,19 @@ def _is_replaced(segment: Segment) -> bool:
 
 
 def _is_gone(segment: Segment) -> bool:
-    """Whether the file was deleted; what is in a store is not replaced."""
+    """True if the file was deleted; never for objects of stores, which do not change."""
     return not is_url(segment.path) and not os.path.exists(segment.path)  # noqa: PTH110  as in segments.py
 
 
 def _relocate(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
-    """Where the records of a range that are left are now."""
+    """Find the present ranges with the unread records of a range."""
     replica, present = settle(lambda: _present(split.segment.folder))
     check_is_there(split.segment.folder, present, left.first_offset, left.bounds.end_offset, fails)
     return [(one, left) for one in plan_splits(replica, left)]
 
 
 def _present(folder: str) -> tuple[list[Segment], Present | None]:
-    """The segments of a folder, and the offsets that they have; None if there are none."""
+    """Return the segments of a folder, and the offsets that they have; None if there are none."""
     try:
         replica = find_segments(folder)
     except ListingError:

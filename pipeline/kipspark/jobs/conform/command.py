@@ -23,10 +23,10 @@ _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl 
 
 
 def conform_report(spark: SparkSession, packages: list[str], count: int, seed: int, golden: Path | None) -> Report:
-    """Random messages of every version through all ways of reading and writing, and golden messages if given."""
+    """Check all ways of reading and writing with random messages of every version, and golden messages if given."""
     known = conform.cases(packages, count, seed)
     rows = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in known]
-    # A partition for every few classes: reading them takes longer than checking their messages.
+    # A partition for every few classes: importing them takes longer than checking their messages.
     cases = spark.createDataFrame(rows, struct_type(conform.CASES_SCHEMA)).repartition(max(len(rows) // 64, 1), "seed")
     different = conform.differences(cases).persist()
     tables = [Table("differences", "Random messages that differ", different, ("package", "message", "version"))]
@@ -55,7 +55,7 @@ def check_golden(path: Path) -> None:
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
-    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be compressed with gzip.
+    """Read golden messages: JSON lines of the kind `message`, as in tests/golden; files may be compressed with gzip.
 
     Lines that cannot be read are rows too, with nulls, so that a damaged file does not pass as a smaller one.
 

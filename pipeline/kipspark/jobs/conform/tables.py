@@ -43,7 +43,7 @@ GOLDEN_SCHEMA = pa.schema(
         ("json", pa.string()),
     ]
 )
-"""One message: its bytes as they are known to be right, and its JSON form without unknown tagged fields."""
+"""One message: its correct bytes, and its JSON form without unknown tagged fields."""
 
 DIFFERENCES_SCHEMA = pa.schema(
     [
@@ -67,7 +67,7 @@ _DEEPEST = 6
 
 
 def differences(cases: DataFrame) -> DataFrame:
-    """Random messages through encode, decode, JSON and columns: the rows of those that do not come back the same.
+    """Convert random messages by encode, decode, JSON and columns; return a row for each that does not come back equal.
 
     Args:
         cases: rows of `CASES_SCHEMA`; each of their partitions is a task.
@@ -76,7 +76,7 @@ def differences(cases: DataFrame) -> DataFrame:
 
 
 def golden_differences(corpus: DataFrame) -> DataFrame:
-    """Messages with known bytes through the same: the rows of those that differ.
+    """Convert messages with known bytes in the same ways; return a row for each difference.
 
     Args:
         corpus: rows of `GOLDEN_SCHEMA`.
@@ -85,12 +85,12 @@ def golden_differences(corpus: DataFrame) -> DataFrame:
 
 
 def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]]:
-    """A case for each version of each message of packages, except for layouts, which have rules of their own.
+    """Return a case for each version of each message of packages, except for layouts, which have their own rules.
 
     Args:
         packages: names of generated packages.
-        count: random messages of each.
-        seed: each case has one of its own, made from this one.
+        count: random messages of each class.
+        seed: each case has its own seed, made from this one.
     """
     found = []
     for package in packages:
@@ -104,7 +104,7 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
 
 
 def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from rows of `CASES_SCHEMA`."""
+    """Check cases with random messages: yield rows of `DIFFERENCES_SCHEMA` from rows of `CASES_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for case in batch.to_pylist():
@@ -120,7 +120,7 @@ def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from rows of `GOLDEN_SCHEMA`."""
+    """Check golden files: yield rows of `DIFFERENCES_SCHEMA` from rows of `GOLDEN_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(batch.to_pylist()):
@@ -131,7 +131,7 @@ def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
-    """By check, what differs in a row of `GOLDEN_SCHEMA`."""
+    """Return the differences in a row of `GOLDEN_SCHEMA`, by check."""
     missing = [name for name, value in line.items() if value is None]
     if missing:
         return {"line": f"is not a golden message: cannot read its {', '.join(missing)}"}
@@ -154,7 +154,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
 
 
 def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any]]:
-    """The differences of messages of one class."""
+    """Yield the differences of messages of one class."""
     good, encoded = [], []
     for number, message in enumerate(made):
         try:
@@ -209,12 +209,12 @@ def _row(check: str, number: int, data: bytes, text: str) -> dict[str, Any]:
 
 
 def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 0) -> S:
-    """A struct of a class, with limits of ranges and lengths more often than by chance.
+    """Return a random struct of a class, in which limits of ranges and lengths are more frequent than by chance.
 
     Args:
         cls: a generated class, of a message or of a struct in one; not of a record format.
         random: the source of randomness.
-        unknown: whether flexible structs may have tagged fields that no version knows.
+        unknown: true if flexible structs may have tagged fields that no version defines.
         depth: the number of structs around it.
     """
     item = cls(

@@ -109,7 +109,7 @@ def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
     """Check that a stream can be written as wanted.
 
     Raises:
-        JobError: it cannot.
+        JobError: an option for files is missing, or does not fit a stream.
     """
     if wanted.out is None or checkpoint is None:
         raise JobError("--stream needs --out and --checkpoint")
@@ -130,9 +130,9 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
 
     Args:
         commits: the stream.
-        out: where the files go.
-        checkpoint: what was read so far.
-        seconds: between two reads; None: write what there is, then end.
+        out: the folder for the files.
+        checkpoint: the folder with the position of the stream.
+        seconds: between two reads; None: write the present commits, then end.
     """
     writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
     triggered = (
@@ -151,7 +151,7 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
 
 @contextmanager
 def ctrl_c() -> Iterator[Event]:
-    """An event that Ctrl-C sets, in the main thread; a second one interrupts as usual.
+    """Give an event that Ctrl-C sets, in the main thread; a second Ctrl-C interrupts as usual.
 
     Spark's own handler raises KeyboardInterrupt during a call to Java, which breaks that call.
     """

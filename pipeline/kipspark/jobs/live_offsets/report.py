@@ -29,7 +29,7 @@ from kipspark.spark.live_times import live_firsts
 def live_offsets_report(
     spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str], stalled_after: int = STALLED_AFTER
 ) -> Report:
-    """Groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
+    """Report groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
 
     Raises:
         SourceError: as `live`.
@@ -72,12 +72,12 @@ def live_offsets_report(
 
 
 def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
-    """Commits as a stream, from the log folders of one broker."""
+    """Return commits as a stream, from the log folders of one broker."""
     return offsets.commits(log_stream(spark, roots, [offsets.TOPIC]))
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
-    """Commits as a stream, from the live `__consumer_offsets`, without commits of aborted transactions.
+    """Return commits as a stream, from the live `__consumer_offsets`, without commits of aborted transactions.
 
     Raises:
         SourceError: as `live`.
@@ -86,6 +86,6 @@ def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Map
 
 
 def log_stream(spark: SparkSession, roots: Roots, topics: Iterable[str]) -> DataFrame:
-    """As `kipjobs.jobs.shared.reading.log`, as a stream, also of topics that appear later."""
+    """Do as `kipjobs.jobs.shared.reading.log`, but as a stream, also of topics that appear later."""
     chosen = {"failOnMissingTopics": "false", "topics": ",".join(topics), **path_options(roots)}
     return spark.readStream.format("kafka_log").options(**chosen).load()

@@ -33,7 +33,7 @@ class Node(NamedTuple):
     """One broker, or one controller."""
 
     id: int | None
-    """None for one that is only known by its address."""
+    """Id of the broker; None for one that is only known by its address."""
     address: Address
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ class _Own:
     """The client's certificate with its key, in PEM."""
 
     where: str
-    """Its name in errors."""
+    """Name of the source in errors."""
     pem: str = field(repr=False)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kipwire.aio import Address
 
 Encode = Callable[[Mapping[int, range]], Encoded]
-"""From the versions that a broker serves to the request for it."""
+"""Encodes the request, given the versions that a broker serves."""
 
 _AT_ONCE = 20
 """Brokers that are asked at the same time."""
@@ -38,7 +38,7 @@ class Response(NamedTuple):
     """The response of a frame."""
 
     body: Message
-    """In the version of the request's class if it can be converted, else in the version of the wire."""
+    """Response in the version of the request's class if it can be converted, else in the version of the wire."""
     lost: tuple[Loss, ...]
     """Values that one of the two versions cannot carry."""
     unconverted: str

@@ -19,7 +19,7 @@ _MESSAGE = "error_message"
 
 class _Code(NamedTuple):
     path: str
-    """In the names of JSON."""
+    """Path in JSON names."""
     kind: str
     """The path without indexes."""
     number: int

@@ -40,7 +40,7 @@ class Encoded(NamedTuple):
     """A request that can be sent."""
 
     body: Message
-    """In the version of the class that the JSON describes."""
+    """Request in the version of the class that the JSON describes."""
     version: int
     """The version of the wire."""
     frame: bytes

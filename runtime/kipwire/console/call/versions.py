@@ -15,7 +15,7 @@ class Row(NamedTuple):
 
     key: int
     name: str | None
-    """None where the package does not have it."""
+    """Name of the API; None if the package does not have it."""
     theirs: range
     """Empty where the broker does not serve it."""
     ours: range

@@ -236,7 +236,7 @@ class _Process:
         return value
 
     def last_words(self) -> str:
-        """Its last line on standard error, for a reason; "" if there is none."""
+        """Return the last line of its standard error, as the reason of a failure; "" if there is none."""
         self._threads[-1].join(timeout=0.2)
         words = self._complaints.decode(errors="replace").strip().splitlines()
         return f"; its last words: {printable_line(words[-1])[:_SHOWN]}" if words else ""

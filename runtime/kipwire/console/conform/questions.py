@@ -89,7 +89,7 @@ class Verdict:
 
     @property
     def id(self) -> str:
-        """Its name in lists of expected failures."""
+        """Name in lists of expected failures."""
         return f"{self.vector.id} {self.op}"
 
 

@@ -28,9 +28,9 @@ class Content(NamedTuple):
     """Decoded content of a record."""
 
     type: str
-    """Such as `COMMIT`, `OffsetCommit` or `TopicRecord`; `UNKNOWN` for a control record of a later type."""
+    """Type such as `COMMIT`, `OffsetCommit` or `TopicRecord`; `UNKNOWN` for a control record of a later type."""
     type_id: int
-    """Its number in the record."""
+    """Number of the type in the record."""
     key: str | None
     """JSON text, like the value; None if there are no keys."""
     value: str
@@ -108,6 +108,6 @@ class Contents:
 
 
 def remember(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
-    """The same function, which keeps what it makes of short bytes."""
+    """Cache the results of a function for short bytes."""
     of_short = lru_cache(maxsize=_KEPT)(make)
     return lambda data: of_short(data) if len(data) <= LONGEST_KEPT else make(data)

@@ -141,7 +141,7 @@ class JsonLines:
         )
 
     def _by_users(self, _: RecordBatch, record: Record) -> tuple[str, str]:
-        """The same as functions of users decode them."""
+        """Return key and value as decoded by functions of the user."""
         wrong: list[str] = []
         parts = []
         for part in PARTS:

@@ -44,9 +44,9 @@ class Log(NamedTuple):
     """A log as its lines name it."""
 
     name: str
-    """For people, on one line."""
+    """Name to print, on one line."""
     what: str
-    """Such as `orders partition 0 from offset 0`."""
+    """Description such as `orders partition 0 from offset 0`."""
     source: dict[str, str]
     """Name and value of its place, for programs."""
     topic: str | None
@@ -65,9 +65,9 @@ class LogFile(NamedTuple):
     """Name of the topic, from the folder, like the partition; None if the folder does not belong to a partition."""
     partition: int | None
     base_offset: int | None
-    """By the name of a segment."""
+    """Offset in the name of a segment."""
     snapshot_end: SnapshotEnd | None
-    """By the name of a snapshot."""
+    """End offset and epoch in the name of a snapshot."""
     internal: str | None
     """See `Log.internal`."""
 

@@ -77,7 +77,7 @@ class Summary:
         self.batches = self.control_batches = self.records = self.errors = 0
         self.first_offset = self.last_offset = -1
         self.first_timestamp = self.last_timestamp = -1
-        """In milliseconds since 1970; -1 if no batch has one."""
+        """Milliseconds since 1970; -1 if no batch has a timestamp."""
         self.compressions: Counter[str] = Counter()
         """Number of batches by compression."""
 

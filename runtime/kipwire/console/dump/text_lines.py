@@ -168,7 +168,7 @@ def _plain(records: list[Record]) -> str:
 
 
 def _record(record: Record) -> str:
-    """The same of one record."""
+    """Return the line of one record."""
     return f"{_start(record)} key={_text_of(record.key)} value={_text_of(record.value)}\n"
 
 

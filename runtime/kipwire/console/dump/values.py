@@ -34,7 +34,7 @@ class Context(NamedTuple):
     """Origin of bytes that a function decodes."""
 
     topic: str | None
-    """None if the folder of the log does not say it."""
+    """Name of the topic; None if it is not in the name of the log's folder."""
     field: Part
     headers: list[Header]
     partition: int | None

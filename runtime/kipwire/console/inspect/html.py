@@ -50,7 +50,7 @@ class Run:
     """Bytes of one piece in one line of the dump."""
 
     piece: int
-    """Its index."""
+    """Index of the piece."""
     colour: str
     """A CSS class."""
     hex: str
@@ -180,7 +180,7 @@ def _dump(data: bytes, pieces: list[Piece]) -> Iterator[DumpLine]:
 
 
 def _owners(size: int, pieces: list[Piece]) -> list[int]:
-    """For each byte the index of the piece that shows it: the last one, as bytes in error may have been read before."""
+    """Return for each byte the index of the last piece that read it: bytes in error may have been read before."""
     owners = [0] * size
     for index, piece in enumerate(pieces):
         end = min(piece.end, size)

@@ -56,7 +56,7 @@ class Inspection:
     version: int
     data: bytes
     pieces: tuple[Piece, ...]
-    """In the order of the bytes, without gaps, up to the error if there is one."""
+    """Pieces in the order of the bytes, without gaps, up to the error if there is one."""
     error: DecodeError | None
     """Reason why the bytes are not a message, with the offset in `data`; None if all of them were read."""
 
@@ -134,7 +134,7 @@ class _Contents:
 
     header: type[Message]
     body: type[Message] | DecodeError
-    """Its class, or why there is none."""
+    """Class of the body, or the error if it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Ends:
 
     leaders: dict[Place, Node] = field(default_factory=dict)
     logs: dict[Place, Log] = field(default_factory=dict)
-    """Only of brokers that are new enough to identify logs."""
+    """Identities of logs, only from brokers that are new enough to have them."""
     starts: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
     gone: set[Place] = field(default_factory=set)

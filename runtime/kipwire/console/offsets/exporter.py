@@ -17,7 +17,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.tools.exposition import CONTENT_TYPE
 
 HEAD_BYTES = 16_384
-"""Of a request at most."""
+"""Highest number of bytes of the head of a request."""
 SECONDS_FOR_HEAD = 10.0
 MOST_CONNECTIONS = 64
 SECONDS_FOR_FIRST_ROUND = 8.0
@@ -120,7 +120,7 @@ class Answer(NamedTuple):
     content_type: str = _TEXT
 
     def encode(self, *, with_body: bool) -> bytes:
-        """Its bytes."""
+        """Return the bytes of the response."""
         head = (
             f"HTTP/1.1 {self.status} {self.status.phrase}\r\n"
             f"Content-Type: {self.content_type}\r\nContent-Length: {len(self.body)}\r\n"

@@ -52,9 +52,9 @@ class Found(NamedTuple):
     """The groups of all brokers."""
 
     names: list[str]
-    """Of all groups that read topics."""
+    """Names of all groups that read topics."""
     groups: list[Group]
-    """Those that are wanted, in the order of their names."""
+    """Wanted groups, in the order of their names."""
     problems: list[Problem]
 
 

@@ -27,7 +27,7 @@ class Row(NamedTuple):
     start: int | None
     """The first offset of the partition, as far as it is known."""
     end: int | None
-    """None if it is not known, or there is no such partition any more."""
+    """End offset; None if it is not known, or if the partition no longer exists."""
     lag: int | None
     """`end` minus `offset`, 0 for a group that is ahead; None if one of them is not known."""
     seconds: float | None
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
     @property
     def ahead(self) -> int:
-        """By how many offsets the group is ahead of the end, as after a log was made anew."""
+        """Number of offsets by which the group is ahead of the end, as after a log was created again."""
         return 0 if self.offset is None or self.end is None else max(self.offset - self.end, 0)
 
 
@@ -115,7 +115,7 @@ class Totals(NamedTuple):
     partitions: int
     behind: Count
     lag: int
-    """Of all groups together."""
+    """Lag of all groups together."""
     seconds: float | None
     """The highest; None if none is known."""
     without_reader: Count
@@ -123,7 +123,7 @@ class Totals(NamedTuple):
     """Partitions whose next record was removed before it was read."""
     ahead: Count
     gone: Count
-    """Of partitions that do not exist any more."""
+    """Number of partitions that no longer exist."""
     stalled: Count | None
     """None: one look does not say."""
 
@@ -146,7 +146,7 @@ class Stalled(NamedTuple):
     seconds: float
     """Seconds since then."""
     grown: int | None
-    """By how many offsets the partition has grown since; None if that is not known."""
+    """Number of offsets by which the partition has grown since; None if it is not known."""
 
 
 Stands = Mapping[tuple[str, Place], Stand]

@@ -71,9 +71,9 @@ class Group:
     members: tuple[Member, ...] | None
     """None if they are not known."""
     offsets: Mapping[Place, int]
-    """Its committed offsets; of a share group its start offsets."""
+    """Committed offsets of the group; start offsets of a share group."""
     lags: Mapping[Place, int] = field(default_factory=dict)
-    """Of a share group: records that are still to be delivered, as its coordinator counts them."""
+    """Records that are still to be delivered, as counted by the coordinator of a share group."""
 
 
 class First(NamedTuple):
@@ -84,7 +84,7 @@ class First(NamedTuple):
     time: int
     """Milliseconds since 1970; -1 if it has none."""
     offset: int = -1
-    """Its own; -1 if there is none."""
+    """Offset of the record; -1 if there is none."""
 
 
 class Problem(NamedTuple):
@@ -116,5 +116,5 @@ class Look:
     gone: frozenset[Place]
     """Partitions that do not exist any more."""
     firsts: Mapping[Place, Mapping[int, First]]
-    """By committed offset, of groups that are behind; what is not there is not known."""
+    """First unread records of groups with a lag, by committed offset; unknown ones are missing."""
     problems: tuple[Problem, ...]

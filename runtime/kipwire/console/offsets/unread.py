@@ -31,7 +31,7 @@ brokers give whole."""
 SHARED_SIZES = (1 << 12, 1 << 15, 1 << 18)
 """Bytes that are asked for from a partition among others, until there is a batch."""
 BYTES_AT_ONCE = 1 << 23
-"""Of a response with many partitions."""
+"""Highest number of bytes of a response with many partitions."""
 _AT_ONCE = 64
 """Fetches of one partition that wait for their responses."""
 
@@ -80,9 +80,9 @@ class _Partition:
         positions = sorted({max(offset, search.start) for offset in search.offsets})
         self.found = {position: _NOTHING for position in positions if position >= search.end}
         self.left = [position for position in positions if position < search.end]
-        """Not found yet, in order."""
+        """Positions that are not found yet, in order."""
         self.alone: list[int] = []
-        """Those that have to be asked for without other partitions."""
+        """Positions that need a request without other partitions."""
         self.size = 0
         """Bytes to ask for."""
         self.sizes = iter(SHARED_SIZES)

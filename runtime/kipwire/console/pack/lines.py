@@ -63,7 +63,7 @@ class JsonBatch:
     place: str
     """Place of its line, for errors."""
     partition: Partition | None
-    """None if the log was in no folder of a partition."""
+    """Partition of the log; None if its folder is not one of a partition."""
     shown: tuple[object, object, object]
     """Topic, partition and position, as all lines of its records have them."""
     file: str | None

@@ -79,7 +79,7 @@ class Writer:
         self._segment_bytes = segment_bytes
         self._takes_fewer = fewer
         self._written: dict[tuple[Partition, str], _Log] = {}
-        """By partition and the name of a snapshot, which is a log of its own."""
+        """Logs by partition and name of a snapshot, which is a separate log."""
         self._open: tuple[Path, BinaryIO] | None = None
 
     def write(self, batch: JsonBatch) -> None:

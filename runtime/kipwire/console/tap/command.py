@@ -35,7 +35,7 @@ from kipwire.traffic.upgrades import line_of
 _STDIN = Path("-")
 _NAME_OF_STDIN = "standard input"
 _FIRST_BYTES = 4
-"""Those that say what the bytes are: a pipe that gives one byte first is no pipe of something else."""
+"""Bytes that identify the format. All are awaited, since a pipe may deliver a single byte first."""
 
 
 @click.command

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _NAME, _VERSION = "MessageAndOffset", 2
 _SMALLEST = (FORMATS[0].smallest, FORMATS[1].smallest, MAGIC_2["kip-82"].smallest)
-"""By magic: bytes after the size that a message has at least."""
+"""Lowest number of bytes of a message after its size, by magic."""
 _ATTRIBUTES = MAGIC_2["kip-82"].attributes
 _KEY = KEYS[1]
 """The first byte of the message's key, after its length."""

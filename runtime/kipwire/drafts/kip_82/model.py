@@ -27,13 +27,13 @@ class ProducerRecord:
         headers: Content = (),
     ) -> None:
         self.offset = offset
-        """Its position in the message set or in the partition."""
+        """Position in the message set or in the partition."""
         self.timestamp = timestamp
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
         self.headers = MutableHeaders(headers)
-        """By key; a copy of what was given."""
+        """Headers by key; a copy of the argument."""
 
     def set_header(self, key: int, value: bytes) -> None:
         """Set a header, in place of one with that key.
@@ -68,13 +68,13 @@ class ConsumerRecord:
     """
 
     offset: int
-    """Its position in the partition; in what a producer sends, in the message set."""
+    """Position in the partition; from a producer, in the message set."""
     timestamp: int = -1
     """Milliseconds since 1970; -1 if there is none."""
     key: bytes | None = None
     value: bytes | None = None
     headers: Headers = field(default_factory=Headers)
-    """By key; empty for a record of magic 0 or 1."""
+    """Headers by key; empty for a record of magic 0 or 1."""
 
     def __post_init__(self) -> None:
         if type(self.headers) is not Headers:  # a mapping of the caller's could change later

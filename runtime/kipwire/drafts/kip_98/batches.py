@@ -16,7 +16,7 @@ from kipwire.records.heads import MAGIC_2
 from kipwire.records.model import Record, RecordBatch
 
 _ENDS: tuple[Literal["COMMIT"], Literal["ABORT"]] = ("COMMIT", "ABORT")
-"""By the draft's number, which released Kafka has the other way round."""
+"""Types of markers by the draft's number; released Kafka has the two numbers the other way round."""
 _format = MAGIC_2["kip-98 draft"]
 
 

@@ -21,7 +21,7 @@ MAX_TIMESTAMP = 23
 MESSAGES = 45
 _KNOWN_ATTRIBUTES = 0x1F
 _HEADER = Packer(">qiIbhiqqhi")
-"""From Offset to Sequence."""
+"""Fields from Offset to Sequence."""
 _DELTA = Packer(">i")
 _FORMATS = (*FORMATS[:2], MAGIC_2["kip-98 draft"])
 

@@ -60,7 +60,7 @@ class _Entry:
     """The number of times left; None means always."""
     condition: Condition | None
     node_id: int | None
-    """Of the node whose requests it is for; None means all."""
+    """Id of the node whose requests it handles; None means all nodes."""
     received: int | None
     """Bytes of a request after which the connection is broken off; None waits for the request."""
 

@@ -23,7 +23,7 @@ from kipwire.testing.broker.state import Refused
 T = TypeVar("T")
 
 _SECONDS_BETWEEN_LOOKS = 0.05
-"""Of `wait_until`, since time passes without a request."""
+"""Interval of checks in `wait_until`: conditions may depend on time alone, without a request."""
 
 
 @dataclass(eq=False)
@@ -33,7 +33,7 @@ class _Running:
     server: Server
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     thread_id: int = field(default_factory=threading.get_ident)
-    """Of the event loop."""
+    """Id of the event loop's thread."""
     thread: threading.Thread | None = None
     """The one that ends with the server; None where the test owns the event loop."""
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -170,7 +170,7 @@ class Lifecycle:
             raise ValueError(error.message or ErrorCode.text(error.error)) from None
 
     def change(self, action: Callable[[], object]) -> None:
-        """As `call`; then all that wait for a change look again."""
+        """Do as `call`; then all that wait for a change look again."""
         self.call(action)
         self.call(self._node.changes.notify)
 

@@ -80,7 +80,7 @@ class Node:
     auto_create_topics: bool = True
     """True if topics are created when clients ask for them."""
     default_partitions: int = 1
-    """Of a topic created without a count."""
+    """Partitions of a topic created without a count."""
     groups: dict[str, AnyGroup] = field(default_factory=dict)
     producers: Producers = field(default_factory=Producers)
     changes: Changes = field(default_factory=Changes)

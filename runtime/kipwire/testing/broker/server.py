@@ -39,7 +39,7 @@ class Security(NamedTuple):
     """TLS and users, which clients need to connect."""
 
     ssl: SSLContext | None = None
-    """With the certificate of all nodes; None is a connection without TLS."""
+    """TLS with the certificate of all nodes; None for connections without TLS."""
     users: dict[str, str] | None = None
     """Passwords by user; None is a connection without SASL."""
 
@@ -47,7 +47,7 @@ class Security(NamedTuple):
 MOST_KEPT = 64 * 1024 * 1024
 """Bytes of requests that are kept for tests to look at."""
 _BYTES_OF_OBJECTS = 1024
-"""Of a request, beside its frame."""
+"""Estimated bytes of a request's objects, in addition to its frame."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from kipwire.testing.broker.apis.api import Node, Sent, Values
 
 _FIRST_WITH_FEATURES = 3
 _FEATURES = {"transaction.version": (ApiKey.END_TXN, 5, 2)}
-"""By name: the API and the version that it needs, and its level."""
+"""Features by name: the API and the version that a feature needs, and its level."""
 
 
 def answer(node: Node, body: Sent) -> Values:

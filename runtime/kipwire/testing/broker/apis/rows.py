@@ -39,7 +39,7 @@ def by_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
 
 
 def by_distinct_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
-    """As `by_row`, with `is_distinct`."""
+    """Do as `by_row`, with `is_distinct`."""
     return lambda node, body: answered(body, partial(action, node, body), is_distinct=True)
 
 

@@ -71,7 +71,7 @@ class Joined(NamedTuple):
     leader: str
     member_id: str
     members: tuple[tuple[str, str | None, bytes], ...] = ()
-    """For the leader: id, instance id and metadata of each."""
+    """Id, instance id and metadata of each member; only for the leader."""
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class Group(GroupOf[Member]):
     announced: dict[str, float] = field(default_factory=dict)
     """Ids that were given to new members, which have to join with them until then."""
     deadline: float = math.inf
-    """Of the rebalance: until then members have to join, and then to ask for their assignments."""
+    """Time up to which members must join a rebalance, or request their assignments."""
 
     def join(self, asked: Joining, now: float) -> Ticket[Joined]:
         """A ticket for the next generation, or for this one if it need not change; refuses unknown members."""

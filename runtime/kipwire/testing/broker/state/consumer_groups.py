@@ -66,7 +66,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
 
     @property
     def state(self) -> str:
-        """In Kafka's words."""
+        """Kafka's name of the state."""
         if not self.members:
             return EMPTY
         if self.epoch > self.assignment_epoch:

@@ -134,7 +134,7 @@ class ConsumerMember(AnyMember):
 
 
 def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
-    """As many partitions for each member as its topics allow; they stay where they were before, if that is so."""
+    """Assign equally many partitions to each member, as far as its topics allow; keep assignments if possible."""
     by_topic = {topic: [one for one in readers if topic in readers[one]] for topic in counts}
     owned = {one: {place for place in before.get(one, ()) if place[0] in topics} for one, topics in readers.items()}
     taken = {place for places in owned.values() for place in places}
@@ -188,4 +188,4 @@ def ranges(readers: Readers, counts: Counts, before: Targets) -> Targets:
 
 
 ASSIGNORS: dict[str, Callable[[Readers, Counts, Targets], Targets]] = {"uniform": uniform, "range": ranges}
-"""By name; the first is the usual one."""
+"""Assignors by name; the first is the default."""

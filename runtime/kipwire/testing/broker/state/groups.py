@@ -29,14 +29,14 @@ class GroupMember(NamedTuple):
     member_id: str
     client_id: str
     instance_id: str | None
-    """Of a static member (KIP-345)."""
+    """Instance id of a static member (KIP-345), else None."""
 
 
 class GroupState(NamedTuple):
     """A group at one time."""
 
     state: str
-    """In Kafka's words: `Empty`, `PreparingRebalance`, `CompletingRebalance` or `Stable`; in a group of the consumer
+    """Kafka's name of the state: `Empty`, `PreparingRebalance`, `CompletingRebalance` or `Stable`; for the consumer
     protocol `Empty`, `Assigning`, `Reconciling` or `Stable`."""
     generation: int
     """The number of assignments so far; the epoch of a group of the consumer protocol."""
@@ -61,7 +61,7 @@ class Offsets:
 
     committed: dict[TopicPartition, Committed] = field(default_factory=dict)
     _pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
-    """By producer id."""
+    """Offsets of open transactions, by producer id."""
 
     def commit_later(self, producer_id: int, offsets: dict[TopicPartition, Committed]) -> None:
         """Take in offsets once the transaction of a producer is committed."""
@@ -89,7 +89,7 @@ class AnyMember:
     """A member of a group of either protocol."""
 
     asked: Any
-    """Its last request to join or, in the consumer protocol, its last heartbeat, with its ids."""
+    """Last request of the member to join or, in the consumer protocol, its last heartbeat, with its ids."""
     seen: float
     """The time at which something was heard of it last."""
 

@@ -53,7 +53,7 @@ class Nodes:
 
     @property
     def running(self) -> list[Place]:
-        """Those that have not been stopped."""
+        """Nodes that have not been stopped."""
         return [one for one in self.by_id.values() if one.is_running]
 
     @property
@@ -124,7 +124,7 @@ def _slot(key: str) -> int:
 # Fetch sessions (KIP-227): which partitions a client asks for, and what it was told of them last.
 
 MOST_SESSIONS = 1000
-"""As in Kafka by default, of `max.incremental.fetch.session.cache.slots`."""
+"""Highest number of sessions: Kafka's default of `max.incremental.fetch.session.cache.slots`."""
 _SECONDS_UNUSED = 120.0
 """After which a session may give way to another one, as in Kafka by default."""
 OUTSIDE, BEGINNING = -1, 0
@@ -156,7 +156,7 @@ class FetchSession:
     """True if its requests have ids of topics, not names."""
     used: float
     asked: dict[tuple[Any, int], Asked]
-    """Those without changes come before the others, so that each partition gets its turn."""
+    """Requested partitions; ones without changes come first, so that each partition gets its turn."""
     epoch: int = BEGINNING
     known: dict[tuple[Any, int], tuple[int, int]] = field(default_factory=dict)
     """The high watermark and the first offset that the client was told."""

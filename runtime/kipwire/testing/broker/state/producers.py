@@ -19,13 +19,13 @@ from kipwire.records.producer_sequence import HIGHEST_EPOCH, next_sequence
 from kipwire.testing.broker.state import Refused, TopicPartition
 
 COORDINATOR_EPOCH = 0
-"""Of all markers: the coordinator of a transaction never changes."""
+"""Epoch in all markers: the coordinator of a transaction never changes."""
 _REMEMBERED_BATCHES = 5
-"""Of each producer, as in Kafka: as many as a producer may have in flight."""
+"""Batches remembered of each producer, as in Kafka: as many as a producer may have in flight."""
 _FIRST_PRODUCER_ID = 1000
 _NO_EPOCH = -1
 _LAST_EPOCH = HIGHEST_EPOCH - 1
-"""Of a producer; the highest one fences it."""
+"""Last usable epoch of a producer; the highest one fences it."""
 STATES = frozenset(one.name.title().replace("_", "") for one in TransactionState)
 """All that Kafka's transactions have; those here are never being prepared."""
 
@@ -47,13 +47,13 @@ class ProducerState:
 
     epoch: int
     recent: deque[Sequence] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_BATCHES))
-    """Its last batches of this epoch; empty once a marker has raised the epoch."""
+    """Last batches of this epoch; empty once a marker has raised the epoch."""
     first_of_transaction: int | None = None
     """The first offset of its open transaction."""
     last_timestamp: int = -1
     """Milliseconds since 1970, of its newest batch or marker."""
     coordinator_epoch: int = -1
-    """Of the last marker."""
+    """Epoch of the coordinator in the last marker."""
 
 
 @dataclass(slots=True)
@@ -209,7 +209,7 @@ class Producers:
     """All producer ids that were given, and the transactions of those with a transactional id."""
 
     transactions: dict[str, Transaction] = field(default_factory=dict)
-    """By transactional id."""
+    """Transactions by transactional id."""
     next_expiry: float = math.inf
     """The time before which no transaction has to be aborted."""
     _next_id: int = _FIRST_PRODUCER_ID
@@ -268,7 +268,7 @@ class Producers:
             transaction.producer_id = self.new_id()
 
     def verified(self, transactional_id: str, numbers: Numbers) -> Transaction:
-        """As `current`, for a partition, which refuses with the code that producers have."""
+        """Do as `current` for a request about a partition, which is refused with an error code of producers."""
         return self.current(transactional_id, numbers, ErrorCode.INVALID_PRODUCER_EPOCH)
 
     def _known(self, transactional_id: str) -> Transaction:
