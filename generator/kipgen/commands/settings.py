@@ -1,5 +1,7 @@
 """The settings of a project, in `kipgen.toml` or in `[tool.kipgen]` of pyproject.toml, in this folder or one above.
 
+Settings above the top of a git repository belong to another project, whose folders are not in this one's history.
+
 A policy follows from them: warnings are ignored, taken for errors, or fail.
 """
 
@@ -24,6 +26,8 @@ MAX_BYTES = 16 * 2**20
 
 SETTINGS_FILE = "kipgen.toml"
 PROJECT_FILE = "pyproject.toml"
+_REPOSITORY = ".git"
+"""A folder at the top of a git repository, or a file there in a worktree or a submodule."""
 
 
 class SettingsError(ValueError):
@@ -57,7 +61,7 @@ class Settings:
 
 
 def find_settings(start: Path | None = None) -> Settings:
-    """The settings of a folder, or of the nearest folder above it that has any.
+    """The settings of a folder, or of the nearest folder above it that has any, up to the top of its repository.
 
     Args:
         start: the folder; the current one if not given.
@@ -72,6 +76,8 @@ def find_settings(start: Path | None = None) -> Settings:
             table = _table(file)
             if table is not None:
                 return _settings(table, file, Path(os.path.relpath(folder, here)))
+        if (folder / _REPOSITORY).exists():
+            break
     return Settings()
 
 
