@@ -1,5 +1,7 @@
 """The settings of a project, in `kipgen.toml` or in `[tool.kipgen]` of pyproject.toml, in this folder or one above.
 
+Settings above the top of a git repository belong to another project, whose folders are not in this one's history.
+
 A policy follows from them: warnings are ignored, taken for errors, or fail.
 """
 
@@ -17,13 +19,15 @@ from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.reading.rules import ALL
 from kipwire.tools.files import read_regular
-from kipwire.tools.text import did_you_mean
+from kipwire.tools.text import did_you_mean, json_words
 
 MAX_BYTES = 16 * 2**20
 """Limit for a file with settings."""
 
 SETTINGS_FILE = "kipgen.toml"
 PROJECT_FILE = "pyproject.toml"
+_REPOSITORY = ".git"
+"""A folder at the top of a git repository, or a file there in a worktree or a submodule."""
 
 
 class SettingsError(ValueError):
@@ -57,7 +61,7 @@ class Settings:
 
 
 def find_settings(start: Path | None = None) -> Settings:
-    """The settings of a folder, or of the nearest folder above it that has any.
+    """The settings of a folder, or of the nearest folder above it that has any, up to the top of its repository.
 
     Args:
         start: the folder; the current one if not given.
@@ -74,6 +78,8 @@ def find_settings(start: Path | None = None) -> Settings:
             if table is not None:
                 # Relative to the current folder, as paths in messages are; the file itself may be further up.
                 return _settings(table, file, Path(os.path.relpath(folder, here)))
+        if (folder / _REPOSITORY).exists():
+            break
     return Settings()
 
 
@@ -100,7 +106,7 @@ def _table(file: Path) -> dict[str, Any] | None:
     tool = parsed.get("tool", {})
     table = tool.get("kipgen") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise SettingsError(f"{file}: tool.kipgen: {_abbreviate(table)} is not a table; write [tool.kipgen]")
+        raise SettingsError(f"{file}: tool.kipgen: {_shown(table)} is not a table; write [tool.kipgen]")
     return table
 
 
@@ -155,7 +161,7 @@ def _name(value: object, _: Path) -> str:
 
 def _flag(value: object, _: Path) -> bool:
     if not isinstance(value, bool):
-        raise SettingsError(f"{_abbreviate(value)} is not valid; write true or false")
+        raise SettingsError(f"{_shown(value)} is not valid; write true or false")
     return value
 
 
@@ -188,22 +194,18 @@ def _rules(value: object, known: Mapping[str, object]) -> frozenset[str]:
 
 def _texts(value: object, due: str) -> list[str]:
     if not isinstance(value, list):
-        raise SettingsError(f"{_abbreviate(value)} is not valid; write {due}")
+        raise SettingsError(f"{_shown(value)} is not valid; write {due}")
     return [_text(one, "text in a list") for one in value]
 
 
 def _text(value: object, due: str) -> str:
     if not isinstance(value, str) or not value:
-        raise SettingsError(f"{_abbreviate(value)} is not valid; write {due}, in quotes")
+        raise SettingsError(f"{_shown(value)} is not valid; write {due}, in quotes")
     return value
 
 
-def _abbreviate(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "a table"
-    return repr(value)
+def _shown(value: object) -> str:
+    return json_words(value, mapping="a table")
 
 
 _READERS: Mapping[str, Callable[[object, Path], object]] = {

@@ -13,6 +13,7 @@ from uuid import UUID
 from kipgen.language.spec import Default
 from kipgen.language.types import FieldType
 from kipwire.model.types import TYPES
+from kipwire.tools.text import json_words
 
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]+", re.ASCII)
@@ -55,14 +56,12 @@ def parse_default(type_: FieldType, text: str) -> Default:
     if text == "null" and type_.may_be_null:
         return None
     if type_.is_array or type_.kind in ("struct", "blob"):
-        raise ValueError(
-            f"{_abbreviate(text)} is not a valid default for {type_}; write null, or leave the default out"
-        )
+        raise ValueError(f"{json_words(text)} is not a valid default for {type_}; write null, or leave the default out")
     if type_.kind == "text":
         return text
     if type_.kind == "bool":
         if text.lower() not in _BOOLS:
-            raise ValueError(f"{_abbreviate(text)} is not a valid default for bool; write true or false")
+            raise ValueError(f"{json_words(text)} is not a valid default for bool; write true or false")
         return _BOOLS[text.lower()]
     if type_.kind == "float":
         return _float(text)
@@ -73,12 +72,12 @@ def _integer(name: str, text: str) -> int:
     lowest, highest = TYPES[name].range
     if len(text) > _MAX_CHARACTERS or not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
         raise ValueError(
-            f"{_abbreviate(text)} is not a valid default for {name}; "
+            f"{json_words(text)} is not a valid default for {name}; "
             "write decimal digits (no leading zeros), or 0x and hex digits"
         )
     value = int(text, 16 if text.startswith("0x") else 10)
     if not lowest <= value <= highest:
-        raise ValueError(f"{_abbreviate(text)} does not fit {name}; write a value from {lowest} to {highest}")
+        raise ValueError(f"{json_words(text)} does not fit {name}; write a value from {lowest} to {highest}")
     return value
 
 
@@ -89,17 +88,11 @@ def _float(text: str) -> float:
             raise ValueError
         return float(text)
     except ValueError:
-        raise ValueError(
-            f"{_abbreviate(text)} is not a valid default for float64; write a number such as 1.5"
-        ) from None
+        raise ValueError(f"{json_words(text)} is not a valid default for float64; write a number such as 1.5") from None
 
 
 def _uuid(text: str) -> UUID:
     if not _UUID.fullmatch(text):
-        raise ValueError(f"{_abbreviate(text)} is not a valid default for uuid; write 22 characters of URL-safe base64")
+        raise ValueError(f"{json_words(text)} is not a valid default for uuid; write 22 characters of URL-safe base64")
     # Just 16 bytes: Kafka's generator lets more pass, and its generated code then fails at run time.
     return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
-
-
-def _abbreviate(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -23,7 +23,7 @@ from typing import Any
 from kipgen.language.problems import Problem
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 from kipgen.resources import schema_path
-from kipwire.tools.text import did_you_mean, nearest
+from kipwire.tools.text import did_you_mean, json_words, nearest
 
 _KINDS = {
     "array": "a list",
@@ -68,14 +68,7 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
 
 def abbreviate(value: object) -> str:
     """A value of a spec, for the text of a problem."""
-    if isinstance(value, bool) or value is None:
-        return json.dumps(value)
-    if isinstance(value, WrittenFloat):
-        return value.written
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return value.written if isinstance(value, WrittenFloat) else json_words(value)
 
 
 def one_of(words: Iterable[object]) -> str:

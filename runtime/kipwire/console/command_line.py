@@ -31,6 +31,8 @@ from kipwire.tools.text import print_err, print_out, printable_line, printable_t
 
 E = TypeVar("E", bound=StrEnum)
 
+FAILED = 2
+"""The exit status of a command that cannot run, or not for all that it was given."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
@@ -196,9 +198,14 @@ def _program() -> str:
 
 def fail(*lines: str) -> NoReturn:
     """Say why a command cannot run, each text on a line of its own, and exit with 2."""
+    report_failure(*lines)
+    sys.exit(FAILED)
+
+
+def report_failure(*lines: str) -> None:
+    """Say why a command cannot do a part of its work, each text on a line of its own; the exit status is for later."""
     for number, line in enumerate(lines):
         print_err(*([(f"{_program()}: ", "red")] if not number else []), one_line(line))
-    sys.exit(2)
 
 
 def system_error(error: OSError) -> str:

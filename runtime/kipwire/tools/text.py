@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+_DOTS = "..."
+_MOST_BITS = 13_000
+"""Bits of a number that is written out: Python refuses more than 4,300 digits."""
+
+
 def count_of(number: int, noun: str, several: str | None = None) -> str:
     """A count with its noun, such as `1 byte` and `3,542 bytes`; `several` is the plural unless that ends with -s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
@@ -30,6 +35,28 @@ def only_left(number: int) -> str:
     if number == 0:
         return "but none are left"
     return f"but only {number} {'is' if number == 1 else 'are'} left"
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or the start of one that has more characters than that, with dots for the rest."""
+    return text if len(text) <= most else f"{text[: most - len(_DOTS)]}{_DOTS}"
+
+
+def json_words(value: object, most: int = 60, mapping: str = "an object") -> str:
+    """A value of JSON or TOML as errors show it: a container by its kind, a long text without its end.
+
+    Args:
+        value: it.
+        most: the characters of a text at most.
+        mapping: the word for a mapping.
+    """
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else mapping
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "a number of many digits"
+    return repr(cut(value, most)) if isinstance(value, str) else cut(repr(value), most)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -22,6 +22,7 @@ from kipwire.message.frames import LARGEST_FRAME
 from kipwire.model.errors import KipwireError
 from kipwire.model.types import TYPES
 from kipwire.tools.io import ReadableFile
+from kipwire.tools.text import json_words
 
 AnyFile = TypeVar("AnyFile", bound=ReadableFile)
 
@@ -34,8 +35,6 @@ LONGEST_LINE = 1024 * 1024
 
 _GZIP = b"\x1f\x8b"
 _SIZE_BYTES = 4
-_LONGEST_SHOWN = 60
-"""Characters of a wrong value in an error."""
 _CHUNK = 1024 * 1024
 _NUMBERS = {
     "offset": ("off", 0, 2**62),
@@ -241,19 +240,9 @@ def whole_number(place: str, entry: dict[str, Any], name: str, lowest: int, high
     """
     value = entry.get(name)
     if type(value) is not int or not lowest <= value <= highest:
-        found = shorten(value) if name in entry else "missing"
+        found = json_words(value) if name in entry else "missing"
         raise CaptureError(f'{place}: "{name}" must be a whole number from {lowest} to {highest}; it is {found}')
     return value
-
-
-def shorten(value: object) -> str:
-    """A value of JSON as an error shows it: a container by its kind, a long one by its start."""
-    if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "an object"
-    if isinstance(value, int) and value.bit_length() > _LONGEST_SHOWN:
-        return "a number of many digits"
-    text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 @contextmanager
@@ -314,7 +303,7 @@ def _entry(index: ReadableFile, at: int, line_number: int | None, line: bytes) -
 def _check_entry(index: ReadableFile, at: int, line_number: int | None, values: dict[str, Any]) -> Entry:
     direction = values.get("dir")
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
-        raise CaptureError(f': "dir" is {shorten(direction)}; it must be "req" or "res"')
+        raise CaptureError(f': "dir" is {json_words(direction)}; it must be "req" or "res"')
     numbers = {name: whole_number("", values, *expected) for name, expected in _NUMBERS.items()}
     number = None if values.get("i") is None else whole_number("", values, "i", *_NUMBER_RANGE)
     return Entry(
@@ -334,9 +323,9 @@ def _text(values: dict[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise CaptureError(f': "{name}" must be a string or null; it is {shorten(value)}')
+        raise CaptureError(f': "{name}" must be a string or null; it is {json_words(value)}')
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise CaptureError(f': "{name}" has a lone surrogate, which is not text; it is {shorten(value)}') from None
+        raise CaptureError(f': "{name}" has a lone surrogate, which is not text; it is {json_words(value)}') from None
     return value

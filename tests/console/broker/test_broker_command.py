@@ -65,6 +65,19 @@ def test_it_serves_a_client_and_prints_its_requests(start: Start) -> None:
     assert out.count("0 PRODUCE v") >= 2  # once more after the error
 
 
+def test_without_the_extra_for_codecs_it_serves_what_is_not_compressed(start: Start) -> None:
+    """Its first line on standard error says what installs them."""
+    block = "import sys; sys.modules |= dict.fromkeys(('cramjam', 'google_crc32c', 're2', 'hypothesis'))"
+    code = f"{block}\nfrom kipwire.console.cli import main; main()"
+    process, address = start("--port", "0", command=[sys.executable, "-c", code, "broker"])
+    CLIENTS["aiokafka"].send(address, "orders", [b"a", b"b"])
+    assert CLIENTS["aiokafka"].read(address, "orders", 2, "g") == [b"a", b"b"]
+    status, _, err = ended(process)
+    install = 'cramjam, which is not installed: pip install "kipwire[records]"'
+    said = f"kipwire: snappy, lz4 and zstd need {install}; other batches are taken"
+    assert (status, err.splitlines()) == (130, [said, "kipwire: interrupted"])
+
+
 def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text(f"{PASSWORD}\n")

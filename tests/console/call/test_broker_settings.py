@@ -13,7 +13,7 @@ from kipwire.connection import OAuthBearer, Plain, Scram
 from kipwire.connection.sasl import Mechanism
 from kipwire.console.brokers import Settings, SettingsError
 from kipwire.console.brokers.given import Certificates, Given, Sasl
-from kipwire.console.brokers.properties import LARGEST_FILE, parse_properties, read_properties
+from kipwire.console.brokers.properties import LARGEST_FILE, read_properties
 from kipwire.console.call.command import call
 from tests.support.places import DATA
 
@@ -40,39 +40,13 @@ def config(tmp_path: Path) -> Callable[..., Settings]:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a=b", {"a": "b"}),
-        ("a = b c ", {"a": "b c "}),
-        ("a:b", {"a": "b"}),
-        ("a b", {"a": "b"}),
-        ("a\t= b", {"a": "b"}),
-        ("a", {"a": ""}),
-        ("a==b", {"a": "=b"}),
-        ("a\\=b=c", {"a=b": "c"}),
-        ("a\\ b c", {"a b": "c"}),
-        ("# a=b\n! a=c\n\n   # a=d\na=e", {"a": "e"}),
-        ("a=1\na=2", {"a": "2"}),
-        ("a=b\\\n    c\\\n  d", {"a": "bcd"}),
-        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
-        ("a=b\\", {"a": "b"}),
-        ("a=\\u00e9\\t\\n\\q", {"a": "\xe9\t\nq"}),
-        ("a=b # no comment", {"a": "b # no comment"}),
-        ("a=1\r\nb=2\rc=3", {"a": "1", "b": "2", "c": "3"}),
-        ("a=\\\n# b", {"a": "# b"}),
-    ],
-)
-def test_properties_are_read_as_java_reads_them(text: str, expected: dict[str, str]) -> None:
-    assert parse_properties(text) == expected
-
-
-@pytest.mark.parametrize(
     ("jaas", "options"),
     [
         (f'{PLAIN} required username="alice" password="a b";', {"username": "alice", "password": "a b"}),
         (f"{PLAIN} REQUIRED\n  username='alice'\n  password=bare ;", {"username": "alice", "password": "bare"}),
         (f'{PLAIN} required username = "a" password="x;y=\\"z\\"";', {"username": "a", "password": 'x;y="z"'}),
         (f"{PLAIN} required;", {}),
+        (f'{PLAIN} required password="\\u0041\\q\\\\\\101\\477\\8\\v";', {"password": "u0041q\\A'78\v"}),
     ],
 )
 def test_a_login_is_read_as_java_reads_it(jaas: str, options: dict[str, str], tmp_path: Path) -> None:
@@ -119,6 +93,13 @@ def test_a_hostile_login_is_refused_without_going_back_and_forth_in_it(config: C
         settings = config(f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={text}")
         with pytest.raises(SettingsError):
             _ = settings.security
+
+
+def test_an_escape_that_java_refuses_is_refused_without_its_text(config: Callable[..., Settings]) -> None:
+    settings = config("a=1\nssl.key.password=hunter2\\u12\n")
+    with pytest.raises(SettingsError, match=r"client\.properties:2: a \\u needs four hexadecimal") as error:
+        _ = settings.security
+    assert "hunter2" not in str(error.value)
 
 
 # The mechanism and its secret.

@@ -49,6 +49,26 @@ def test_a_file_that_is_no_log_is_called_so(text: str, dump: Dump, tmp_path: Pat
     )
 
 
+@pytest.mark.parametrize("options", [(), ("-s",), ("-r", "-f", "json")])
+def test_what_cannot_be_dumped_keeps_no_other_path_from_it(
+    options: tuple[str, ...], dump: Dump, segments: Path, tmp_path: Path
+) -> None:
+    """The status is that of a missing file, also where something is damaged."""
+    text, empty, none = tmp_path / "notes.txt", tmp_path / "empty", tmp_path / "none"
+    text.write_text("these are notes, and no log at all\n")
+    empty.mkdir()
+    damaged = log(tmp_path / "damaged-0", batch(0, b"a")[:-1])
+    good = [segments / "orders-1", segments / "compacted-0"]
+    done = dump(text, good[0], empty, none, good[1], "-", *options, stdin=b"neither a log nor a capture")
+    assert (done.returncode, done.stdout) == (2, dump(*good, *options).stdout)
+    said = (f"{text} is no log", f"{empty}: no log segments", f"{none} does not exist", "standard input is neither a")
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(said)
+    assert all(line.startswith(f"kipwire: {start}") for line, start in zip(lines, said, strict=True))
+    assert dump(damaged, none, *options).returncode == 2
+    assert dump(none, text, *options).returncode == 2
+
+
 @pytest.mark.parametrize("name", [NAME + ".deleted", NAME + ".swap", "orders.bin", "copy"])
 def test_a_log_of_any_name_is_known_by_its_first_batch(name: str, dump: Dump, tmp_path: Path) -> None:
     for data in (batch(0, b"a"), write_message_set([Record(offset=0, value=b"a")], magic=0), b""):

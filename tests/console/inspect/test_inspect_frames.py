@@ -9,6 +9,10 @@ from random import Random
 
 import pytest
 
+from kafka_messages import encode_request, encode_response
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
+from kipwire.connection.framing import add_size
 from tests.support import packet_dumps as made
 from tests.support.command_line import Done, call
 from tests.support.packet_dumps import Disorder
@@ -83,3 +87,44 @@ def test_what_is_not_there_is_one_line(kipwire: Kipwire, arguments: tuple[object
 def test_a_capture_without_frames_says_so(kipwire: Kipwire, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(made.dump([]))
     assert "a.pcap has no frame 0: it has no whole frame" in kipwire("inspect", "a.pcap", "--frame", 0).stderr
+
+
+HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+REQUEST = encode_request(HEARTBEAT, 7, "me")
+ANSWER = encode_response(HeartbeatResponse(), 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "frame", "option"),
+    [
+        ("HeartbeatRequest 4", REQUEST, "--request"),
+        ("HeartbeatRequest 4", add_size(REQUEST), "--request"),
+        ("HeartbeatRequest 3", add_size(REQUEST), "--request"),
+        ("MetadataResponse 12", add_size(REQUEST), "--request"),
+        ("HeartbeatResponse 4", add_size(ANSWER), "--response Heartbeat 4"),
+    ],
+)
+def test_a_frame_in_place_of_a_message_is_named_with_its_option(
+    kipwire: Kipwire, words: str, frame: bytes, option: str
+) -> None:
+    said = f"the bytes are a whole frame with its header: give {option}, not {words}"
+    for more in ((), ("--json",), ("--html", "page.html")):
+        done = kipwire("inspect", *words.split(), *more, frame.hex())
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, said)
+    assert kipwire("inspect", *option.split(), frame.hex()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "data"),
+    [
+        ("HeartbeatRequest 3", REQUEST),  # of another version, and without its size it could be anything
+        ("HeartbeatRequest 4", add_size(REQUEST)[:-1]),
+        ("HeartbeatRequest 4", HEARTBEAT.encode()[:-1]),
+        ("HeartbeatResponse 4", ANSWER),
+        ("HeartbeatResponse 3", bytes(20)),
+        ("MetadataResponse 12", add_size(bytes(4))),
+    ],
+)
+def test_other_bytes_get_no_hint(kipwire: Kipwire, words: str, data: bytes) -> None:
+    done = kipwire("inspect", *words.split(), data.hex())
+    assert (done.returncode, done.stderr) == (1, "")

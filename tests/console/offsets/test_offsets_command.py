@@ -243,6 +243,16 @@ def test_json_lines_are_objects_of_known_types(broker: FakeBroker, offsets: Offs
 def test_without_brokers_it_is_the_job_on_log_folders(offsets: Offsets) -> None:
     shown = offsets("--help").stdout
     assert "--brokers" in shown and "kipwire offsets PATH --help has the options of that." in " ".join(shown.split())
+    assert shown.splitlines()[:2] == [
+        "Usage: kipwire offsets --brokers HOST:PORT[,...] [OPTIONS]",
+        "       kipwire offsets [PATH]... [OPTIONS]",
+    ]
+    assert "[required]" not in shown
     job = offsets("folder", "--help").stdout
     assert "--brokers" not in job and "--html" in job
     assert "/folder: there is no such file or folder" in offsets("folder").stderr
+    for option in ("--group=billing", "--no-seconds", "--tls"):
+        done = offsets("folder", option)
+        name = option.partition("=")[0]
+        assert done.returncode == 2 and f"Error: {name} is for groups at brokers; add --brokers" in done.stderr
+    assert "Error: No such option '--grop'." in offsets("--grop", "x").stderr

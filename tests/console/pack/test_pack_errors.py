@@ -42,10 +42,10 @@ CASES: dict[str, tuple[Change, str]] = {
         lambda it: it[0].update(base_offset="0"),
         f":1: \"base_offset\" {NUMBER} -9223372036854775808 to 9223372036854775807; it is '0'",
     ),
-    "a bool": (lambda it: it[0].update(magic=True), f':1: "magic" {NUMBER} 0 to 2; it is True'),
+    "a bool": (lambda it: it[0].update(magic=True), f':1: "magic" {NUMBER} 0 to 2; it is true'),
     "a large number": (
         lambda it: it[4].update(offset=2**63),
-        f':5: "offset" {NUMBER} -9223372036854775808 to 9223372036854775807; it is a number of many digits',
+        f':5: "offset" {NUMBER} -9223372036854775808 to 9223372036854775807; it is 9223372036854775808',
     ),
     "an attribute": (
         lambda it: it[0].update(compression="lz4"),

@@ -79,6 +79,26 @@ def test_the_nearest_file_counts_and_kipgen_toml_before_pyproject_toml(project: 
     assert find_settings(project / "specs/mine") == Settings()
 
 
+@pytest.mark.parametrize("is_file", [False, True], ids=["repository", "worktree"])
+def test_settings_above_the_top_of_a_repository_are_of_another_project(
+    is_file: bool, project: Path, call: Call
+) -> None:
+    (project / "kipgen.toml").write_text('specs = "specs/mine"\nstrict = true\n')
+    inner = project / "inner"
+    (inner / "schemas/mine").mkdir(parents=True)
+    top = inner / ".git"
+    if is_file:
+        top.write_text("gitdir: elsewhere\n")
+    else:
+        top.mkdir()
+    for folder in (inner, inner / "schemas/mine"):
+        assert find_settings(folder) == Settings()
+    assert "FooResponse" not in call("check", folder=inner).stdout
+    (inner / "kipgen.toml").write_text("kafka = true\n")
+    for folder in (inner, inner / "schemas/mine"):
+        assert find_settings(folder) == Settings(kafka=True)
+
+
 def test_rules_are_ignored_raised_or_all_warnings_fail(project: Path, call: Call) -> None:
     settings = project / "kipgen.toml"
     assert call("check", "specs/mine").returncode == 0

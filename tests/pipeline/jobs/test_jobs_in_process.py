@@ -76,6 +76,13 @@ def test_a_job_runs_on_its_samples_without_spark_and_leaves_nothing(job: str, tm
         ("compaction {orders} --topics none", r"--topics: there is no 'none' in"),
         ("transactions s3://bucket/logs", r"files beside segments are read in the folders of brokers, not in stores"),
         ("metadata {orders}", r"no records of __cluster_metadata"),
+        (
+            "offsets {orders}",
+            r"orders-0: no partition of __consumer_offsets; give a log folder of a broker \(log\.dirs\) with folders "
+            r"such as __consumer_offsets-0$",
+        ),
+        ("share {orders}", r"orders-0: no partition of __share_group_state; give .* such as __share_group_state-0$"),
+        ("tiered {orders}", r"no partition of __remote_log_metadata; give .* such as __remote_log_metadata-0$"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(
@@ -85,6 +92,24 @@ def test_what_cannot_be_done_is_one_line_and_status_2(
     done = call(*words, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert re.search(f"^kipwire: .*{wrong}", done.stderr)
+
+
+def test_an_internal_topic_without_records_is_an_empty_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = write_logs(tmp_path / "logs", "t", {0: [Batch(0, [0])]}, [])
+    done = call("offsets", logs, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"groups +0\n", done.stdout)
+
+
+def test_transactions_of_partitions_alone_are_reported_with_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    orders = DATA / "segments" / "orders-0"
+    done = call("transactions", orders, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "There is no __transaction_state: no transactional id is known" in done.stdout
 
 
 def test_json_has_the_rows_of_all_tables_after_the_totals(

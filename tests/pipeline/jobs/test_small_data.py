@@ -19,6 +19,8 @@ from kipwire.traffic.captures import FRAMES, INDEX
 MIB = 2**20
 OFFSET = "0" * 20
 OF_LOGS = ("offsets", "transactions", "compaction", "share", "tiered", "metadata")
+INTERNAL = ("__cluster_metadata", "__consumer_offsets", "__share_group_state", tiered.TOPIC)
+"""The topics that these are about."""
 OF_CAPTURES = ("traffic", "encodings")
 
 Chosen = Callable[..., Mapping[str, str]]
@@ -56,7 +58,7 @@ def log_of(root: Path, topic: str, size: int = 100) -> Path:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Path:
-    for topic in ("__cluster_metadata", "__consumer_offsets", "orders"):
+    for topic in (*INTERNAL, "orders"):
         log_of(tmp_path / "live", topic)
     (tmp_path / "live" / "server.log").touch()
     os.truncate(tmp_path / "live" / "server.log", 100 * MIB)
@@ -73,14 +75,14 @@ def test_segments_that_the_job_reads_count(command: str, live: Path, chosen: Cho
     log_of(live, "big", 17 * MIB)
     reads_it = command not in ("tiered", "metadata")
     assert chosen(command, live) == ({} if reads_it else FOR_FEW_ROWS)
-    assert chosen(command, live / "orders-0", live / "__cluster_metadata-0") == FOR_FEW_ROWS
-    os.truncate(live / "__cluster_metadata-0" / f"{OFFSET}.log", 17 * MIB)
-    log_of(live, tiered.TOPIC, 17 * MIB)
+    assert chosen(command, live / "orders-0", *(live / f"{topic}-0" for topic in INTERNAL)) == FOR_FEW_ROWS
+    for topic in ("__cluster_metadata", tiered.TOPIC):
+        os.truncate(live / f"{topic}-0" / f"{OFFSET}.log", 17 * MIB)
     assert chosen(command, live) == {}
 
 
 def test_segments_behind_links_count_if_they_are_read(live: Path, tmp_path: Path, chosen: Chosen) -> None:
-    big = log_of(tmp_path / "elsewhere", "big", 17 * MIB)
+    big = log_of(tmp_path / "elsewhere", "__consumer_offsets", 17 * MIB)
     (tmp_path / "linked").symlink_to(big.parent)
     assert chosen("offsets", tmp_path / "linked") == {}
     assert chosen("offsets", live, tmp_path / "linked") == {}
@@ -92,10 +94,10 @@ def test_segments_behind_links_count_if_they_are_read(live: Path, tmp_path: Path
 
 
 def test_several_paths_count_together_and_what_is_twice_in_them_once(tmp_path: Path, chosen: Chosen) -> None:
-    one, two = log_of(tmp_path / "one", "t", 10 * MIB), log_of(tmp_path / "two", "t", 10 * MIB)
+    one, two = (log_of(tmp_path / name, "__consumer_offsets", 10 * MIB) for name in ("one", "two"))
     assert chosen("offsets", one.parent, one) == FOR_FEW_ROWS
     assert chosen("offsets", one, two) == {}
-    assert chosen("offsets", f"{tmp_path}/*/t-0") == {}
+    assert chosen("offsets", f"{tmp_path}/*/__consumer_offsets-0") == {}
 
 
 def test_topics_that_are_named_are_those_that_count(live: Path, chosen: Chosen) -> None:

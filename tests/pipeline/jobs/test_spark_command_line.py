@@ -91,6 +91,8 @@ SEGMENTS = DATA / "segments"
             "metadata {orders}",
             r"orders-0: no records of __cluster_metadata; the folder __cluster_metadata-0 is in the log folder of a c",
         ),
+        ("offsets {orders}", r"orders-0: no partition of __consumer_offsets; give a log folder of a broker"),
+        ("share {orders}", r"orders-0: no partition of __share_group_state; give a log folder of a broker"),
         ("conform --golden {full}", r"full: no golden messages; expected lines of the kind message in \*.jsonl or"),
         (
             "connector --repository https://",

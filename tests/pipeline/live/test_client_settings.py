@@ -11,55 +11,8 @@ from pyspark.errors import PySparkException
 
 from kipjobs.errors import JobError, SourceError
 from kipspark import live as live_topics
-from kipspark.spark.client_config import MalformedError, client_options, load, without_secrets
+from kipspark.spark.client_config import client_options, without_secrets
 from kipspark.spark.connector import check_repository, fetch, name_of
-
-AS_JAVA: list[tuple[str, dict[str, str]]] = [
-    ("# C:\\kafka\\\nsecurity.protocol=SSL\n", {"security.protocol": "SSL"}),
-    ("! C:\\kafka\\\nsecurity.protocol=SSL\n", {"security.protocol": "SSL"}),
-    ("a=C:\\\\kafka\\\\\nb=2\n", {"a": "C:\\kafka\\", "b": "2"}),
-    ("a=x\\\n   y\\\n\t# no comment\nb=2", {"a": "xy# no comment", "b": "2"}),
-    ("a\\ b\\:c\\=d = e f", {"a b:c=d": "e f"}),
-    ("a=\\u0041\\t\\n\\q\\\\", {"a": "A\t\nq\\"}),
-    ("a=\\uD83D\\uDE00", {"a": "\U0001f600"}),
-    ("a = b", {"a": "b"}),
-    ("a : b", {"a": "b"}),
-    ("a b", {"a": "b"}),
-    ("a\t=\tb", {"a": "b"}),
-    ("a==b", {"a": "=b"}),
-    ("a= = b", {"a": "= b"}),
-    ("a:=b", {"a": "=b"}),
-    ("a", {"a": ""}),
-    ("  \t a=b \t", {"a": "b \t"}),
-    ("=b", {"": "b"}),
-    ("", {}),
-    ("a=1\ra=2\r\nb=3", {"a": "2", "b": "3"}),
-    ("a=x\\\r\n  y", {"a": "xy"}),
-    ("a=x\\\n\nb=2", {"a": "x", "b": "2"}),
-    ("a=\\\n\\\n  1", {"a": "1"}),
-    ("\\\n# c\na=1", {"a": "1"}),
-    ("a=1\\", {"a": "1"}),
-    ("\\", {"": ""}),
-    ("\\\n", {"": ""}),
-    ("a=\xe9", {"a": "\xe9"}),
-    ("  # comment\n\n   \n\tb=1", {"b": "1"}),
-    ("a=b#c", {"a": "b#c"}),
-    ("key\\\n=value", {"key": "value"}),
-    ("a=\\\\\\\nb", {"a": "\\b"}),
-]
-"""Texts, and what `java.util.Properties.load` of Java 17.0.15 makes of their bytes in ISO 8859-1."""
-
-
-@pytest.mark.parametrize(("text", "expected"), AS_JAVA, ids=[repr(text) for text, _ in AS_JAVA])
-def test_settings_are_what_javas_properties_are(text: str, expected: dict[str, str]) -> None:
-    assert load(text) == expected
-
-
-@pytest.mark.parametrize("text", ["a=1\n\nb=\\u00zz", "a=1\n\nb=\\u00"])
-def test_an_escape_that_java_refuses_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(MalformedError) as error:
-        load(text)
-    assert error.value.args == (3,)
 
 
 def test_files_are_read_in_javas_encoding(tmp_path: Path) -> None:

@@ -52,9 +52,9 @@ def read(index: Path) -> list[bytes]:
 HOSTILE = [
     (line(dir=[]), '"dir" is a list; it must be "req" or "res"'),
     (line(dir={"a": 1}), '"dir" is an object'),
-    (line(dir=None), '"dir" is None'),
+    (line(dir=None), '"dir" is null'),
     (line(i=2**70), '"i" must be a whole number from 0 to'),
-    (line(i=True), '"i" must be a whole number from 0 to .*; it is True'),
+    (line(i=True), '"i" must be a whole number from 0 to .*; it is true'),
     (line(i="1"), '"i" must be'),
     (line(i=10**4000), '"i" must be a whole number from 0 to .*; it is a number of many digits'),
     (line(off=-1), '"off" must be a whole number from 0'),

@@ -242,7 +242,9 @@ def test_a_broken_response_is_an_error_of_its_request_alone() -> None:
     run(work())
 
 
-def test_a_protocol_of_ones_own_has_the_versions_of_its_package(tmp_path: Path) -> None:
+def test_a_protocol_of_ones_own_has_the_versions_of_its_package(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     field = {"name": "Text", "type": "string", "versions": "0+"}
     for kind in ("request", "response"):
         spec = {"apiKey": 5, "type": kind, "name": f"Echo{kind.title()}", "validVersions": "0-1"}
@@ -263,8 +265,14 @@ def test_a_protocol_of_ones_own_has_the_versions_of_its_package(tmp_path: Path) 
                 assert connection.versions == {5: range(2)}
                 answer: Any = await connection.request(registry.request(5, 1)(text="tea"))
                 assert (answer.VERSION, answer.text) == (1, "TEA")
+                with pytest.raises(Closed):
+                    async with connect(server.address):  # which asks for the versions of Kafka's APIs
+                        pass
+                await until(lambda: bool(caplog.records))
 
         run(work())
+    (record,) = caplog.records
+    assert record.getMessage().endswith("request_api_key at byte 0: echoing has no request with API key 18")
 
 
 @pytest.mark.parametrize(

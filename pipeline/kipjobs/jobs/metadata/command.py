@@ -21,7 +21,7 @@ def command(runner: Runner, path: tuple[str, ...], at: str | None, wanted: Outpu
     """Run the job."""
     time = None if at is None else _time(at)
     found = logs(path, runner.are_here)
-    if found.segments is not None and TOPIC not in {segment.topic for segment in found.segments}:
+    if found.lacks(TOPIC):
         raise nothing_of(found.paths)
     report_of = partial(metadata_report, roots=found.paths, at=time)
     run(runner, report_of, wanted, found.size([TOPIC]))

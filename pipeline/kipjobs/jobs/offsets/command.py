@@ -7,7 +7,8 @@ from functools import partial
 import click
 
 from kipjobs.jobs.offsets import report as reports
-from kipjobs.jobs.shared.options import LOG_FOLDERS, Decorator, Logs, Outputs, logs, outputs
+from kipjobs.jobs.offsets.tables import TOPIC
+from kipjobs.jobs.shared.options import LOG_FOLDERS, Decorator, Logs, Outputs, expect_topic, logs, outputs
 from kipjobs.jobs.shared.running import Runner, run
 
 METRICS = "File for lag in Prometheus' text format, such as kafka.prom."
@@ -30,5 +31,6 @@ def command(runner: Runner, path: tuple[str, ...], wanted: Outputs, stalled_afte
 
 def run_on(runner: Runner, folders: Logs, wanted: Outputs, stalled_after: int) -> None:
     """Run the job on these folders; `stalled_after` is in seconds."""
+    expect_topic(folders, TOPIC)
     report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after)
     run(runner, report_of, wanted, folders.size())

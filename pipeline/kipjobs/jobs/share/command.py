@@ -71,5 +71,5 @@ def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
     return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))
 
 
-command = on_logs(share_report)
+command = on_logs(share_report, about=share.TOPIC)
 """Run `kipspark share`."""

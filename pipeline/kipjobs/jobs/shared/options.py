@@ -16,6 +16,7 @@ import click
 
 import kipjobs
 from kipjobs.errors import JobError, SourceError
+from kipjobs.files.roots import roots_text
 from kipjobs.files.stores import is_url
 from kipjobs.report.outputs import TableFormat
 from kipjobs.sources.capture_files import find_captures
@@ -161,6 +162,10 @@ class Logs(NamedTuple):
             return None
         return sum(segment.size for segment in self.segments if not topics or segment.topic in topics)
 
+    def lacks(self, topic: str) -> bool:
+        """True if none of the folders has a segment of a topic; False if they are on a server."""
+        return self.segments is not None and all(segment.topic != topic for segment in self.segments)
+
 
 class Captured(NamedTuple):
     """The captures that a job reads."""
@@ -186,6 +191,17 @@ def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
         if is_url(path):
             raise JobError(f"{path}: {NOT_IN_STORES}")
     return logs(paths, are_here)
+
+
+def expect_topic(found: Logs, topic: str) -> None:
+    """Check that log folders have the internal topic that a job is about.
+
+    Raises:
+        JobError: they have no partition of it, so that all tables would be empty.
+    """
+    if found.lacks(topic):
+        right = f"give a log folder of a broker (log.dirs) with folders such as {topic}-0"
+        raise JobError(f"{roots_text(found.paths)}: no partition of {topic}; {right}")
 
 
 def captures(paths: Collection[str], ports: str, are_here: bool) -> Captured:

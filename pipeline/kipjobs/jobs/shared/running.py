@@ -14,7 +14,17 @@ import click
 
 from kipjobs.engines import Session
 from kipjobs.files.roots import Roots
-from kipjobs.jobs.shared.options import CAPTURES, LOG_FOLDERS, PORTS, Logs, Outputs, captures, logs, outputs
+from kipjobs.jobs.shared.options import (
+    CAPTURES,
+    LOG_FOLDERS,
+    PORTS,
+    Logs,
+    Outputs,
+    captures,
+    expect_topic,
+    logs,
+    outputs,
+)
 from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import check_file, check_tables, json_lines, write_file, write_tables
 from kipjobs.report.report import FirstRows, Report, Table, first_rows, total_row
@@ -142,6 +152,7 @@ def on_logs(
     report: Callable[[Session, Roots], Report],
     topics: Collection[str] = (),
     find: Callable[[Collection[str], bool], Logs] = logs,
+    about: str = "",
 ) -> Callable[..., None]:
     """Make the command of a job that needs no more than log folders.
 
@@ -149,12 +160,16 @@ def on_logs(
         report: of the job.
         topics: the topics that it reads; all if empty.
         find: finds and checks the folders.
+        about: the internal topic without which there is nothing to report; empty if there is none. It need not be in
+            the sample data.
     """
 
     @LOG_FOLDERS
     @outputs()
     def command(runner: Runner, path: tuple[str, ...], wanted: Outputs) -> None:
         found = find(path, runner.are_here)
+        if path and about:
+            expect_topic(found, about)
         run(
             runner,
             lambda session: report(session, found.paths),

@@ -50,5 +50,5 @@ def tiered_report(session: Session, roots: Roots) -> Report:
     )
 
 
-command = on_logs(tiered_report, [tiered.TOPIC])
+command = on_logs(tiered_report, [tiered.TOPIC], about=tiered.TOPIC)
 """Run `kipspark tiered`."""

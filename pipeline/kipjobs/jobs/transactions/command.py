@@ -25,7 +25,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
     snapshots = files(session, roots, "producer")
     producers = transactions.producers(batches, segments, snapshots).persist()
     partitions = transactions.partitions(batches, segments, producers).persist()
-    is_known = transactions.without_coordinator(producers, coordinated).isEmpty()
+    is_known = transactions.without_coordinator(producers, coordinated).isEmpty() and not coordinated.isEmpty()
     coordinators = None if is_known else _coordinators(session, roots, segments)
     are_all = coordinators is not None and coordinators.are_all
     opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
@@ -90,7 +90,7 @@ class _Coordinators(NamedTuple):
         if self.are_all:
             return f"{topic} was read as a whole: {count_of(len(self.partitions), 'partition')}."
         if not self.partitions:
-            what = f"There is no {topic}"
+            what = f"There is no {topic}: no transactional id is known"
         elif self.number is None:
             what = f"No metadata log says whether {topic} has more partitions than those here ({read})"
         else:

@@ -26,7 +26,7 @@ from kipwire.console.brokers.tls import secret_of
 from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import compress
-from kipwire.tools.text import did_you_mean, print_out
+from kipwire.tools.text import did_you_mean, print_err, print_out
 
 E = TypeVar("E", bound=Enum)
 
@@ -127,7 +127,10 @@ def broker(
     users = _users(user, password_file)
     print_log(logging.getLogger("kipwire.testing"), verbose=verbose)
     try:
-        compress("zstd", b"")  # so that what is missing is said now, and not to the first producer that compresses
+        compress("zstd", b"")
+    except MissingExtraError as missing:  # said now, and not only when the first producer compresses
+        print_err(f"kipwire: {missing}; other batches are taken")
+    try:
         made = testing.FakeBroker(
             counts,
             nodes=nodes,
@@ -142,7 +145,7 @@ def broker(
             made.fail(api, error, times=times[0] if times else None)
         for api, seconds in delays:
             made.delay(api, seconds, times=None)
-    except (MissingExtraError, ValueError) as error:
+    except ValueError as error:
         fail(str(error))
     serve(_served(made), f"{host}:{port}")
 

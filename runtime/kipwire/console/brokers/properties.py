@@ -9,26 +9,25 @@ shows a value, and neither does an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kipwire.model.errors import KipwireError
 from kipwire.tools.files import need_input
+from kipwire.tools.java_properties import EscapeError, load
 from kipwire.tools.text import printable_line
 
 LARGEST_FILE = 2**20
 """Bytes of a properties file, or of a file with a secret, at most."""
 
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
-_BLANK = " \t\f"
-
 _LOGIN = re.compile(r"(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?=\s|;)")
 _OPTION = re.compile(
     r"""\s+(?P<name>[\w.-]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<bare>[^\s;"']+))"""
 )
+_ESCAPE = re.compile(r"\\([0-3][0-7]{2}|[0-7]{1,2}|.)", re.DOTALL)
+_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+"""The escapes of `java.io.StreamTokenizer`, with which Java reads logins; it has no `\\u`."""
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
 _FLAGS = ("required", "requisite", "sufficient", "optional")
 _READ = frozenset("""
@@ -104,8 +103,11 @@ def read_properties(path: Path) -> Properties:
     Raises:
         SettingsError: it cannot be read, or is not a text of properties.
     """
-    # Java reads such files as Latin-1; any byte is a character of it.
-    return Properties(path, parse_properties(read_small(path).decode("latin-1")))
+    try:
+        # Java reads such files as Latin-1; any byte is a character of it.
+        return Properties(path, load(read_small(path).decode("latin-1")))
+    except EscapeError as error:
+        raise SettingsError(f"{path}:{error}") from None
 
 
 def read_small(path: Path) -> bytes:
@@ -126,38 +128,9 @@ def read_small(path: Path) -> bytes:
     return data
 
 
-def parse_properties(text: str) -> dict[str, str]:
-    """The properties of a text in the form of `java.util.Properties`; of equal keys the last counts."""
-    found = {}
-    for line in _logical_lines(text):
-        match = _KEY.fullmatch(line)
-        if match is not None:  # what ends with a single backslash at the end of the file has none
-            found[_unescape(match[1])] = _unescape(match[2])
-    return found
-
-
-def _logical_lines(text: str) -> Iterator[str]:
-    """The lines that have a property, each with those that a backslash at the end joins to it."""
-    parts: list[str] = []
-    for natural in re.split(r"\r\n|\r|\n", text):
-        line = natural.lstrip(_BLANK)
-        if not parts and (not line or line[0] in "#!"):
-            continue
-        is_continued = (len(line) - len(line.rstrip("\\"))) % 2 == 1
-        parts.append(line[:-1] if is_continued else line)
-        if not is_continued:
-            yield "".join(parts)
-            parts = []
-    if parts:
-        yield "".join(parts)
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(lambda match: _character(match[1]), text)
-
-
-def _character(escape: str) -> str:
-    return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
+def _character(escape: re.Match[str]) -> str:
+    text = escape[1]
+    return chr(int(text, 8)) if text[0] in "01234567" else _ESCAPED.get(text, text)
 
 
 def _within_quotes(text: str) -> str:
@@ -174,6 +147,6 @@ def _options(text: str) -> dict[str, str] | None:
         if match is None:
             return None
         quoted = match["double"] if match["double"] is not None else match["single"]
-        options[match["name"]] = match["bare"] if quoted is None else _unescape(quoted)
+        options[match["name"]] = match["bare"] if quoted is None else _ESCAPE.sub(_character, quoted)
         at = match.end()
     return options

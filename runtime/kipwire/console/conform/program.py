@@ -19,7 +19,7 @@ from queue import Empty, Full, Queue, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import cut, printable_line
 
 PROTOCOL = 1
 """The version of the lines that are exchanged; docs/conform.md describes it."""
@@ -34,6 +34,8 @@ _LAST_WORDS = 2000
 """Bytes of standard error that are kept."""
 _SHOWN = 120
 """Characters of its output in a reason."""
+_UTF8_BYTES = 4
+"""Bytes of a character at most."""
 _PATIENCE = 0.5
 """Seconds that a process has to end by itself."""
 MOST_DEATHS = 100
@@ -230,16 +232,16 @@ class _Process:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            return Death(f"printed something else than JSON: {_abbreviate(line)}")
+            return Death(f"printed something else than JSON: {_start_of(line)}")
         if not isinstance(value, dict) or value.get("id") != id_ or isinstance(value.get("id"), bool):
-            return Death(f"printed a line that is not the answer to question {id_}: {_abbreviate(line)}")
+            return Death(f"printed a line that is not the answer to question {id_}: {_start_of(line)}")
         return value
 
     def last_words(self) -> str:
         """Return the last line of its standard error, as the reason of a failure; "" if there is none."""
         self._threads[-1].join(timeout=0.2)
         words = self._complaints.decode(errors="replace").strip().splitlines()
-        return f"; its last words: {printable_line(words[-1])[:_SHOWN]}" if words else ""
+        return f"; its last words: {cut(printable_line(words[-1]), _SHOWN)}" if words else ""
 
     def close(self) -> None:
         """End it: by the end of its input, and if that does not help, by force."""
@@ -319,6 +321,5 @@ def _end(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def _abbreviate(line: bytes) -> str:
-    text = printable_line(line[: 2 * _SHOWN].decode(errors="replace"))
-    return text[:_SHOWN] + ("..." if len(text) > _SHOWN or len(line) > 2 * _SHOWN else "")
+def _start_of(line: bytes) -> str:
+    return cut(printable_line(line[: _UTF8_BYTES * (_SHOWN + 1)].decode(errors="replace")), _SHOWN)

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from kipwire.conformance.vectors import FORMS, Index, Level, Vector, same_json, without_defaults
 from kipwire.console.conform.program import Answer, Death, ProgramError, Question
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import cut, printable_line
 
 Op = Literal["decode", "encode", "reencode", "accept"]
 Outcome = Literal["passed", "failed", "skipped"]
@@ -65,13 +65,13 @@ class Claims:
         except KeyError as error:
             raise ProgramError(f"its answer to hello has no {error}") from None
         except (ValueError, TypeError, AttributeError, LookupError) as error:
-            raise ProgramError(f"its answer to hello is wrong: {printable_line(str(error))[:_SHOWN]}") from None
+            raise ProgramError(f"its answer to hello is wrong: {cut(printable_line(str(error)), _SHOWN)}") from None
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("name and release must be text")
-    return printable_line(value)[:_SHOWN]
+    return cut(printable_line(value), _SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,7 @@ def difference(given: Any, expected: Any, path: str = "") -> str:
 
 
 def _abbreviate(value: object) -> str:
-    text = printable_line(value if isinstance(value, str) else repr(value)) if not _is_deep(value) else "..."
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return "..." if _is_deep(value) else cut(printable_line(value if isinstance(value, str) else repr(value)), _SHOWN)
 
 
 def _is_deep(value: object) -> bool:

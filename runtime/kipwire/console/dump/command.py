@@ -14,7 +14,7 @@ import click
 
 from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKER, broker_options
-from kipwire.console.command_line import OneOf, discard_output, fail
+from kipwire.console.command_line import FAILED, OneOf, discard_output, fail, report_failure
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
@@ -143,6 +143,8 @@ def dump(
             expect_fit(inputs, {name for name, is_given in given.items() if is_given})
     except ValueError as error:
         fail(str(error))
+    for line in inputs.failed:  # before what is long, and with --follow has no end
+        report_failure(line)
     lines = JsonLines(decoders) if format_ is Format.JSON else TextLines(decoders)
     logs = LogDump(lines, out, Wanted(bounds if bounds != Bounds() else None, records, summary))
     errors = 0
@@ -162,6 +164,8 @@ def dump(
     except KeyboardInterrupt:
         out.flush()
         raise
+    if inputs.failed:
+        sys.exit(FAILED)
     if errors or logs.errors:
         sys.exit(1)
 

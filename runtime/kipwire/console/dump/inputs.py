@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kipwire.console.command_line import system_error
 from kipwire.console.dump.log_files import STANDARD_INPUT, LogFile, find_log_files
 from kipwire.console.dump.partition_files import Kind, kind_of
 from kipwire.console.dump.standard_input import LogStream, open_standard_input
@@ -23,6 +24,8 @@ class Inputs:
     """The log on standard input, if there is one."""
     others: list[tuple[Path, Kind]] = field(default_factory=list)
     """Files beside segments."""
+    failed: list[str] = field(default_factory=list)
+    """Why others cannot be dumped, which keeps none of the above from it: one line for each."""
 
 
 def find_inputs(names: Collection[str], decode_as: str | None, before_waiting: Callable[[], None]) -> Inputs:
@@ -34,32 +37,45 @@ def find_inputs(names: Collection[str], decode_as: str | None, before_waiting: C
         before_waiting: as for `open_standard_input`.
 
     Raises:
-        OSError: a file cannot be read.
-        ValueError: there is nothing, or nothing that can be dumped.
+        ValueError: standard input is named twice.
     """
     found = Inputs()
     if list(names).count(str(STANDARD_INPUT)) > 1:
         raise ValueError("standard input can be read once; give - once")
     for name in names:
-        path = Path(name)
-        if name == str(STANDARD_INPUT):
-            _add_standard_input(found, decode_as, before_waiting)
-            continue
-        if not path.exists():
-            raise ValueError(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
         try:
-            need_file(path)
+            if name == str(STANDARD_INPUT):
+                _add_standard_input(found, decode_as, before_waiting)
+            else:
+                _add(found, Path(name), decode_as)
         except OSError as error:
-            raise ValueError(f"{path} {error.strerror}; give a file, or - for standard input") from None
-        kind = kind_of(path)
-        capture = None if kind is not None else capture_at(path)
-        if kind is not None:
-            found.others.append((path, kind))
-        elif capture is not None:
-            found.captures.append(capture)
-        else:
-            found.logs += find_log_files(path, decode_as)
+            found.failed.append(system_error(error))
+        except ValueError as error:
+            found.failed.append(str(error))
     return found
+
+
+def _add(found: Inputs, path: Path, decode_as: str | None) -> None:
+    """Add what is at a path.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: there is nothing, or nothing that can be dumped.
+    """
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
+    try:
+        need_file(path)
+    except OSError as error:
+        raise ValueError(f"{path} {error.strerror}; give a file, or - for standard input") from None
+    kind = kind_of(path)
+    capture = None if kind is not None else capture_at(path)
+    if kind is not None:
+        found.others.append((path, kind))
+    elif capture is not None:
+        found.captures.append(capture)
+    else:
+        found.logs += find_log_files(path, decode_as)
 
 
 def _add_standard_input(found: Inputs, decode_as: str | None, before_waiting: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from json import dumps
 from pathlib import Path
 
@@ -22,7 +23,13 @@ from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import json_form
 from kipwire.console.inspect.text import print_text
-from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
+from kipwire.console.inspect.tree import (
+    Inspection,
+    frame_option,
+    inspect_message,
+    inspect_request,
+    inspect_response,
+)
 from kipwire.console.options import Format, one_format, ports_option
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
@@ -91,6 +98,8 @@ def inspect(
     if inspection.error is not None:
         if html is not None:
             print_err((f"error: {inspection.error}", "red"))
+        if inspection.hint:
+            print_err(inspection.hint)
         sys.exit(1)
 
 
@@ -114,7 +123,12 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
-    return inspect_message(registry.message(name, int(version)), read_input(words))
+    cls = registry.message(name, int(version))
+    inspection = inspect_message(cls, read_input(words))
+    option = "" if inspection.error is None else frame_option(registry, cls, inspection.data)
+    if not option:
+        return inspection
+    return replace(inspection, hint=f"the bytes are a whole frame with its header: give {option}, not {name} {version}")
 
 
 def _of_capture(words: Sequence[str], number: int, ports: Collection[int], package: str) -> Inspection:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire import DecodeError, KipwireError, Message, UnsupportedVersionError
 from kipwire.description.walk import Element, walk
 from kipwire.message.frames import class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
@@ -59,6 +60,8 @@ class Inspection:
     """Pieces in the order of the bytes, without gaps, up to the error if there is one."""
     error: DecodeError | None
     """Reason why the bytes are not a message, with the offset in `data`; None if all of them were read."""
+    hint: str = ""
+    """A guess of the command line that reads them; "" without one."""
 
     @property
     def rest(self) -> int:
@@ -101,6 +104,23 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
     """
     header = _header(registry, "ResponseHeader", cls.HEADER_VERSION)
     return _inspect_frame(data, lambda frame, start: _response_contents(header, cls, frame, start))
+
+
+def frame_option(registry: Registry, cls: type[Message], data: bytes) -> str:
+    """The option of the command for bytes that are a whole frame, where a message was expected; "" for other bytes.
+
+    A frame without its size must be a request of that message, since zeros alone are some frame.
+    """
+    has_size = data[: _SIZE.size] == _SIZE.pack(len(data) - _SIZE.size)
+    frame = data[_SIZE.size :] if has_size else data
+    if has_size and cls.TYPE == "response":
+        with suppress(KipwireError):
+            registry.decode_response(frame, cls)
+            return f"--response {cls.NAME.removesuffix('Response')} {cls.VERSION}"
+    with suppress(KipwireError):
+        if type(registry.decode_request(frame).body) is cls or has_size:
+            return "--request"
+    return ""
 
 
 def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int:

@@ -48,7 +48,18 @@ class _AtBrokersOrInFolders(click.Command):
         is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
         if is_ours or (parent is not None and parent.resilient_parsing):
             return super().make_context(info_name, args, parent, **extra)
-        return _JOB.make_context(info_name, args, parent, **extra)
+        try:
+            return _JOB.make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            if any(error.option_name in (*param.opts, *param.secondary_opts) for param in self.params):
+                wrong = f"{error.option_name} is for groups at brokers; add --brokers HOST:PORT, or leave it out"
+                raise click.UsageError(wrong, error.ctx) from None
+            raise
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write both ways to call it."""
+        formatter.write_usage(ctx.command_path, "--brokers HOST:PORT[,...] [OPTIONS]")
+        formatter.write_usage(ctx.command_path, "[PATH]... [OPTIONS]", " " * len("Usage: "))
 
 
 _JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
@@ -56,15 +67,15 @@ _JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
 
 @click.command(
     cls=_AtBrokersOrInFolders,
-    epilog="Without --brokers: groups over time, from log folders of brokers or the sample data, with all commits and "
-    "members, and a page of charts; kipwire offsets PATH --help has the options of that.",
+    epilog="Without --brokers: groups over time, from log folders of brokers, which are the PATHs, or the sample data, "
+    "with all commits and members, and a page of charts; kipwire offsets PATH --help has the options of that.",
 )
 @click.option(
     "--brokers",
     type=BROKERS,
-    required=True,
     metavar="HOST:PORT[,...]",
-    help="Brokers of a cluster, of which one must answer. The options below --every are for connections to them.",
+    help="Brokers of a cluster, of which one must answer, in place of a PATH. The options below --every are for "
+    "connections to them.",
 )
 @click.option("--group", "groups", multiple=True, metavar="GLOB", help="Only groups with such a name.")
 @click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what they read of such topics.")

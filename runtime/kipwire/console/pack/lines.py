@@ -21,8 +21,8 @@ from kipwire.records.heads import CONTROL, TRANSACTIONAL
 from kipwire.records.model import Header, header_key
 from kipwire.records.names import HIGHEST_INT32, Partition, base_offset_of, partition_of, snapshot_end_of
 from kipwire.records.rebuilding import BatchHead
-from kipwire.tools.text import did_you_mean
-from kipwire.traffic.captures import CaptureError, json_object, shorten, whole_number
+from kipwire.tools.text import did_you_mean, json_words
+from kipwire.traffic.captures import CaptureError, json_object, whole_number
 
 LONGEST_LINE = 7 * MAX_DECOMPRESSED_SIZE
 """Bytes: each byte of the largest record may be an escape of six."""
@@ -142,11 +142,11 @@ def _other(type_: object, values: dict[str, Any]) -> str:
     if type_ is None and "type" not in values:
         return "is missing; give the lines of kipwire dump --records --format json"
     if isinstance(type_, str) and type_ in _OTHERS:
-        return f"is {shorten(type_)}: {_OTHERS[type_]}"
+        return f"is {json_words(type_)}: {_OTHERS[type_]}"
     if isinstance(type_, str) and type_.endswith(("_index", "_transaction", "producer", "_epoch", "_offset")):
-        return f"is {shorten(type_)}: {_ENTRY}"
+        return f"is {json_words(type_)}: {_ENTRY}"
     hint = did_you_mean(type_, ("batch", "record", "error")) if isinstance(type_, str) else ""
-    return f'is {shorten(type_)}; it must be "batch", "record" or "error"{hint}'
+    return f'is {json_words(type_)}; it must be "batch", "record" or "error"{hint}'
 
 
 def _is_unread(batch: JsonBatch, error: dict[str, Any]) -> bool:
@@ -165,7 +165,7 @@ def _batch(place: str, values: dict[str, Any]) -> JsonBatch:
     position = None if values.get("position") is None else whole_number(place, values, "position", *_INT64)
     file = values.get("file")
     if file is not None and not isinstance(file, str):
-        raise LineError(f'{place}: "file" must be a string or null; it is {shorten(file)}')
+        raise LineError(f'{place}: "file" must be a string or null; it is {json_words(file)}')
     crc = whole_number(place, values, "crc", *_CRC)
     shown = values.get("topic"), values.get("partition"), position
     return JsonBatch(place, _partition(place, values), shown, file, position, head, crc, count)
@@ -190,7 +190,7 @@ def _expect_flags(place: str, values: dict[str, Any], head: BatchHead) -> None:
     for name, right in expected.items():
         if name in values and values[name] != right:
             raise LineError(
-                f'{place}: "{name}" is {shorten(values[name])}, but "attributes" is {head.attributes}, which says '
+                f'{place}: "{name}" is {json_words(values[name])}, but "attributes" is {head.attributes}, which says '
                 f"{right!r}; change both"
             )
 
@@ -202,7 +202,7 @@ def _partition(place: str, values: dict[str, Any]) -> Partition | None:
     number = whole_number(place, values, "partition", 0, HIGHEST_INT32)
     found = partition_of(f"{topic}-{number}") if isinstance(topic, str) else None
     if found is None:
-        raise LineError(f'{place}: "topic" must be the name of a topic; it is {shorten(topic)}')
+        raise LineError(f'{place}: "topic" must be the name of a topic; it is {json_words(topic)}')
     return found
 
 
@@ -256,7 +256,7 @@ def _bytes(place: str, name: str, value: object) -> bytes | None:
     if isinstance(value, dict) and set(value) == {"base64"}:
         return _from_base64(place, name, value["base64"])
     raise LineError(
-        f'{place}: "{name}" must be a string, {{"base64": ...}} or null; it is {shorten(value)}. A value in another '
+        f'{place}: "{name}" must be a string, {{"base64": ...}} or null; it is {json_words(value)}. A value in another '
         f"form needs {name}_bytes beside it"
     )
 
@@ -267,17 +267,17 @@ def _from_base64(place: str, name: str, value: object) -> bytes:
             return b64decode(value, validate=True)
     except (Base64Error, ValueError):
         pass
-    raise LineError(f'{place}: "{name}" must be base64; it is {shorten(value)}')
+    raise LineError(f'{place}: "{name}" must be base64; it is {json_words(value)}')
 
 
 def _headers(place: str, value: object) -> list[Header]:
     if not isinstance(value, list):
-        raise LineError(f'{place}: "headers" must be a list of pairs; it is {shorten(value)}')
+        raise LineError(f'{place}: "headers" must be a list of pairs; it is {json_words(value)}')
     headers: list[Header] = []
     for number, pair in enumerate(value):
         name = f"headers[{number}]"
         if not isinstance(pair, list) or len(pair) != 2:
-            raise LineError(f'{place}: "{name}" must be a pair of a key and a value; it is {shorten(pair)}')
+            raise LineError(f'{place}: "{name}" must be a pair of a key and a value; it is {json_words(pair)}')
         key = _bytes(place, f"{name}[0]", pair[0])
         if key is None:
             raise LineError(f'{place}: "{name}[0]" is null; a header has a key')
