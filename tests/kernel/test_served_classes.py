@@ -167,7 +167,7 @@ def objects(value: object) -> Iterator[dict[str, Any]]:
 
 def test_the_kernel_knows_which_integers_have_a_sign() -> None:
     integers = {row.name: row for row in TYPES.values() if row.kind == "integer"}
-    varints = {name for name, one in ENCODINGS.items() if one.form != "fixed"}
+    varints = {name for name, one in ENCODINGS.items() if one.scheme != "fixed"}
     assert integers.keys() | varints == KERNEL.INTEGERS
     assert {name for name, row in integers.items() if not row.signed} == KERNEL.UNSIGNED
 

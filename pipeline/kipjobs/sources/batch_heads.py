@@ -180,7 +180,7 @@ def batch_heads_in(
 
 def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tuple[int, bytes]]:
     """Yield the positions and the first bytes of batches that start before `end` and do not go beyond `limit`."""
-    unpack, smallest = HEAD.unpack_from, [form.smallest for form in FORMATS]
+    unpack, smallest = HEAD.unpack_from, [format_.smallest for format_ in FORMATS]
     chunk, chunk_start, chunk_size, length = b"", 0, _LEAST_CHUNK, _SMALL
     while position < end:
         at = position - chunk_start

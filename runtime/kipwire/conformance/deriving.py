@@ -25,7 +25,7 @@ from kipwire.conformance.damage import Damage, Sample
 from kipwire.conformance.field_values import Case, longest_text
 from kipwire.conformance.vectors import SPEC, Kind, TaggedDefaults, Vector
 from kipwire.conformance.writing import tagged_field, value_bytes, write
-from kipwire.description.json_form import default_to_json, write_json
+from kipwire.description.json_codec import default_to_json, write_json
 from kipwire.description.plan import Item, plan_of, struct_plan
 from kipwire.description.values import check
 from kipwire.description.walk import Element, walk

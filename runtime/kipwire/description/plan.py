@@ -59,7 +59,7 @@ from kipwire.model.types import TYPES
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
-PREFIX_WIDTHS = {form: TYPES[form].width for form in ("int16", "int32")}
+PREFIX_WIDTHS = {type_: TYPES[type_].width for type_ in ("int16", "int32")}
 """Bytes of those prefixes that do not vary."""
 
 
@@ -119,9 +119,9 @@ class Item:
 
     @cached_property
     def prefix(self) -> str:
-        """Form of the length prefix; empty if the type implies the length.
+        """Type of the length prefix; empty if the type implies the length.
 
-        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in other forms null is -1.
+        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in others null is -1.
         """
         if self.field.prefix or not self.array:
             return self.field.prefix or self.element_prefix

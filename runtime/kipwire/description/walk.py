@@ -43,20 +43,20 @@ class Element(NamedTuple):  # importing dataclasses would delay every error
     """Position after the last byte; equal to `start` for empty strings and bytes, and for named bits."""
     value: object
     """Value of the bytes: the attribute's value for a primitive, None for a null's length or count, else a number."""
-    form: str = ""
-    """Form of a length prefix, as in `kipwire.description.plan`; empty for other elements."""
+    prefix: str = ""
+    """Type of a length prefix, as in `kipwire.description.plan`; empty for other elements."""
 
     @property
     def kind(self) -> str:
         """Type and encoding in words, such as `int32 packed32`, `compact string length`, `count int32`, `tag`."""
-        field, form = self.field, self.form
+        field, prefix = self.field, self.prefix
         if field is None or self.role == "tag" or (self.role == "size" and field.tag is not None):
             return _TAGGED_KINDS[self.role]
-        if form:
+        if prefix:
             what = (
                 "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
             )
-            return f"compact {what}" if form == "uvarint_plus_one" else f"{what} {form}"
+            return f"compact {what}" if prefix == "uvarint_plus_one" else f"{what} {prefix}"
         if field.bit is not None:
             return f"bit {field.bit}" if field.bits is None else f"bits {field.bit}-{field.bit + field.bits - 1}"
         if self.role == "marker":
@@ -126,9 +126,11 @@ class Walker(NumberWalker):
         """Elements without bytes that the arrays so far have."""
         self.report = report
 
-    def emit(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
+    def emit(
+        self, role: Role, start: int, end: int, value: object, field: Field | None = None, prefix: str = ""
+    ) -> None:
         if self.report is not None:
-            self.report(Element(path_text(self.path), role, field, start, end, value, form))
+            self.report(Element(path_text(self.path), role, field, start, end, value, prefix))
 
     def check_empty_elements(self, fault_at: int, end: int) -> None:
         """Check that a message that ends at `end` may have as many elements without bytes as were counted."""

@@ -120,7 +120,7 @@ class Message(Root):
         Raises:
             EncodeError: a value does not fit its field.
         """
-        return description.json_form.write_json(self)
+        return description.json_codec.write_json(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -132,7 +132,7 @@ class Message(Root):
         Raises:
             JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
         """
-        return description.json_form.read_json(cls, value)
+        return description.json_codec.read_json(cls, value)
 
 
 class FlexibleMessage(FlexibleStruct, Message):

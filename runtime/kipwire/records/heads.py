@@ -141,7 +141,7 @@ def with_offsets(
     return head + batch[_OFFSET.size : _LEADER_EPOCH_AT] + epoch + batch[_LEADER_EPOCH_AT + len(epoch) :]
 
 
-def _expect_batch(batch: bytes, form: Format) -> None:
+def _expect_batch(batch: bytes, format_: Format) -> None:
     """Check that the bytes are exactly one batch of the format, by its size.
 
     Raises:
@@ -155,9 +155,9 @@ def _expect_batch(batch: bytes, form: Format) -> None:
         reason = f"the magic is {magic}; only batches of magic {_MAGIC} are moved without being decoded"
         raise DecodeError("RecordBatch", _MAGIC, "magic", HEAD.size - 1, reason)
     end = SIZE_END + size
-    if size < form.smallest or end > len(batch):
-        reason = f"is {size}; a batch has {form.smallest} or more, and {len(batch) - SIZE_END} bytes follow"
-        raise DecodeError("RecordBatch", _MAGIC, form.size_name, SIZE, reason)
+    if size < format_.smallest or end > len(batch):
+        reason = f"is {size}; a batch has {format_.smallest} or more, and {len(batch) - SIZE_END} bytes follow"
+        raise DecodeError("RecordBatch", _MAGIC, format_.size_name, SIZE, reason)
     if end < len(batch):
         raise DecodeError("RecordBatch", _MAGIC, "", end, leftover_reason(len(batch) - end, "the batch"))
 

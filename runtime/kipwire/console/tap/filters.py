@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from uuid import UUID
 
-from kipwire.description.json_form import uuid_to_json
+from kipwire.description.json_codec import uuid_to_json
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.tools.text import did_you_mean
