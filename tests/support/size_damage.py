@@ -7,7 +7,7 @@ import re
 
 from kipwire import DecodeError, Message
 from kipwire.codec.wire import write_varint
-from kipwire.description.walk import Element, walk
+from kipwire.description.trace import Element, walk
 from tests.fuzz.fuzzing import EDGES
 
 SIZES = ("size", "length", "count")

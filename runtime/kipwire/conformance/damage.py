@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kipwire.codec.wire import MAX_STRING, write_varint
 from kipwire.conformance.vectors import Kind, Level
 from kipwire.conformance.writing import prefix, scalar, tagged_field
-from kipwire.description.walk import Element
+from kipwire.description.trace import Element
 from kipwire.model.types import ENCODINGS
 
 SIX_BYTES = bytes.fromhex("808080808001")

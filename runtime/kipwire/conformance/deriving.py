@@ -27,8 +27,8 @@ from kipwire.conformance.vectors import SPEC, Kind, TaggedDefaults, Vector
 from kipwire.conformance.writing import tagged_field, value_bytes, write
 from kipwire.description.json_codec import default_to_json, write_json
 from kipwire.description.plan import Item, plan_of, struct_plan
+from kipwire.description.trace import Element, walk
 from kipwire.description.values import check
-from kipwire.description.walk import Element, walk
 from kipwire.model.errors import DecodeError, EncodeError
 from kipwire.model.structs import Root, Struct
 

@@ -8,7 +8,7 @@ Its users:
 
 * the compiled kernel: `plans.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
   the kernel follows these: reading and writing messages, columns and projections;
-* `walk`, the walker: it is slow and keeps track of the path. It finds the place of an error after a
+* `trace`, the walker: it is slow and keeps track of the path. It finds the place of an error after a
   reader has failed, and gives `kipwire inspect` each value with its bytes;
 * `values`: it looks for the value that does not fit, after a writer has failed.
 

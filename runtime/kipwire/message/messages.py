@@ -182,7 +182,7 @@ def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
     """Raise the DecodeError with the location of the error that stopped the reader."""
-    end = description.walk.walk(cls, data, offset)
+    end = description.trace.walk(cls, data, offset)
     if whole:
         expect_end(cls, end, data)
     raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError, Message
 from kipwire.codec.wire import new
-from kipwire.description.walk import walk
+from kipwire.description.trace import walk
 from kipwire.model.errors import Malformed
 from kipwire.testing import damaged, messages
 from tests.support import property_checks

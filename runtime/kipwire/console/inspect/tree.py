@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.walk import Element, walk
+from kipwire.description.trace import Element, walk
 from kipwire.message.frames import class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
 from kipwire.message.registry import Registry
@@ -28,7 +28,7 @@ class Piece:
     path: str
     """The field's path, such as `topics[0].name`; "" for the message itself."""
     role: str
-    """Role as in `kipwire.description.walk.Element`; `length` for the size of a frame."""
+    """Role as in `kipwire.description.trace.Element`; `length` for the size of a frame."""
     kind: str
     """Type and encoding in words, such as `int32 packed32` or `compact string length`."""
     start: int

@@ -13,7 +13,7 @@ from kipwire.codec import checksums, wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
-from kipwire.description.walk_numbers import NumberWalker
+from kipwire.description.trace_numbers import NumberWalker
 from kipwire.model.errors import abbreviate, path_text
 from kipwire.model.structs import Field, Root
 from kipwire.tools.text import only_left

@@ -1,4 +1,4 @@
-"""The walker's position in the bytes, and the reading of single numbers and texts there; see `walk`."""
+"""The walker's position in the bytes, and the reading of single numbers and texts there; see `trace`."""
 
 from __future__ import annotations
 
