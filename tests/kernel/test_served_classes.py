@@ -58,7 +58,7 @@ NOT_OF_THE_BYTES = {
     "element_width": "`KINDS` has it",
     "ends_at_limit": "reading ends a struct where its cursor does",
     "in_order": "the order of the spec, where bytes have another one",
-    "width_to_end": "for the walker, which names the place of a checksum that is missing",
+    "width_to_end": "for the tracer, which names the place of a checksum that is missing",
 }
 """What plans say that the kernel does not read, each with the reason."""
 

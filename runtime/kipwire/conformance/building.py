@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
     @property
     def attributes(self) -> str:
-        """Its path as in errors of the walker, in a message whose arrays have one element: `topics[0].name`."""
+        """Its path as in errors of the tracer, in a message whose arrays have one element: `topics[0].name`."""
         steps = [f"{item.name}[0]" if item.array else item.name for item in self.path[:-1]]
         return ".".join([*steps, self.item.name])
 

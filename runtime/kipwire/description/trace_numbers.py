@@ -1,4 +1,4 @@
-"""The walker's position in the bytes, and the reading of single numbers and texts there; see `trace`."""
+"""The tracer's position in the bytes, and the reading of single numbers and texts there; see `trace`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FIXED = {
 """The types of a fixed width that one unpacking gives."""
 
 
-class NumberWalker:
-    """The part of a walk over one buffer that reads numbers, lengths and text."""
+class NumberTracer:
+    """The part of a trace of one buffer that reads numbers, lengths and text."""
 
     def __init__(self, cls: type[Root], data: bytes) -> None:
         self.cls = cls

@@ -182,10 +182,10 @@ def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
     """Raise the DecodeError with the location of the error that stopped the reader."""
-    end = description.trace.walk(cls, data, offset)
+    end = description.trace.trace(cls, data, offset)
     if whole:
         expect_end(cls, end, data)
-    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
+    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the tracer accepts")
 
 
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.trace import Element, walk
+from kipwire.description.trace import Element, trace
 from kipwire.message.frames import class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
 from kipwire.message.registry import Registry
@@ -110,7 +110,7 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
         name = ", ".join(one.label for one in named) or None
         pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
 
-    return walk(cls, data, pos, add)
+    return trace(cls, data, pos, add)
 
 
 def _number_names(it: Element) -> tuple[NamedNumber, ...]:
