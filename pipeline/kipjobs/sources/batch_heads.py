@@ -65,8 +65,8 @@ _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """An offset from which on a sum with a delta could have more than 64 bits."""
 
 
-class Wanted(NamedTuple):
-    """The records to read, and how to read them."""
+class RowFilter(NamedTuple):
+    """Conditions for the records of a log, and options of their reading."""
 
     bounds: Bounds = Bounds()
     control: bool = False
@@ -89,7 +89,7 @@ class Wanted(NamedTuple):
         """True if offsets or times are bounded, so that batches may be passed over by their heads."""
         return self.bounds != Bounds()
 
-    def between(self, first: int, end: int | None) -> Wanted:
+    def between(self, first: int, end: int | None) -> RowFilter:
         """Those of these records from one offset on, and before another one, if there is one."""
         ends = [one for one in (self.bounds.end_offset, end) if one is not None]
         first = max(self.first_offset, first)
@@ -128,12 +128,12 @@ class Heads(NamedTuple):
         """Those with these indices."""
         return Heads(*(column[start:end] for column in self))
 
-    def may_have(self, wanted: Wanted) -> Numbers:
+    def may_have(self, row_filter: RowFilter) -> Numbers:
         """A mask of the batches that may have wanted records."""
         lowest = np.where(self.has_append_time, self.max_timestamp, UNKNOWN)
         span = Span(self.base_offset, self.last_offset, lowest, self.max_timestamp)
-        may: Numbers = np.full(len(self.position), True) & wanted.bounds.allows(span)
-        return may if wanted.control else may & ~self.is_control
+        may: Numbers = np.full(len(self.position), True) & row_filter.bounds.allows(span)
+        return may if row_filter.control else may & ~self.is_control
 
     def are_odd(self, first_offset: int, end_offset: int | None) -> Numbers:
         """A mask of the batches that have what no valid batch has, or numbers that may have more than 64 bits.

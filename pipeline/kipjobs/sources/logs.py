@@ -11,7 +11,7 @@ import pyarrow as pa
 from kipjobs.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipjobs.files.stores import Storage
 from kipjobs.sources import batch_rows, log_rows
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.reading import Level, read_range
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
@@ -67,7 +67,7 @@ class Request(NamedTuple):
     roots: tuple[str, ...]
     storage: Storage
     chosen: Chosen
-    wanted: Wanted
+    row_filter: RowFilter
     split_bytes: int
     fail_on_data_loss: bool
     max_bytes: int | None
@@ -105,7 +105,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
     """
     options = Options("kafka_log", given, OPTIONS)
     level = options.one_of("level", tuple(LEVELS), "records")
-    wanted = Wanted(
+    row_filter = RowFilter(
         bounds=Bounds(
             first_offset=options.number("startingOffset", 0),
             end_offset=options.number("endingOffset", 0),
@@ -122,7 +122,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         roots=options.roots(),
         storage=options.storage(),
         chosen=parse_options(options),
-        wanted=wanted,
+        row_filter=row_filter,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
         max_bytes=options.number("maxBytesPerTrigger", 1),
@@ -131,15 +131,15 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
     )
 
 
-Work = tuple[Split, Wanted]
+Work = tuple[Split, RowFilter]
 
 
 def plan(request: Request) -> list[list[Work]]:
     """What is there at present."""
     work = [
-        (split, request.wanted)
+        (split, request.row_filter)
         for _, replica in groupby(request.check_segments(), lambda segment: segment.folder)
-        for split in plan_splits(list(replica), request.wanted, request.split_bytes)
+        for split in plan_splits(list(replica), request.row_filter, request.split_bytes)
     ]
     return group_work(work, request.split_bytes)
 
@@ -149,19 +149,19 @@ def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
     pieces: list[list[Work]] = []
     some: list[Work] = []
     size = 0
-    for split, wanted in work:
+    for split, row_filter in work:
         if some and size + split.end - split.start > split_bytes:
             pieces.append(some)
             some, size = [], 0
-        some.append((split, wanted))
+        some.append((split, row_filter))
         size += split.end - split.start
     return [*pieces, some] if some else pieces
 
 
 def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
     """The rows of a piece of work."""
-    for split, wanted in work:
-        yield from read_range(split, wanted, LEVELS[request.level], request.schema, request.fail_on_data_loss)
+    for split, row_filter in work:
+        yield from read_range(split, row_filter, LEVELS[request.level], request.schema, request.fail_on_data_loss)
 
 
 def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kipjobs.arrow import pc
 from kipjobs.errors import ListingError, SourceError
 from kipjobs.files.stores import is_url
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.losses import Present, check_is_there
 from kipjobs.sources.changing_logs.places import log_end, settle
 from kipjobs.sources.segments import Segment, find_segments
@@ -32,31 +32,33 @@ class Level(NamedTuple):
     """All columns."""
     default: pa.Schema
     """The columns that are made unless others are named."""
-    read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
+    read: Callable[[Split, RowFilter, pa.Schema], Iterator[pa.RecordBatch]]
     """Reads a range of a segment that does not change."""
     last: str
     """The column with the last offset of a row."""
 
 
-def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fails: bool) -> Iterator[pa.RecordBatch]:
+def read_range(
+    split: Split, row_filter: RowFilter, level: Level, schema: pa.Schema, fails: bool
+) -> Iterator[pa.RecordBatch]:
     """The rows of a range, in the order of the log.
 
     Args:
         split: the range, as it was when its folder was listed.
-        wanted: which records.
+        row_filter: which records.
         level: what a row is.
         schema: which columns.
         fails: whether it is an error if records were deleted before they were read.
 
     Raises:
-        KipwireError: a batch is broken; not if `wanted.permissive`.
+        KipwireError: a batch is broken; not if `row_filter.permissive`.
         SourceError: a file cannot be read, or records were deleted before they were read.
     """
     # Where reading has come to is known from the rows, so they have that column while they are here.
     whole = schema if level.last in schema.names else schema.append(level.schema.field(level.last))
     if split.segment.is_swap:  # it may also have the records of other segments of the list, which are read there
-        wanted = wanted.between(split.first_offset, split.end_offset)
-    todo, replaced = [(split, wanted)], 0
+        row_filter = row_filter.between(split.first_offset, split.end_offset)
+    todo, replaced = [(split, row_filter)], 0
     while todo:
         one, of_it = todo.pop(0)
         reached = yield from _read(one, of_it, level, whole, schema)
@@ -69,13 +71,13 @@ def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fa
 
 
 def _read(
-    split: Split, wanted: Wanted, level: Level, whole: pa.Schema, schema: pa.Schema
+    split: Split, row_filter: RowFilter, level: Level, whole: pa.Schema, schema: pa.Schema
 ) -> Generator[pa.RecordBatch, None, int | None]:
     """The rows up to where the file was replaced; returns the next offset then, and None at the end of the range."""
-    reached = _first(split, wanted)
+    reached = _first(split, row_filter)
     if _is_replaced(split.segment):
         return reached
-    rows = level.read(split, wanted, whole)
+    rows = level.read(split, row_filter, whole)
     while True:
         try:
             some = next(rows, None)
@@ -92,9 +94,9 @@ def _read(
         yield pa.RecordBatch.from_arrays([some.column(name) for name in schema.names], schema=schema)
 
 
-def _first(split: Split, wanted: Wanted) -> int:
+def _first(split: Split, row_filter: RowFilter) -> int:
     """No wanted record of a range has a lower offset."""
-    return max(split.first_offset, wanted.first_offset)
+    return max(split.first_offset, row_filter.first_offset)
 
 
 def _is_replaced(segment: Segment) -> bool:
@@ -110,7 +112,7 @@ def _is_gone(segment: Segment) -> bool:
     return not is_url(segment.path) and not os.path.exists(segment.path)  # noqa: PTH110  as in segments.py
 
 
-def _relocate(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
+def _relocate(split: Split, left: RowFilter, fails: bool) -> list[tuple[Split, RowFilter]]:
     """Where the records of a range that are left are now."""
     replica, present = settle(lambda: _present(split.segment.folder))
     check_is_there(split.segment.folder, present, left.first_offset, left.bounds.end_offset, fails)
