@@ -12,7 +12,7 @@ from kipjobs.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipjobs.files.stores import Storage
 from kipjobs.sources import batch_rows, log_rows
 from kipjobs.sources.batch_heads import RowFilter
-from kipjobs.sources.changing_logs.reading import Level, read_range
+from kipjobs.sources.changing_logs.reading import Granularity, read_range
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipjobs.sources.segments import Listing, Segment, list_segments
@@ -37,20 +37,20 @@ OPTIONS = (
     "maxBytesPerTrigger",
 )
 
-LEVELS = {
-    "records": Level(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
-    "batches": Level(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
+GRANULARITIES = {
+    "records": Granularity(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
+    "batches": Granularity(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
 }
 
 
 def schema_of(options: Options) -> pa.Schema:
-    """The columns that the option names, in its order; the default ones of the level if it is not given.
+    """The columns that the option names, in its order; the default ones of the granularity if it is not given.
 
     Raises:
-        SourceError: there is no such level or column.
+        SourceError: there is no such granularity or column.
     """
-    level = LEVELS[options.one_of("level", tuple(LEVELS), "records")]
-    whole, names = level.schema, options.texts("columns")
+    granularity = GRANULARITIES[options.one_of("level", tuple(GRANULARITIES), "records")]
+    whole, names = granularity.schema, options.texts("columns")
     if options.text("columns") is not None and not names:
         raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
@@ -58,7 +58,7 @@ def schema_of(options: Options) -> pa.Schema:
             raise SourceError(f"kafka_log: option columns: there is no {name!r}; there are {', '.join(whole.names)}")
         if names.count(name) > 1:
             raise SourceError(f"kafka_log: option columns: {name!r} is there twice; name it once")
-    return pa.schema([whole.field(name) for name in names]) if names else level.default
+    return pa.schema([whole.field(name) for name in names]) if names else granularity.default
 
 
 class Request(NamedTuple):
@@ -72,7 +72,7 @@ class Request(NamedTuple):
     fail_on_data_loss: bool
     max_bytes: int | None
     """Of a batch of a stream."""
-    level: str
+    granularity: str
     schema: pa.Schema
     """The columns to make."""
 
@@ -98,13 +98,13 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
 
     Args:
         given: the options.
-        columns: chooses the columns among all of the level; None: as `schema_of`.
+        columns: chooses the columns among all of the granularity; None: as `schema_of`.
 
     Raises:
         SourceError: an option is not valid.
     """
     options = Options("kafka_log", given, OPTIONS)
-    level = options.one_of("level", tuple(LEVELS), "records")
+    granularity = options.one_of("level", tuple(GRANULARITIES), "records")
     row_filter = RowFilter(
         bounds=Bounds(
             first_offset=options.number("startingOffset", 0),
@@ -126,8 +126,8 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
         max_bytes=options.number("maxBytesPerTrigger", 1),
-        level=level,
-        schema=schema_of(options) if columns is None else columns(LEVELS[level].schema),
+        granularity=granularity,
+        schema=schema_of(options) if columns is None else columns(GRANULARITIES[granularity].schema),
     )
 
 
@@ -161,7 +161,9 @@ def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
 def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
     """The rows of a piece of work."""
     for split, row_filter in work:
-        yield from read_range(split, row_filter, LEVELS[request.level], request.schema, request.fail_on_data_loss)
+        yield from read_range(
+            split, row_filter, GRANULARITIES[request.granularity], request.schema, request.fail_on_data_loss
+        )
 
 
 def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:

@@ -143,12 +143,12 @@ def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(struct.fields):
         name = field.spec.layout.size_only_with
         following = next((it for it in _after(struct, position) if _overlap(it, field)), None)
-        fault = _fault_of_partner(name, field, following) if name else None
+        fault = _fault_of_size_only_with(name, field, following) if name else None
         if fault:
             yield Finding(field.part, fault, "sizeOnlyWith")
 
 
-def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
+def _fault_of_size_only_with(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
     """Find the fault of a field whose size is present only if the next field is."""
     if field.spec.layout.size not in PREFIX_TYPES:
         forms = f"{', '.join(PREFIX_TYPES[:-1])} or {PREFIX_TYPES[-1]}"

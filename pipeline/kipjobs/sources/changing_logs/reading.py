@@ -25,7 +25,7 @@ _MOST_TIMES = 20
 """How often the segments of a range may be replaced without a record of it being read in between."""
 
 
-class Level(NamedTuple):
+class Granularity(NamedTuple):
     """What a row is."""
 
     schema: pa.Schema
@@ -39,14 +39,14 @@ class Level(NamedTuple):
 
 
 def read_range(
-    split: Split, row_filter: RowFilter, level: Level, schema: pa.Schema, fails: bool
+    split: Split, row_filter: RowFilter, granularity: Granularity, schema: pa.Schema, fails: bool
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a range, in the order of the log.
 
     Args:
         split: the range, as it was when its folder was listed.
         row_filter: which records.
-        level: what a row is.
+        granularity: what a row is.
         schema: which columns.
         fails: whether it is an error if records were deleted before they were read.
 
@@ -55,13 +55,13 @@ def read_range(
         SourceError: a file cannot be read, or records were deleted before they were read.
     """
     # Where reading has come to is known from the rows, so they have that column while they are here.
-    whole = schema if level.last in schema.names else schema.append(level.schema.field(level.last))
+    whole = schema if granularity.last in schema.names else schema.append(granularity.schema.field(granularity.last))
     if split.segment.is_swap:  # it may also have the records of other segments of the list, which are read there
         row_filter = row_filter.between(split.first_offset, split.end_offset)
     todo, replaced = [(split, row_filter)], 0
     while todo:
         one, of_it = todo.pop(0)
-        reached = yield from _read(one, of_it, level, whole, schema)
+        reached = yield from _read(one, of_it, granularity, whole, schema)
         if reached is None:
             continue
         replaced = replaced + 1 if reached == _first(one, of_it) else 0
@@ -71,13 +71,13 @@ def read_range(
 
 
 def _read(
-    split: Split, row_filter: RowFilter, level: Level, whole: pa.Schema, schema: pa.Schema
+    split: Split, row_filter: RowFilter, granularity: Granularity, whole: pa.Schema, schema: pa.Schema
 ) -> Generator[pa.RecordBatch, None, int | None]:
     """The rows up to where the file was replaced; returns the next offset then, and None at the end of the range."""
     reached = _first(split, row_filter)
     if _is_replaced(split.segment):
         return reached
-    rows = level.read(split, row_filter, whole)
+    rows = granularity.read(split, row_filter, whole)
     while True:
         try:
             some = next(rows, None)
@@ -89,7 +89,7 @@ def _read(
             return reached
         if some is None:
             return None
-        last = pc.max(some.column(level.last)).as_py()
+        last = pc.max(some.column(granularity.last)).as_py()
         reached = reached if last is None else max(reached, last + 1)
         yield pa.RecordBatch.from_arrays([some.column(name) for name in schema.names], schema=schema)
 
