@@ -20,7 +20,7 @@ Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
 ]
 
-_FIXED_PREFIXES = {form: TYPES[form].code for form in PREFIX_TYPES if form in TYPES}
+_FIXED_PREFIXES = {type_: TYPES[type_].code for type_ in PREFIX_TYPES if type_ in TYPES}
 
 
 @dataclass(frozen=True, slots=True)

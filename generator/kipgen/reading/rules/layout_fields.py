@@ -151,8 +151,8 @@ def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 def _fault_of_size_only_with(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
     """Find the fault of a field whose size is present only if the next field is."""
     if field.spec.layout.size not in PREFIX_TYPES:
-        forms = f"{', '.join(PREFIX_TYPES[:-1])} or {PREFIX_TYPES[-1]}"
-        return f"it needs a size that can be left out; add size: {forms}"
+        types = f"{', '.join(PREFIX_TYPES[:-1])} or {PREFIX_TYPES[-1]}"
+        return f"it needs a size that can be left out; add size: {types}"
     if following is None or following.spec.name != name:
         there = "nothing" if following is None else following.spec.name
         return f"{there} comes after this field, not {name}; name the next field"
