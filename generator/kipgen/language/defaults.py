@@ -1,4 +1,8 @@
-"""The `default` of a field: from the text in the spec to a value of Python."""
+"""The `default` of a field: from the text in the spec to a value of Python.
+
+The grammar is Kafka's, without what its generator accepts by accident. It pastes the text into Java, where `010` is
+octal 8 although it was checked as 10, and where `0x-1` is no number at all. Here each text has one value or none.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from kipwire.model.types import TYPES
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]+", re.ASCII)
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?", re.ASCII)
+# Python refuses to convert more than 4,300 decimal digits, with a text of its own. No number of 64 bits needs as many.
 _MAX_CHARACTERS = 400
 _BOOLS = {"true": True, "false": False}
 
@@ -46,6 +51,7 @@ def parse_default(type_: FieldType, text: str) -> Default:
     """
     if not text:
         return type_default(type_)
+    # As in Kafka's specs, so the four letters themselves cannot be the default of a string that may be null.
     if text == "null" and type_.may_be_null:
         return None
     if type_.is_array or type_.kind in ("struct", "blob"):
@@ -78,6 +84,7 @@ def _integer(name: str, text: str) -> int:
 
 def _float(text: str) -> float:
     try:
+        # `float` also takes digits of other scripts, and underscores between digits.
         if not text.isascii() or "_" in text:
             raise ValueError
         return float(text)
@@ -90,6 +97,7 @@ def _float(text: str) -> float:
 def _uuid(text: str) -> UUID:
     if not _UUID.fullmatch(text):
         raise ValueError(f"{_abbreviate(text)} is not a valid default for uuid; write 22 characters of URL-safe base64")
+    # Just 16 bytes: Kafka's generator lets more pass, and its generated code then fails at run time.
     return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
 
 

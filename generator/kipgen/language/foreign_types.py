@@ -1,4 +1,9 @@
-"""Types as other languages write them, and what a spec has instead."""
+"""Types as other languages write them, and what a spec has instead.
+
+The nearest spelling alone is a bad guess: `long` is near to no type, and `Item[]` is an array. So these tables come
+before it. Every answer must be a type that the parser accepts (tests/generator/spec/test_foreign_types.py), which is
+why an array of arrays gets none.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +44,10 @@ _BUILDING = {
     **dict.fromkeys(("struct", "object", "record", "message"), "write a struct's name, such as Topic, and its fields"),
     **dict.fromkeys(("array", "list", "set"), "write [] before the type of the elements, as in []int32"),
 }
-"""The same for words that, with a capital, are good names of structs."""
+"""The same for words that, with a capital, are good names of structs.
+
+So `advice_on_struct` leaves them out: an undefined `Record` is more likely a struct that has no fields yet.
+"""
 
 _LISTS = "array|list|set|vec|vector|seq|sequence|iterable"
 _ARRAY = re.compile(

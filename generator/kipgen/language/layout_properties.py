@@ -1,6 +1,14 @@
 """Properties of a record format's field, where the language leaves a choice of the wire form.
 
 Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
+
+Each property exists because some document draws such bytes: `presentIf` and `sorted` for the headers of KIP-82,
+`absentIf`, `sizeOnlyWith`, `requiredIf` and `uvarint` for the KIP-98 draft, counts of 16 bits, `sameLengthAs` and
+`required` for the 0.8 proposal, the others for Kafka's own record formats, too. What no document needs, such as
+presence by the value of several bits, is left out.
+
+A property has one line here, with its name, its types and its reader. `reading.parse_layout_properties` and the rules
+of `reading.rules.layouts` go through `PROPERTIES`. CONTRIBUTING.md lists the other places for a new one.
 """
 
 from __future__ import annotations
@@ -44,7 +52,8 @@ class ChecksumSpec:
     """`crc32` or `crc32c`."""
     start: str
     """The field that it covers first. It covers everything from there: to the end of the struct if that field comes
-    after the checksum, else to the checksum itself."""
+    after the checksum, else to the checksum itself. Record batches have theirs before the data, messages of the KIP-98
+    draft after it."""
 
 
 class Types(NamedTuple):
@@ -100,11 +109,13 @@ class LayoutProperties:
     required_if: Annotated[str | None, Property("requiredIf", _LONG)] = None
     """The bit that is 1 where the field must not be null."""
     size_only_with: Annotated[str | None, Property("sizeOnlyWith", _LONE)] = None
-    """The next field. The size is written only if that field is present; otherwise the value takes the rest."""
+    """The next field. The size is written only if that field is present; otherwise the value takes the rest.
+
+    The KIP-98 draft saves the length of a key where no value follows it."""
     is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
     same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
     is_required: Annotated[bool, Property("required", _INTEGERS, "flag")] = False
-    """True if the field has no default."""
+    """True if the field has no default: a number that the document leaves open, for which 0 would be a wrong guess."""
 
     @property
     def is_computed(self) -> bool:

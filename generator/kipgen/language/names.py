@@ -1,4 +1,13 @@
-"""Translation of names of a spec to names of Python and of the JSON form, and names that are taken."""
+"""Translation of names of a spec to names of Python and of the JSON form, and names that are taken.
+
+A name that is taken gets `_` at its end. That never makes a second clash: names in specs are letters and digits, and
+`snake_case` puts `_` only before a capital, so no other name ends so. Clashes between names of one spec are errors of
+the rules instead (`field-name-clash`, `module-name-clash`), since nothing could say which of the two keeps its name.
+
+A translation is part of the public surface: users import these modules and classes and name these attributes. A name
+that generated code starts to use must be added to the taken names here. Otherwise a spec with a field or struct of
+that name breaks its class, and only then.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +43,11 @@ RUNTIME_NAMES = {
         write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
         """.split()),
 }
-"""Names that generated code takes from the runtime, by module."""
+"""Names that generated code takes from the runtime, by module.
+
+`python.render` imports a name wherever the text of a generated module has the word, so a name that is missing here is
+not imported at all.
+"""
 
 RESERVED_ATTRIBUTES = frozenset(
     {
@@ -78,7 +91,10 @@ RESERVED_MODULES = frozenset(
 """Functions of a generated package, and its module of enums: a sub-package of that name would hide them."""
 
 RESERVED_PACKAGES = frozenset({"kipgen", "kipjobs", "kipspark", "kipwire"})
-"""Packages that generated code and its users need under their own names."""
+"""Packages that generated code and its users need under their own names.
+
+A folder of one of these names earlier on `sys.path` would hide the real one.
+"""
 
 PROPOSALS = "kipwire.drafts.proposals"
 """The one generated package that is part of kipwire."""
@@ -94,6 +110,9 @@ _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 def snake_case(name: str) -> str:
     """The name in snake case, by the rule of Kafka's generator: `_` before a capital that does not follow a capital.
+
+    This is `toSnakeCase` of Kafka's MessageGenerator, which makes the names in Kafka's schemas. It does not split a run
+    of capitals. A nicer rule would give other names than Kafka's.
 
     `FooBarBaz` becomes `foo_bar_baz`, `FORTRAN` becomes `fortran`, `ClientID2Name` becomes `client_id2_name`.
     """
@@ -140,6 +159,7 @@ def need_package_name(name: str) -> None:
     """
     parts = name.split(".")
     for part in parts:
+        # Python normalizes the names in source code (PEP 3131), so an import would look for another folder.
         if not part.isidentifier() or unicodedata.normalize("NFKC", part) != part:
             raise ValueError(f"{name!r} is not a valid name for a Python package; give one with --package")
         if keyword.iskeyword(part):

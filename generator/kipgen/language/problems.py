@@ -33,5 +33,5 @@ class Problem:
 
 
 def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems by file and location, each once."""
+    """The problems by file and location, each once; rules find them in the order of their modules."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda it: (it.location, it.rule, it.text)))

@@ -32,7 +32,11 @@ Default = bool | int | float | str | UUID | tuple[()] | None
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """One field. Version ranges are as written in the file (open ends included), or the language's default."""
+    """One field. Version ranges are as written in the file (open ends included), or the language's default.
+
+    They are not cut to the message's valid versions, because rules compare what is written. KIP-625 requires encodings
+    for exactly `versions`, and Kafka lets a default be null only if `nullableVersions` contain all of `versions`.
+    """
 
     name: str
     type: FieldType
@@ -74,6 +78,7 @@ class StructSpec:
     """Tags of removed fields, never to be used again (KIP-482)."""
 
 
+# Without slots, which leave no room for what is computed once.
 @dataclass(frozen=True)
 class MessageSpec:
     """A message with all its structs."""
@@ -87,7 +92,10 @@ class MessageSpec:
     flexible_versions: Versions
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
-    """Every inline and common struct, each after the structs that it uses."""
+    """Every inline and common struct, each after the structs that it uses.
+
+    Resolving relies on the order: it must know of a struct if it can take no byte before it resolves its users.
+    """
     location: Location
     about: str = ""
     api_key: int | None = None

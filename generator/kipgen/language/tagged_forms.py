@@ -3,6 +3,10 @@
 A peer reads a tagged field by its tag, in any version that has the tag. So nothing that decides how its bytes are read
 ever changes: type, encoding, nullability, default, and likewise the plain fields of the structs in it. Tagged fields of
 these structs may come and go, as anywhere. A field that is plain in early versions may have another form there.
+
+This is the only definition of such a form. The rule `tagged-form` compares versions of one spec by it, and
+`commands.compat` two revisions; `commands.advise` leaves the fields of `kept_forms` alone. A property that changes
+bytes belongs into `Form`, or the first two let through what older peers cannot read.
 """
 
 from __future__ import annotations
@@ -27,7 +31,10 @@ class WireForm:
     is_array: bool
     nullable: bool
     compact: bool
-    """True if its length is a varint, as in every tagged field; true also where it has none."""
+    """True if its length is a varint, as in every tagged field; true also where it has none.
+
+    Only the field's own `flexibleVersions` make it false. The message's do not count: all tagged versions are flexible.
+    """
     default: str = ""
     """Value of a tagged field that is left out; empty for a plain field, which is always written."""
 
@@ -89,6 +96,8 @@ def kept_forms(structs: StructFields, released: Versions) -> dict[FieldSpec, Fie
 
 
 def _parts_inside(structs: StructFields, tagged: TaggedPart, seen: set[tuple[str, Versions]]) -> Iterator[TaggedPart]:
+    # Each struct once for each range of versions. Otherwise a chain of 24 structs, each used by four fields of the one
+    # before, has 4 ** 24 parts.
     waiting = [tagged]
     for part in waiting:  # which grows; a loop, since structs of a wrong spec may go in circles
         key = part.field.type.element, part.versions
@@ -115,12 +124,14 @@ def form_in(field: FieldSpec, version: int) -> WireForm:
         is_array=field.type.is_array,
         nullable=field.type.may_be_null and version in field.nullable_versions,
         compact=flexible is None or version in flexible or version in field.tagged_versions,
+        # The text, since -0.0 equals 0.0 but is another value on the wire, and NaN does not even equal itself.
         default=repr(field.default),
     )
 
 
 def _tag_text(field: FieldSpec, version: int) -> str:
     type_ = field.type
+    # A struct's name is not on the wire; its fields are parts of their own. Records are written as bytes are.
     if type_.has_struct:
         return "struct"
     if not type_.is_encodable:
@@ -131,7 +142,10 @@ def _tag_text(field: FieldSpec, version: int) -> str:
 
 
 def _cuts(field: FieldSpec) -> Iterator[int]:
-    """The versions in which its form may become another one."""
+    """The versions in which its form may become another one.
+
+    Forms are made at these alone, because a range without an end has more than 32,000 versions.
+    """
     ranges = [field.versions, field.tagged_versions, field.nullable_versions, *(pair[0] for pair in field.encodings)]
     if field.flexible_versions is not None:
         ranges.append(field.flexible_versions)

@@ -10,12 +10,17 @@ from kipgen.language.foreign_types import advice_on
 from kipwire.model.types import ENCODINGS, KINDS, TYPES, Kind
 from kipwire.model.types import Encoding as Encoding
 
+# As in Kafka, a capital alone makes a type a struct, so `INT32` is one. `primitive-in-capitals` refuses such a slip.
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """A type as a field names it: a primitive, a struct, or an array of either."""
+    """A type as a field names it: a primitive, a struct, or an array of either.
+
+    Facts about primitives are in `kipwire.model.types.TYPES` alone, which the runtime reads too; here are only
+    questions to that table. In Kafka's MessageDataGenerator, a new type goes into a dozen chains of `instanceof`.
+    """
 
     element: str
     """Name of the primitive or struct; for an array, of its elements."""
@@ -35,6 +40,7 @@ class FieldType:
             raise ValueError(f"{text!r} is an array of arrays; put the inner array into a struct")
         if element not in TYPES and not _STRUCT_NAME.fullmatch(element):
             advice = advice_on(text)
+            # A guess ("did you mean ..?") may be wrong, so the list of all types follows it; other advice is certain.
             if advice and not advice.endswith("?"):
                 raise ValueError(f"{text!r} is not a type; {advice}")
             known = ", ".join(sorted(TYPES))
@@ -59,7 +65,10 @@ class FieldType:
 
     @property
     def is_encodable(self) -> bool:
-        """True for an integer, or an array of integers, that may have an encoding (KIP-625)."""
+        """True for an integer, or an array of integers, that may have an encoding (KIP-625).
+
+        The KIP names int16, int32 and int64. It leaves out int8, which no varint makes shorter, and unsigned types.
+        """
         return not self.has_struct and TYPES[self.element].encodable
 
     @property
@@ -92,12 +101,18 @@ class FieldType:
 
 
 def encoding_property(type_: FieldType) -> str:
-    """Name the property with the encoding of a field's integers; KIP-625 has none for the elements of arrays."""
+    """Name the property with the encoding of a field's integers; KIP-625 has none for the elements of arrays.
+
+    Its motivation counts on short elements of `[]int32`, but its rules make an encoding of an array an error. The rules
+    hold, and elements have a property of our own.
+    """
     return "elementEncoding" if type_.is_array else "encoding"
 
 
 def parse_encoding(text: str) -> Encoding:
     """The encoding of that name.
+
+    `unsigned32`, which the KIP's own example has, is none by the KIP's rule.
 
     Raises:
         ValueError: it is not one of KIP-625's nine names.

@@ -1,4 +1,8 @@
-"""Version ranges of the spec language: `none`, `3`, `3-5` and `3+`, as a small algebra of intervals."""
+"""Version ranges of the spec language: `none`, `3`, `3-5` and `3+`, as a small algebra of intervals.
+
+Kafka's Versions can subtract, too, which has no result where two intervals are left. Nothing here needs it, because
+`resolve.wire` looks at one version at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 MAX_VERSION = 32767
-"""Versions are 15-bit numbers on the wire; as an upper end this one means "and all later versions"."""
+"""Versions are 15-bit numbers on the wire; as an upper end this one means "and all later versions".
+
+It is Java's Short.MAX_VALUE, with which Kafka's Versions marks an open end. So no message can have this version.
+"""
 
 _RANGE = re.compile(r"(?P<lowest>\d+)(?:(?P<open>\+)|-(?P<highest>\d+))?", re.ASCII)
 
@@ -39,6 +46,7 @@ class Versions:
         highest = MAX_VERSION if match["open"] else int(match["highest"] or lowest)
         if lowest > MAX_VERSION or highest > MAX_VERSION:
             raise ValueError(f"{text!r} is higher than {MAX_VERSION}; versions are 15-bit numbers")
+        # Kafka's Versions takes it for an empty range, one that is not equal to its own `none`.
         if lowest > highest:
             raise ValueError(f"{text!r} has its ends in the wrong order; write '{highest}-{lowest}'")
         return cls(lowest, highest)

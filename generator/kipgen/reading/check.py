@@ -1,4 +1,17 @@
-"""Stage three of reading, and all three together: spec files in, checked messages and problems out."""
+"""Stage three of reading, and all three together: spec files in, checked messages and problems out.
+
+A file passes `source.load`, `schema_check.check_schema`, `parse.parse` and every rule, in this order. Each stage gets
+what the one before could read, although there may be problems already, so that one run shows all of them. Only a text
+that is no JSON object ends the way. A `MessageSpec` is made last, of a draft without errors: later stages rely on the
+rules and check nothing again.
+
+Whatever is wrong with a file is a `Problem` with a location, never an exception. In a folder, a file that breaks a rule
+still counts: its draft is the counterpart, or the owner of a name or key, that the rules of the package look for. A file
+that cannot be understood counts as unknown, and then nothing is reported as missing.
+
+Commands read specs here. `commands.compat` also reads revisions that are no files (`read_bytes`), and `commands.watch`
+gives a `Reader` of its own, which reads only what has changed.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +55,11 @@ class Checked:
 
 
 BETWEEN_REVISIONS = frozenset({"tagged-form", "primitive-in-capitals"})
-"""The rules whose errors do not keep a message from being compared with a later revision, which judges the same."""
+"""The rules whose errors do not keep a message from being compared with a later revision, which judges the same.
+
+Earlier versions of kipgen accepted both, so revisions in a user's history may break them. With other errors a draft may
+have stand-ins for what could not be read, and a comparison with these means nothing.
+"""
 
 
 class Reader(Protocol):
@@ -78,6 +95,7 @@ def understood(loaded: Loaded) -> Parsed:
 
 
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+    # As a spec it would break one rule after the other; a single problem says what the file is instead.
     if Path(file).name == MANIFEST:
         text = "is the manifest of a generated package, not a spec; give a file or a folder of specs"
         return Checked(file, None, (Problem(Location(file, 1, 1), "", "unreadable", text),))
@@ -132,7 +150,10 @@ def read_enums(path: Path | str) -> list[EnumSpec]:
 
 
 def _read_if_it_ends(file: Path, kafka: bool, read: Reader) -> Checked:
-    """Check one file of a folder; pipes and devices are read only if they are named."""
+    """Check one file of a folder; pipes and devices are read only if they are named.
+
+    A file that does not exist is a broken link, for which reading has a problem of its own.
+    """
     if file.is_file() or not file.exists():
         return read(file, kafka=kafka)
     text = "is a pipe or a device; a folder of specs may contain only files"
@@ -156,6 +177,7 @@ def read_folder(
     drafts = tuple(one.draft for one in checked if one.draft is not None)
     named = [_read_if_it_ends(file, kafka, read) for file in enum_files(path)]
     enums = tuple(one.enum for one in named if one.enum is not None)
+    # A message whose name, type or key is broken may be just the one that another lacks.
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
     found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:

@@ -2,6 +2,10 @@
 
 The rules check drafts. What could not be read has a harmless value in a draft and is listed in `broken`, so that no
 rule reports it again.
+
+A draft has the classes of `language.spec`, so that rules and later stages read the same attributes. But its content may
+be wrong in any way that a rule can report: two structs of one name, circles, versions outside others. Code that walks
+over a draft must come to an end in spite of that.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ class SpecPart:
     names: str
     """The object by the names in the spec, as in `MetadataResponse.Topics.Name`."""
     given: frozenset[str]
-    """The properties that are written and not blank."""
+    """The properties that are written and not blank. As in Kafka, a blank text is an absent one."""
     broken: frozenset[str]
     """The properties about which there is a problem already."""
 

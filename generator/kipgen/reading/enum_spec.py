@@ -1,6 +1,13 @@
 """Enums, the names of numbers: the content of a file `*.enum.json`, and its reading.
 
 A register of header keys is an enum whose file has `keyAreas`, and more columns for each number.
+
+Kafka's specs have no enums: what a number means is in Java. An enum is data about the protocol beside the messages and
+changes no byte. A number without a name stays valid.
+
+Reading works as in `parse`: it goes on after a mistake, with marks on what is broken. `rules.enums` and
+`rules.registers` judge the result, and `python` makes classes of it, in which names are constants. A header's name is
+no constant (`client.id`), so a register has both.
 """
 
 from __future__ import annotations
@@ -22,7 +29,11 @@ ENUM_SUFFIX = ".enum.json"
 """Suffix of files that contain an enum, not a message."""
 
 ERROR_CODE = "ErrorCode"
-"""The enum of every int16 whose name is this, or ends so."""
+"""The enum of every int16 whose name is this, or ends so.
+
+Kafka names all its error codes so and gives the fields no property, and specs that Kafka's generator reads cannot have
+one. So the name alone must do.
+"""
 
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
@@ -63,7 +74,7 @@ class EnumValue:
 
 @dataclass(frozen=True, slots=True)
 class ValuesFrom:
-    """The messages whose API keys are the numbers."""
+    """The messages whose API keys are the numbers, which are then in their specs alone."""
 
     type: str
     folder: str | None = None
@@ -117,11 +128,14 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     name = obj.name(_CLASS, "start with a capital, then use letters and digits")
     about = _read_about(obj)
     rows = tuple(obj.objects("values"))
+    # The column counts, too: a register whose keyAreas is missing or misspelt had several misleading problems in each
+    # row when it was read as another enum.
     is_register = "keyAreas" in document.value or any("by" in row for _, row in rows)  # as the JSON Schema has it
     values, parts = [], []
     for path, value in rows:
         one = SpecObject(reading, path, value)
         number = _whole(one, "value")
+        # A row is read to its end even without its number, for the problems in it; then it is left out.
         row = _header_key(one, number or 0) if is_register else _read_value(one, number or 0)
         if number is not None and "name" not in one.broken:
             values.append(row)

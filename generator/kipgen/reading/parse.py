@@ -3,6 +3,13 @@
 A document is read once, top down. Reading goes on after a mistake: the value becomes a default of its type, the
 property is noted as broken in its part, and rules skip parts whose properties they need and which are broken. So one
 run finds all mistakes of a file, without problems that only follow from others.
+
+What a property says by itself is judged here. What takes two properties, or two fields, is mostly a function in
+`rules`. Defaults belong here, so that rules see the value that counts, whether it is written or not; they look at
+`SpecPart.given` where that makes a difference.
+
+A default that follows from a broken property is as unknown as that property. `_versions_and_tag` therefore passes the
+mark on, from `versions` to `taggedVersions` and back; so does a new default that depends on another property.
 """
 
 from __future__ import annotations
@@ -48,7 +55,11 @@ def parse(document: Document, checked: SchemaCheck) -> Parsed:
 
 
 def build_message(draft: Draft) -> MessageSpec:
-    """The message of a draft that no rule objects to, with its structs in order of use."""
+    """The message of a draft that no rule objects to, with its structs in order of use.
+
+    Common structs that no field uses are kept, as Kafka's generator keeps them. The depth of the recursion is bounded,
+    of inline structs by `MAX_DEPTH`, of common ones by the rule `struct-depth`.
+    """
     structs = {struct.spec.name: struct.spec for struct in draft.structs if struct.kind != "message"}
     done: dict[str, StructSpec] = {}
 
@@ -91,11 +102,14 @@ class _Parser:
         served = obj.versions("servedVersions", valid)
         flexible = obj.versions("flexibleVersions", Versions.NONE)
         deprecated = obj.versions("deprecatedVersions", Versions.NONE)
+        # As in Kafka since 4.0, a message without versions only keeps its API key taken: other properties do not count.
         retired = valid.is_empty
         self.flexible = Versions.NONE if retired else flexible
         self.flexible_is_known = "flexibleVersions" not in obj.broken
         type_, api_key, about = obj.text("type") or "data", obj.integer("apiKey"), obj.about()
         self.is_layout = type_ == "layout"
+        # Their names are needed before the fields: a field is not the definition of its struct if that is a common one.
+        # The structs themselves follow the fields of the message, in the order of `Draft.structs`.
         common = [SpecObject(self.reading, path, value) for path, value in obj.objects("commonStructs")]
         self.common_names = frozenset(struct.text("name") or "" for struct in common)
         within = None if "validVersions" in obj.broken else valid
@@ -160,6 +174,7 @@ class _Parser:
             encodings=_encodings(obj, encoding_property(type_), versions),
             ignorable=obj.flag("ignorable"),
             map_key=obj.flag("mapKey"),
+            # Kafka has a word for none, which goes with every type.
             entity_type=None if (entity := obj.text("entityType")) == "unknown" else entity,
             enum=obj.text("enum"),
             enum_bits=obj.flag("enumBits"),
@@ -167,10 +182,12 @@ class _Parser:
             layout=layout_properties(obj),
         )
         present = _present(obj, within, versions)
+        # The struct is complete only after those in it, but comes before them: `Draft.structs` has outer before inner.
         position = len(self.structs)
         nested = self._fields(obj, present)
         is_inline = type_.has_struct and type_.element not in self.common_names
         if is_inline or nested:
+            # Stray fields, of an int32 or of a use of a common struct, are wrong; what is wrong in them is still found.
             kind: StructKind = "inline" if is_inline else "stray"
             self._add_struct(kind, obj, type_.element, versions, nested, spec.about, position)
         return FieldDraft(spec, obj.part(), within, present, len(nested))
@@ -224,6 +241,7 @@ def _type(obj: SpecObject) -> FieldType:
 def _override(obj: SpecObject) -> Versions | None:
     if "flexibleVersions" not in obj.value or "flexibleVersions" in obj.broken:
         return None
+    # A blank one of a message is `none`, as in Kafka. Kafka fails at a field's, whose absence means another thing.
     if not obj.nonblank("flexibleVersions"):
         obj.report("flexibleVersions", "version-syntax", "'flexibleVersions' is blank; write none, or leave it out")
         return None
@@ -260,6 +278,7 @@ def _versions_and_tag(
 
 
 def _default(obj: SpecObject, type_: FieldType) -> Default:
+    # JSON's null, which some of Kafka's specs have, means no default. The null value is the text "null".
     text = obj.text("default") if "type" not in obj.broken else None
     try:
         return parse_default(type_, text or "")
@@ -269,7 +288,10 @@ def _default(obj: SpecObject, type_: FieldType) -> Default:
 
 
 def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
-    """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625)."""
+    """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625).
+
+    The rules `encoding-overlap` and `encoding-coverage` rely on the order.
+    """
     value = obj.value.get(property_)
     path = (*obj.path, property_)
     if value is None or property_ in obj.broken:

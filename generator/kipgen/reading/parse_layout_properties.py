@@ -1,4 +1,8 @@
-"""Part of stage two: the properties of a field that only layouts have, and those that layouts do not have."""
+"""Part of stage two: the properties of a field that only layouts have, and those that layouts do not have.
+
+The former are read in messages of every type, for which the rule `layouts-only` reports each by its name. The latter
+are reported here, before any rule runs: the rules of tags would report flexible versions that a layout cannot have.
+"""
 
 from __future__ import annotations
 

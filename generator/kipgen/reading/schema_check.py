@@ -39,7 +39,10 @@ _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "
 
 @dataclass(frozen=True, slots=True)
 class SchemaCheck:
-    """Violations of the JSON Schema in a document, and the values that are not reported again."""
+    """Violations of the JSON Schema in a document, and the values that are not reported again.
+
+    A path may be broken without a problem of its own: the property that a misspelt one was meant to be.
+    """
 
     problems: tuple[Problem, ...]
     broken: frozenset[JsonPath]
@@ -124,7 +127,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
                 yield Problem(location, about, "unknown-property", text), (*path, unknown)
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        # The intended kind comes first; the others are only tolerated.
+        # The intended kind comes first; the others are only tolerated, for Kafka's reader takes them.
         due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
         text = f"{_label(path)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.location(path), about, "wrong-kind", text), path
@@ -235,7 +238,11 @@ class _NotKnown(Exception):
 
 
 def surely_accepts(schema: Mapping[str, Any], value: object) -> bool:
-    """True if a document obeys a schema; False also where that is unknown."""
+    """True if a document obeys a schema; False also where that is unknown.
+
+    It may err in one direction only: a document that it accepts is never given to jsonschema
+    (`test_what_is_accepted_quickly_is_what_jsonschema_accepts`).
+    """
     try:
         return _accepts(schema, schema, value)
     except (_NotKnown, KeyError, RecursionError):
@@ -243,6 +250,7 @@ def surely_accepts(schema: Mapping[str, Any], value: object) -> bool:
 
 
 def _accepts(schema: Mapping[str, Any], root: Mapping[str, Any], value: object) -> bool:
+    # Types are compared, not tested by isinstance: to Python True is an integer, to JSON Schema it is not.
     if type(value) not in (dict, list, str, int, bool, type(None)):
         raise _NotKnown  # such as a float, which may be an integer for jsonschema
     return all(_obeys(keyword, rule, schema, root, value) for keyword, rule in schema.items() if keyword not in _NOTES)

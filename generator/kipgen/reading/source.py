@@ -2,6 +2,16 @@
 
 Spec files are JSON with `//` and `/* */` comments. The reader is stricter than Kafka's: it rejects a key that is
 given twice.
+
+The standard library's `json` has no comments and does not say where a value was, so the text is read here. It gives the
+same values (tests/generator/spec/test_spec_source.py), but a number with a fraction, an exponent or a signed zero keeps
+its text, since a default may be written as a number.
+
+Of each key and value only the offset is kept; `Document.location` makes a line and a column of it. Lines end as editors
+end them. `str.splitlines` would also end one at U+2028, which a JSON string may contain.
+
+Files come from anyone, so everything has a limit: bytes, nesting, digits. Unlike a faulty value, a fault of the text
+ends the reading, for what follows a missing bracket cannot be understood.
 """
 
 from __future__ import annotations
@@ -27,9 +37,11 @@ MAX_DEPTH = 64
 MAX_BYTES = 16 * 1024 * 1024
 """Limit for a spec file; it ends the reading of an endless device."""
 
+# Python refuses to convert more than 4,300 digits, with a ValueError of its own.
 _MAX_DIGITS = 400
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
+# What follows must not look like part of the number, so that `010`, `1.` and `0x10` are faults as a whole.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9A-Za-z_.+-])", re.ASCII)
 _WORD = re.compile(r"[-+]?[0-9A-Za-z_.$+-]+", re.ASCII)
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -82,6 +94,7 @@ class Document:
             if isinstance(here, dict) and step not in here:
                 break
             here = here[step]
+            # Lists have no name, and `fields` would say nothing: a path has the names of objects, or their numbers.
             if isinstance(here, dict):
                 named = _name_of(here)
                 names += [named] if named else [f"#{step + 1}"] if isinstance(step, int) else []
@@ -122,6 +135,7 @@ def load_bytes(data: bytes, file: str) -> Loaded:
     if len(data) > MAX_BYTES:
         return _unreadable(Location(file, 1, 1), f"is longer than {MAX_BYTES} bytes, the limit for a spec")
     try:
+        # A byte order mark has no column, as in editors.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return _unreadable(_location_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
@@ -235,7 +249,7 @@ class _Reader:
             key_path = (*path, key)
             if key in result:
                 self.duplicates.append((key_path, key_at))
-                # The value has no path of its own, since its key is taken.
+                # The value has no path of its own, since its key is taken; it is read for faults of its text alone.
                 _, end = _Reader(self.text)._value(self._skip(end + 1), (), depth + 1)
             else:
                 self.key_offsets[key_path] = key_at
@@ -277,6 +291,7 @@ class _Reader:
         except JSONDecodeError as error:
             text = next((text for start, text in _STRING_FAULTS if error.msg.startswith(start)), error.msg)
             raise _SyntaxError(error.pos, text) from None
+        # JSON can write one half of a pair; no file of generated code can, since UTF-8 has no bytes for it.
         if _SURROGATE.search(value):
             raise _SyntaxError(at, "half of a surrogate pair in a string; write both halves, or the character itself")
         return value, end

@@ -11,6 +11,7 @@ from kipwire.tools.files import read_regular
 MANIFEST = "kipgen.manifest.json"
 """Name of the file with the origin of a generated package; it is never a spec."""
 
+# Every message needs it, and other JSON rarely has it. The text is not parsed, since a spec with a fault is one, too.
 _ONLY_IN_SPECS = b'"validVersions"'
 
 

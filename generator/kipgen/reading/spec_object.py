@@ -1,4 +1,11 @@
-"""The objects of a document, read property by property, with the problems found in them."""
+"""The objects of a document, read property by property, with the problems found in them.
+
+Kafka's specs are read by Jackson, which takes a number or a boolean where a text is due, a text where a number or a
+boolean is due, and a single value where a list is due. Specs rely on it (`"default": -1`), so the methods do the same.
+What Jackson takes by accident is a problem of the JSON Schema: `"tag": 0.7` as 0, `"type": 0` as the first type.
+
+Every method marks what it reports as broken. Nothing broken is reported again, by another method or by a rule.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +19,8 @@ from kipgen.reading.schema_check import SchemaCheck, abbreviate, limits, out_of_
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 
 _LONGEST_INTEGER = 100
+# Texts of specs become docstrings and lines on terminals. Like control characters, U+2028 and U+2029 end lines for some
+# readers, and marks of direction make a text look like another one.
 _NOT_IN_PROSE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -44,6 +53,7 @@ class SpecObject:
             return None
         if isinstance(value, str):
             return value
+        # As JSON has it; Python would print it with a capital.
         if isinstance(value, bool):
             return "true" if value else "false"
         return value.written if isinstance(value, WrittenFloat) else str(value)
@@ -111,12 +121,14 @@ class SpecObject:
     def report(self, name: str, rule: str, text: str, *below: str | int) -> None:
         """Note a problem with a property's value, or with the value of a key within it."""
         path = (*self.path, name, *below)
+        # Of something that is missing, the name is what a reader looks for.
         if path not in self.reading.document.value_offsets:
             path = (*self.path, "name")
         self.reading.problems.append(Problem(self.reading.document.location(path), self.names, rule, text))
         self.broken.add(name)
 
     def part(self) -> SpecPart:
+        """The object for the rules, with what is broken so far: to be made when all its properties are read."""
         given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
         return SpecPart(self.reading.document, self.path, self.names, given, frozenset(self.broken))
 

@@ -1,4 +1,12 @@
-"""The headers before requests and responses: which version of them comes before which version of a message."""
+"""The headers before requests and responses: which version of them comes before which version of a message.
+
+The rule is KIP-482's: flexible messages have a header with a tag section, others have not. Which numbers these versions
+have, a package's own header specs say. Kafka's are 2 and 1 for requests, since it gave the flexible one a new number
+and left its client id classic; in the KIP itself they are 1 and 0.
+
+Two messages of Kafka are exceptions, by name and API key together (`kipwire.model.api_keys`): another protocol may have
+any message under 7 or 18. Frames and registries at run time call the same functions.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +33,10 @@ class HeaderVersions:
 
         One more comes first where version 0 has a header of its own.
         """
+        # KIP-511: a client cannot read a newer header while it does not know what the broker supports.
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
+        # Kafka 4.0 dropped this header, which has no client id. It counts where a package still has a spec of it.
         if spec.begins_with_oldest_header and self.oldest_request < self.request[0]:
             return self.oldest_request, *self.request
         return {"request": self.request, "response": self.response}.get(spec.type)
@@ -46,6 +56,7 @@ def header_versions(specs: Iterable[MessageSpec]) -> HeaderVersions:
 
 def _pair(header: MessageSpec) -> tuple[int, int]:
     """The highest inflexible version of a header, and its highest version."""
+    # If all versions are flexible, the lowest stands before inflexible messages, too: there is no other.
     valid = header.valid_versions
     return max(valid.lowest, first_flexible(header) - 1), valid.highest
 

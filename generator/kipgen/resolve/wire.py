@@ -2,6 +2,17 @@
 
 All version logic ends here: later stages see no version ranges. Messages and record formats have the same result: in
 a message, the prefix of a value follows from its type and the version; in a record format, the spec has it.
+
+A `WireStruct` has all that is on the wire in one version, and not the version itself. `python.render` and `data`
+compare the structs of versions (`same_form`), and a version that equals the one before gets no code of its own. So an
+attribute that differs without need doubles generated code. An attribute that is missing is worse: versions would share
+code although their bytes differ.
+
+Here nothing is checked. The rules have refused whatever has no result, and lookups may fail with a KeyError if they
+have not; the remedy is a rule, not a test here.
+
+`python.steps` and `python.pymodel` make code of the result, `data` makes JSON, `commands.compat` compares revisions by
+it. To add a property, see the head of `kipgen` and CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -126,7 +137,10 @@ class WireField:
 
     @property
     def is_lazy(self) -> bool:
-        """True for a struct that is created on first access."""
+        """True for a struct that is created on first access.
+
+        Most tagged structs are never sent or read, so most messages do without the object.
+        """
         return self.tag is not None and self.type.is_struct and self.default is not None
 
     @property
@@ -206,6 +220,7 @@ class WireField:
         return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
 
 
+# Without slots, which leave no room for what is computed once; so is `WireMessage`.
 @dataclass(frozen=True)
 class WireStruct:
     """A struct in one version; the message itself is one too."""
@@ -217,7 +232,9 @@ class WireStruct:
     items: tuple[WireField, ...]
     """In the order of the spec, tagged fields among them; bits are within their integers."""
     declared_tags: tuple[int, ...]
-    """The tags that any version has fields for, ascending."""
+    """The tags that any version has fields for, ascending.
+
+    A reader needs the tags of other versions, too: as in Kafka, one is a mistake, not an unknown field to keep."""
     is_bounded: bool
     """True if a bound determines the end of its bytes, as in record formats; else the fields alone do."""
 
@@ -225,6 +242,8 @@ class WireStruct:
     def fields(self) -> tuple[WireField, ...]:
         """Fields with attributes."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
+
+    # Found by name once: to search the items for each field took quadratic time with thousands of fields.
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -243,7 +262,11 @@ class WireStruct:
 
     @property
     def may_be_empty(self) -> bool:
-        """True if it can take no byte: a struct without tag section in which all fields are such structs."""
+        """True if it can take no byte: a struct without tag section in which all fields are such structs.
+
+        The bytes of an array bound the number of its elements, but not of these, so generated code counts them. Kafka
+        refuses such arrays as too long for their bytes, its own included.
+        """
         return not (self.flexible or self.is_bounded) and all(
             field.type.is_struct and not field.nullable and field.struct_may_be_empty for field in self.fields
         )
@@ -280,6 +303,7 @@ class WireMessage:
 
 def resolve(spec: MessageSpec, version: int, header_version: int | None = None) -> WireMessage:
     """The wire description of one version, which must be one of the message's."""
+    # The structs of a spec come after those that they use, so `empty` is complete when a struct is resolved.
     reachable = _reachable_structs(spec, version)
     structs: list[WireStruct] = []
     empty: set[str] = set()  # those that can take no byte
@@ -292,7 +316,11 @@ def resolve(spec: MessageSpec, version: int, header_version: int | None = None) 
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
-    """The structs that the version uses, and the common ones that exist in it."""
+    """The structs that the version uses, and the common ones that exist in it.
+
+    A common struct has versions of its own, so its class exists by these, also without a use. An inline struct exists
+    only within the structs around it.
+    """
     structs = {struct.name: struct for struct in spec.structs}
     found = {struct.name for struct in spec.structs if struct.is_common and version in struct.versions}
     pending = [spec.fields, *(structs[name].fields for name in found)]
@@ -305,6 +333,7 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
 
 
 def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> WireStruct:
+    # All fields before any item: a bit of presence needs the attribute and the nullability of a later field.
     present = [field for field in struct.fields if version in field.versions]
     by_name = {field.name: _field(spec, version, field, field.type.element in empty) for field in present}
     return WireStruct(
@@ -321,6 +350,8 @@ def _items(
     spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, WireField]
 ) -> Iterator[WireField]:
     """The items of a struct."""
+    # One pass is enough, because a rule puts the bit before the field whose presence it states. Only a checksum may
+    # come on either side of what it covers, as `before` shows.
     values = {field.layout.presence_bit: field for field in fields if field.layout.presence_bit}
     presences: dict[str, Presence] = {}  # by the attribute that is there or not
     before: set[str] = set()
@@ -359,6 +390,7 @@ def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: di
         bit=bit.lowest,
         bits=None if flag else bit.width,
     )
+    # Without an owner, the bit is an attribute. With one it is computed, because the owner's value determines it.
     if owner is None:
         return field
     value, means_present = by_name[owner.name], owner.layout.present_if == bit.name
@@ -387,6 +419,7 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences:
 
 
 def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> WireField:
+    # The field's own ranges are enough, for only fields of structs that exist in the version get here.
     nullable = version in field.nullable_versions
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
     default = field.default
@@ -411,6 +444,10 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empt
 
 
 def _encoding(field: FieldSpec, version: int) -> Encoding | None:
+    """The encoding in a version; None for the fixed one of the type's own width, which is what no encoding means.
+
+    So a version that names it has the same form as one that leaves it out (KIP-625).
+    """
     for versions, encoding in field.encodings:
         if version in versions:
             own_width = Encoding("fixed", field.type.bits)

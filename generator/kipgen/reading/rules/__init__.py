@@ -18,6 +18,7 @@ from kipgen.reading.rules import (
 )
 from kipgen.reading.rules.rule import Folder, Rule
 
+# A module's rules are found among its names, so none may import a rule from another module: it would run twice.
 _MODULES = (
     message,
     fields,

@@ -18,6 +18,7 @@ from kipgen.reading.rules.rule import Finding, field_rule
 def default_null(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.default is not None or str(field.spec.type) == "records":
         return  # the default of records is always null
+    # Of all versions, valid or not, as in Kafka: its class has one default for all of them.
     if field.spec.nullable_versions.contains(field.spec.versions):
         return
     nullable = field.spec.nullable_versions

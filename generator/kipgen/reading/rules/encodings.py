@@ -1,4 +1,10 @@
-"""The encodings of integers (KIP-625)."""
+"""The encodings of integers (KIP-625).
+
+The KIP makes four things errors: another type, a name that is not one of nine, ranges that meet, and ranges that are
+not exactly the field's versions. What it leaves open is decided here: an encoding wider than its type is an error,
+since a reader could meet a value that the type does not hold. A narrower one is the KIP's way to widen a field. A
+default that does not fit it is an error of `rules.defaults`.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +68,7 @@ def encoding_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def encoding_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     ranges = [versions for versions, _encoding in field.spec.encodings if field.spec.type.is_encodable]
+    # Neighbours are enough, because the parser puts the ranges in order.
     for earlier, later in itertools.pairwise(ranges):
         if earlier.highest >= later.lowest:
             text = f"{earlier} and {later} both contain version {earlier.intersect(later)}; keep one of them"
@@ -78,6 +85,7 @@ def encoding_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def encoding_coverage(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if not field.spec.encodings or not field.spec.type.is_encodable:
         return
+    # By the versions as they are written, not as far as they are valid: the KIP compares the two properties.
     versions = field.spec.versions
     covered = [range_ for range_, _encoding in field.spec.encodings]
     for range_ in covered:

@@ -27,6 +27,7 @@ enum_text = reading_rule(
     bad=enum(),
 )
 def enum_values(draft: EnumDraft) -> Iterator[Finding]:
+    # An empty list is given, but has no first element with an offset.
     given = draft.part.given & {"values", "valuesFrom"}
     if not draft.part.broken.isdisjoint(("values", "valuesFrom")):
         return
@@ -56,6 +57,7 @@ def enum_order(draft: EnumDraft) -> Iterator[Finding]:
 def enum_member_taken(draft: EnumDraft) -> Iterator[Finding]:
     seen: dict[str, EnumValue] = {}
     for value, part in zip(draft.spec.values, draft.values, strict=True):
+        # Of a row that is there twice, number and all, `enum-order` reports the number.
         first = seen.setdefault(value.name, value)
         if first is value or first.number == value.number:
             continue
@@ -143,6 +145,7 @@ def enum_unknown(folder: Folder) -> Iterator[Finding]:
     severity=None,
 )
 def kafka_enum(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    # Reported in place of the rules above, which have no severity for Kafka: without the property they have no subject.
     for name in ("enum", "enumBits"):
         if name in field.part.given:
             text = f"Kafka's generator rejects {name}; leave it out (a field named {ERROR_CODE} needs none)"

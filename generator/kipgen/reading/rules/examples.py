@@ -1,4 +1,7 @@
-"""Small specs for the examples of the rules."""
+"""Small specs for the examples of the rules.
+
+`kipgen rules` prints these texts, so they are short, formatted, and alike but for what a rule is about.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Rules between the properties of a field, and between the fields of a struct."""
+"""Rules between the properties of a field, and between the fields of a struct.
+
+Kafka's generator refuses most of it, too. It accepts fields of `[]int32` (`fields-on-primitive`), names that become one
+(`field-name-clash`), and properties without effect, which are warnings here. At `[]records` it fails only while it
+writes Java.
+
+Encodings, tags, defaults, enums and layouts have modules of their own. A rule about another property goes here; one
+that needs to know what else uses a struct goes to `structs`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +17,7 @@ from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeats, struct_rule
 
+# As in Kafka's EntityType. An array has the entity type of its elements.
 _ENTITY_BASES = {
     "transactionalId": "string",
     "producerId": "int64",
@@ -97,6 +106,8 @@ def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     bad=spec(field_of("string", flexibleVersions="1+")),
 )
 def flexible_override_range(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    # The property is for one field of Kafka: ClientId keeps its classic length in the flexible request header, because
+    # a broker reads that header before it knows if it supports the version.
     override, whole = field.spec.flexible_versions, draft.message.flexible_versions
     if override is not None and not whole.contains(override) and str(field.spec.type) in ("string", "bytes"):
         text = f"flexibleVersions {override} is not within the message's {whole}; write a range within it, or none"
@@ -113,6 +124,7 @@ def flexible_override_range(field: FieldDraft, draft: Draft) -> Iterator[Finding
     kafka="warning",
 )
 def never_present(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    # Two rules, for Kafka's generator accepts such a field and refuses such a struct.
     if not _is_inline(field, draft):
         yield from _never_present(field, "field")
 
@@ -149,6 +161,7 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     bad=spec(field_of("int32", mapKey=True)),
 )
 def map_key_at_top(draft: Draft) -> Iterator[Finding]:
+    # In Kafka, map keys make an array a collection that finds its elements by them. A message is never an element.
     for field in draft.structs[0].fields:
         if field.spec.map_key:
             text = "a field of the message itself cannot be a mapKey; only a field of an array's struct can"
@@ -196,6 +209,7 @@ def map_key_without_array(struct: StructDraft, draft: Draft) -> Iterator[Finding
     bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
 )
 def duplicate_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # Also of versions that do not meet: Kafka's class is one for all versions, with one attribute for a name.
     for field, first in repeats(_named_fields(struct), lambda it: it.spec.name):
         text = f"line {first.part.location().line} already has this name; choose another, even for other versions"
         yield Finding(field.part, text)

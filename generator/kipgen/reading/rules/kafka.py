@@ -1,4 +1,13 @@
-"""Demands of Kafka's own generator beyond the language: rules for specs that are contributed to Kafka (`--kafka`)."""
+"""Demands of Kafka's own generator beyond the language: rules for specs that are contributed to Kafka (`--kafka`).
+
+Where KIP-482 and the generator differ, the language follows the KIP, and the difference is a rule. Here are those that
+matter to nothing but the generator: properties that it does not know, and specs of which it makes Java that does not
+compile, although the wire form is well defined. Demands that are good advice for every spec (`tag-gap`, `tag-alone`)
+are warnings beside the other rules of their subject.
+
+The facts are from runs of the published generators 4.0.0 and 4.3.1, not from documents; tests/data/spec-cases.jsonl has
+cases with their verdicts. A new property of ours needs a rule here, or `--kafka` lets it through.
+"""
 
 from __future__ import annotations
 
@@ -144,6 +153,7 @@ def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     severity=None,
 )
 def kafka_default_literal(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    # A number that is pasted as it is, without `L`, is the literal of an int in Java.
     default = field.spec.default
     if field.spec.type.element == "uint32" and isinstance(default, int) and default > _MAX_JAVA_INT:
         yield Finding(field.part, f"{default} is not an int in Java; write at most {_MAX_JAVA_INT}", "default")

@@ -1,4 +1,13 @@
-"""Rules between the fields of a layout, or of one struct in it."""
+"""Rules between the fields of a layout, or of one struct in it.
+
+A property names another field or a bit, and the generated code relies on three things that are checked here. The other
+one exists in every version of this field (`fault_of_versions`). What decides how bytes are read is read before them, so
+bits, and arrays of a length to match, come earlier. And what is computed can be: from the last item of a struct to the
+first, once all others are written.
+
+Versions count throughout: two fields are in each other's way only if some version has both (`_overlap`), as far as it
+is known which versions there are. The functions without an underscore are for `layout_structs`.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +42,7 @@ class _Holder:
     bad=layout(_FLAGS, field_of("int8", "HasALPHA")),
 )
 def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # All fields first, since a bit also clashes with a field after it.
     owners: dict[str, list[tuple[FieldDraft, str]]] = {}
     for field in struct.fields:
         owners.setdefault(attribute_name(field.spec.name), []).append((field, field.spec.name))
@@ -96,6 +106,7 @@ def _presence_property(field: FieldDraft) -> str:
     bad=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha"), field_of("bytes", "Beta", presentIf="HasAlpha")),
 )
 def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # Writing derives the bit from the value of its field, and two values could give two results.
     users: dict[str, list[FieldDraft]] = {}
     for field in struct.fields:
         bit = field.spec.layout.presence_bit
@@ -116,6 +127,8 @@ def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 )
 def required_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     holders = _holders(struct)
+    # A bit of presence follows from a value, so it cannot be a demand on one. Control messages of the KIP-98 draft have
+    # such a demand: their key is not null.
     of_presence = {field.spec.layout.presence_bit for field in struct.fields}
     for position, field in enumerate(struct.fields):
         name = field.spec.layout.required_if
@@ -211,6 +224,8 @@ def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> 
     bad=layout(field_of("bytes", size="rest"), field_of("int32", "Beta", encoding="packed32")),
 )
 def rest_last(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # A reader finds the end of a rest from the end of its struct, less the width of what follows. The message of the
+    # KIP-98 draft needs this: its checksum comes after the value.
     for position, field in enumerate(struct.fields):
         if not is_rest(field) or field.spec.layout.size_only_with:
             continue  # sizeOnlyWith requires a size, which its own rule reports
@@ -304,6 +319,8 @@ def checksum_from(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     ),
 )
 def checksum_covers(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # Writing computes items from the last to the first. So such a checksum is made before the items before it, whose
+    # bytes it would cover while they are still empty.
     positions = {field.spec.name: position for position, field in enumerate(struct.fields)}
     for position, field in enumerate(struct.fields):
         checksum = field.spec.layout.checksum

@@ -1,4 +1,12 @@
-"""Rules between the structs of a layout and the fields that use them."""
+"""Rules between the structs of a layout and the fields that use them.
+
+In a layout, a struct may go on to the end of the bytes around it, and may take no byte. Both can differ between
+versions, and the former depends on the structs below. So they are computed for all versions at once, as sets of bits;
+a loop over versions would repeat the search for each of them.
+
+A wrong spec may have circles of structs. `_endless` therefore starts from "none is endless" and goes over all structs
+until nothing changes, which ends because versions are only ever added.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +67,7 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
     filled = {name: _nonempty_versions(struct) for name, struct in _structs(draft).items()}
     for field in draft.fields:
         struct = field.spec.type.element
+        # -1 has all bits: a type that is no struct takes a byte in every version.
         empty = _set(existing(field)) & ~filled.get(struct, -1)
         if empty:
             text = f"{struct} may take zero bytes in version {_lowest(empty)}"
@@ -66,7 +75,10 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
 
 
 def _nonempty_versions(struct: StructDraft) -> _VersionSet:
-    """The versions in which a struct surely takes a byte; nested structs are judged on their own."""
+    """The versions in which a struct surely takes a byte; nested structs are judged on their own.
+
+    An array takes one, too, for its count or its size.
+    """
     found = 0
     for field in struct.fields:
         if not (is_rest(field) or field.spec.layout.presence_bit or field.spec.layout.size_only_with):

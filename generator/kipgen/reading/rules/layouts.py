@@ -1,4 +1,12 @@
-"""Properties that only layouts have, and properties that they lack: rules for a message or a field alone."""
+"""Properties that only layouts have, and properties that they lack: rules for a message or a field alone.
+
+A layout must describe bytes that can be both read and written without a choice. So each property is refused wherever
+it would have no effect, or two of them would decide the same thing. `layout_fields` has the rules between fields of one
+struct, and `layout_structs` has those between structs and their uses.
+
+Which types a property goes with is data (`language.layout_properties.PROPERTIES`), so a new property needs no rule for
+that.
+"""
 
 from __future__ import annotations
 
@@ -113,6 +121,7 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     bad=layout(field_of("int8", constant="128")),
 )
 def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    # For the word `version` the highest version is enough, which `valid-versions-closed` makes finite.
     constant, present = field.spec.layout.constant, field.present
     if constant is None or present is None or present.is_open or not field.spec.type.is_integer:
         return

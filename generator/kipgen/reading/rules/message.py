@@ -52,7 +52,8 @@ def served_versions_valid(draft: Draft) -> Iterator[Finding]:
 )
 def flexible_versions_open(draft: Draft) -> Iterator[Finding]:
     flexible = draft.message.flexible_versions
-    # A layout has none at all, and a rule of its own says so.
+    # The registry of a package finds the header of a version from the first flexible one, so versions after an end
+    # would have the wrong header. A layout has none at all, and a rule of its own says so.
     if not (flexible.is_empty or flexible.is_open or draft.message.is_layout):
         text = f"flexibleVersions is {flexible}, but has no end in Kafka's specs; write {flexible.lowest}+, or none"
         yield Finding(draft.part, text, "flexibleVersions")
@@ -100,6 +101,7 @@ def coordinator_api_key(draft: Draft) -> Iterator[Finding]:
     bad=spec(name="ProbeKey", type_="coordinator-key", valid="0-1", flexible="none", more='"apiKey": 7'),
 )
 def coordinator_key_version(draft: Draft) -> Iterator[Finding]:
+    # In the log, the bytes of a key begin with the API key alone; only the bytes of a value begin with a version.
     if draft.message.type == "coordinator-key" and draft.message.valid_versions != Versions(0, 0):
         text = f"validVersions of a coordinator key is {draft.message.valid_versions}; write 0"
         yield Finding(draft.part, text, "validVersions")

@@ -1,4 +1,17 @@
-"""Rules between the messages of one folder: the registry of a generated package."""
+"""Rules between the messages of one folder: the registry of a generated package.
+
+The registry finds a request and its response by one API key, and Kafka's ApiMessageType does the same. Kafka checks
+that the keys are unique and the pairs complete, but not that a response has the name and the versions of its request.
+These are rules here, since such a slip would show at run time alone.
+
+Requests and responses have one space of keys. Records have one for each folder: each of Kafka's coordinators counts its
+own from 0. A key may be shared in one case: an API that was renamed keeps its number, so a message that is no longer
+served (`_Key.is_former`) shares it with its heir, which has all its versions and is what frames are read as. A retired
+message, without versions, still occupies its key, as in Kafka: it shares with none.
+
+A file with errors counts as far as it is known. What is missing is only reported if everything is known
+(`Folder.is_complete`).
+"""
 
 from __future__ import annotations
 
@@ -152,6 +165,7 @@ def pair_versions(folder: Folder) -> Iterator[Finding]:
         elif broken.isdisjoint(_VERSIONS) and asked.served_versions != answered.served_versions:
             text = f"servedVersions is {answered.served_versions}, but {asked.served_versions} in {asked.name}"
             yield _unequal(response.part, text, "servedVersions")
+        # A retired message has no flexible versions, whatever it says; `validVersions` differ already if only one is.
         retired = request.is_retired or response.is_retired
         if not retired and "flexibleVersions" not in broken and asked.flexible_versions != answered.flexible_versions:
             text = f"flexibleVersions is {answered.flexible_versions}, but {asked.flexible_versions} in {asked.name}"
@@ -232,12 +246,16 @@ def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
         by_key.setdefault(key, []).append(draft)
     for key, requests in by_key.items():
         counterpart = _counterpart(key, by_key) if key.type == "request" else None
+        # Where a key is taken twice, which `api-key-taken` reports, it is not clear which of them belong together.
         if counterpart is not None and len(requests) == len(by_key[counterpart]) == 1:
             yield requests[0], by_key[counterpart][0]
 
 
 def _counterpart(key: _Key, known: Collection[_Key]) -> _Key | None:
-    """Return the key of the counterpart: of a message that is as this one, or else of one that has no other."""
+    """The key of the counterpart: of a message that is as this one, or else of one that has no other counterpart.
+
+    The latter is a pair of which only one half is served. It must be found, for `pair-versions` to report it.
+    """
     counterpart = key._replace(type=_COUNTERPARTS[key.type]) if key.type in _COUNTERPARTS else None
     if counterpart is None or counterpart in known:
         return counterpart

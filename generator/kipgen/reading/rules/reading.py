@@ -1,4 +1,8 @@
-"""The rules that are checked while a file is read: its text, its JSON Schema, and the grammar of each property."""
+"""The rules that are checked while a file is read: its text, its JSON Schema, and the grammar of each property.
+
+They have no function: the code that finds such a fault has the id as a text. These are rows all the same, so that
+`kipgen rules` explains every id that a problem can have.
+"""
 
 from __future__ import annotations
 

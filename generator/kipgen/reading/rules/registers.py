@@ -1,4 +1,9 @@
-"""Rules of registers of header keys: each key lies where the key space of KIP-82 lets the register have it."""
+"""Rules of registers of header keys: each key lies where the key space of KIP-82 lets the register have it.
+
+This is the draft of KIP-82 whose headers have numbers for keys. A record has the number alone, so nothing could tell
+two meanings of a key apart; the ranges separate parties that do not know of each other. Kafka built headers with texts
+for keys, which need no register.
+"""
 
 from __future__ import annotations
 

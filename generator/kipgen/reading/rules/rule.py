@@ -1,4 +1,20 @@
-"""Rules, and the decorators that make them of plain functions."""
+"""Rules, and the decorators that make them of plain functions.
+
+A rule reports one fault, once, where it is. So it must not run on what is already known to be wrong: the decorators
+with `needs` see to that by `SpecPart.broken`. Functions under `draft_rule`, `struct_rule`, `folder_rule` and
+`enum_rule` get everything, and look at `broken` themselves.
+
+The good example must pass, and the bad one must break this rule and no other. That keeps two rules from reporting the
+same fault, and it is why some functions pass over what looks wrong: another rule has it.
+
+The name of a function is its rule's id, which users see in problems, in SARIF and in `kipgen rules`. Renaming a
+function is a change for them.
+
+`severity` is about the language, `kafka` about specs that Kafka's generator must read, too. Most rules are errors for
+both. A warning that becomes an error is a demand of the generator alone. None and "error" is something that the
+generator cannot take, although the language has it; "error" and None is a rule about such a property, which is not
+reported twice.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +81,7 @@ class Rule:
     def judge(self, subject: Subject, kafka: bool) -> Iterator[Problem]:
         """Yield the rule's problems; none for another type of subject."""
         severity = self.severity_for(kafka)
+        # So `check` can give every subject to every rule.
         if type(subject) is not self.subject or severity is None:
             return
         for finding in self.check(subject):
@@ -116,7 +133,10 @@ def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
 
 
 def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
-    """Make a rule of a function that judges a whole layout; not called while a field is known to be wrong."""
+    """Make a rule of a function that judges a whole layout; not called while a field is known to be wrong.
+
+    Where a struct ends, and if it can be empty, depends on all fields in it and in the structs below.
+    """
     return _of_drafts(lambda draft: _is_layout(draft) and not _is_any_broken(draft.fields), profile)
 
 

@@ -3,6 +3,11 @@
 Names of structs become names of classes in one module, so inline and common structs share one name space. Common
 structs may use each other, but never in a circle: generated readers and the kernel's plans need a finite depth, and
 `struct-depth` bounds it.
+
+Kafka's StructRegistry has the same name space and fewer checks: a circle, or a common struct in a version without it,
+ends in an internal null error, and a type without a definition is an empty struct. So each has a rule with a text.
+
+These rules run on specs that may have circles and chains of any length, so nothing here is recursive.
 """
 
 from __future__ import annotations
@@ -47,6 +52,7 @@ def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
+    # Kafka registers the inline structs of the message's fields alone, and refuses others.
     inline = _defined_names(draft) - draft.common.keys()
     for struct in draft.structs:
         for field in struct.fields if struct.kind == "common" else ():
@@ -93,6 +99,8 @@ def recursive_struct(draft: Draft) -> Iterator[Finding]:
     depths = _depths(common)
     reported: set[str] = set()
     for name, struct in common.items():
+        # A circle is one mistake, though each struct in it contains itself. One that only leads into it has no way
+        # back.
         circle = () if name in depths or name in reported else _way_back(name, common)
         if circle and reported.isdisjoint(circle):
             reported.update(circle)
@@ -149,6 +157,7 @@ def undefined_struct(draft: Draft) -> Iterator[Finding]:
     defined = _defined_names(draft)
     for struct in _undefined_uses(draft):
         name = struct.spec.name
+        # These have a rule of their own: earlier revisions may break it and are still compared (`BETWEEN_REVISIONS`).
         if name.lower() in TYPES and not _in_common_struct(struct):
             continue
         guess = f"; did you mean {name.lower()}?" if name.lower() in TYPES else did_you_mean(name, sorted(defined))

@@ -1,4 +1,17 @@
-"""Tagged fields, and the tags of removed fields, which are not used again (KIP-482)."""
+"""Tagged fields, and the tags of removed fields, which are not used again (KIP-482).
+
+The language follows the KIP: a tag alone means all flexible versions, tags are any 31-bit numbers, and any type may be
+tagged. Kafka's generator also demands `taggedVersions`, tags without gaps and no tagged records. Those rules are
+warnings, and errors under `--kafka`. The other way round, the KIP lets tagged versions end, and the generator does not.
+There the stricter one holds, unless the message has `closedTaggedVersions`: peers that know the tag no longer get the
+field.
+
+A tag belongs to its struct, in all versions together. A reader takes the tag of another version for a mistake, not for
+an unknown field, as Kafka's readers do; so two fields of versions that do not meet cannot share a tag either.
+
+What is fixed for ever is in `language.tagged_forms`, for this module and for `commands.compat`, which finds what a
+single spec cannot show: a tag that is gone and comes back as another field.
+"""
 
 from __future__ import annotations
 
@@ -104,6 +117,7 @@ def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Iterator[Finding
 )
 def tagged_form(draft: Draft) -> Iterator[Finding]:
     drafts = {field.spec.location: field for field in draft.fields}
+    # A common struct may be in the data of several tagged fields; its field is reported once.
     found: set[tuple[Location, str]] = set()
     for part in tagged_parts(draft.struct_fields):
         field, forms = drafts[part.field.location], part.forms
@@ -134,6 +148,7 @@ def _form_text(part: TaggedPart, forms: _WireForms) -> str:
 
 def _form_property(field: FieldDraft, forms: _WireForms) -> str:
     """The property that makes the first two of the forms differ."""
+    # Doubled, because the caller also passes the forms of a field that has only one.
     (_, before), (_, after), *_more = (*forms, *forms)
     if before is None or after is None:
         return "versions"
@@ -161,9 +176,11 @@ def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     severity="warning",
 )
 def tag_gap(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    # Reversed, so that the first counts where two fields have one tag, which is the fault of `duplicate-tag`.
     by_tag = {field.spec.tag: field for field in reversed(struct.fields) if field.spec.tag is not None}
     if any("tag" in field.part.broken for field in struct.fields):
         return
+    # A removed field's gap must stay, whatever Kafka's generator makes of it: KIP-482 forbids to use the tag again.
     known = sorted({*by_tag, *struct.spec.reserved_tags})
     for expected, tag in enumerate(known):
         if tag != expected and tag in by_tag:
