@@ -177,7 +177,7 @@ conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make
 docs:  ## Build the documentation site: build/docs/html/index.html; installs what that needs, and no Spark
 	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator console jobs testing docs
 	build/docs-venv/bin/python -m docs.site build/docs
-	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict --config-file build/docs/mkdocs.yml
 	build/docs-venv/bin/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"
 

@@ -74,9 +74,9 @@ def compare(checkout: Path, rounds: int, seconds: float, cold_runs: int) -> None
     )
 
 
-def _row(name: str, taken: dict[str, list[float]], unit: float, form: str) -> tuple[str, ...]:
+def _row(name: str, taken: dict[str, list[float]], unit: float, pattern: str) -> tuple[str, ...]:
     before, now = taken["before"], taken["now"]
-    shown = [format(median(one) * unit, form) for one in (before, now)]
+    shown = [format(median(one) * unit, pattern) for one in (before, now)]
     return name, *shown, f"{median_ratio(now, before):.3f}", f"{min(now) / min(before):.3f}"
 
 

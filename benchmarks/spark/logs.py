@@ -12,7 +12,7 @@ from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
 from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio
 from benchmarks.targets import Verdict
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.segments import find_segments
 from kipjobs.sources.splits import cut_segment
@@ -83,7 +83,7 @@ def measure_choices(run: Run) -> Findings:
     name = f"log-parquet-{SIZES['none'] // MIB}"
     parquet = kept(run.data, name, lambda folder: everything.write.mode("overwrite").parquet(str(folder)))
     count, tasks = everything.count(), everything.rdd.getNumPartitions()
-    first = next(read_rows(cut_segment(find_segments(source)[0])[0], Wanted()))
+    first = next(read_rows(cut_segment(find_segments(source)[0])[0], RowFilter()))
     ready = ready_frame(run.spark, first, run.scratch / "ready.arrow", count, tasks)
     frames = {PARQUET: run.spark.read.parquet(str(parquet)), FLOOR: ready, ALL: everything}
     for columns in ("offset,timestamp,key,value", "offset,timestamp"):

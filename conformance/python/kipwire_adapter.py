@@ -17,7 +17,7 @@ os.environ["KIPWIRE_NATIVE"] = "0" if WAY == "plain" else "1"
 
 import kipwire  # noqa: E402 - the environment says which engine it takes
 from kipwire.codec import wire  # noqa: E402
-from kipwire.description.json_form import default_to_json  # noqa: E402
+from kipwire.description.json_codec import default_to_json  # noqa: E402
 from kipwire.message.registry import registry_of  # noqa: E402
 from kipwire.model.errors import Malformed  # noqa: E402
 from kipwire.model.types import ENCODINGS  # noqa: E402
@@ -64,16 +64,18 @@ def message(asked: dict[str, Any]) -> dict[str, Any]:
     return {"json": with_defaults(made, made.to_json())} if asked["op"] == "decode" else {"bytes": made.encode().hex()}
 
 
-def with_defaults(struct: kipwire.Struct, form: dict[str, Any]) -> dict[str, Any]:
+def with_defaults(struct: kipwire.Struct, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON form with the tagged fields that are left out, so that their defaults are checked, too."""
     for field in struct.ATTRIBUTES:
-        if field.json_name not in form:
-            form[field.json_name] = default_to_json(field)
+        if field.json_name not in plain:
+            plain[field.json_name] = default_to_json(field)
         elif field.struct is not None and (value := getattr(struct, field.name)) is not None:
-            pairs = zip(value, form[field.json_name], strict=True) if field.array else [(value, form[field.json_name])]
-            for inner, inner_form in pairs:
-                with_defaults(inner, inner_form)
-    return form
+            pairs = (
+                zip(value, plain[field.json_name], strict=True) if field.array else [(value, plain[field.json_name])]
+            )
+            for inner, inner_plain in pairs:
+                with_defaults(inner, inner_plain)
+    return plain
 
 
 def projected(cls: Any, data: bytes) -> bytes:
@@ -122,8 +124,8 @@ def records(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def encoding(asked: dict[str, Any]) -> dict[str, Any]:
-    form, bits = ENCODINGS[asked["message"]].form, ENCODINGS[asked["message"]].bits
-    write = {"packed": wire.write_packed, "upacked": wire.write_upacked}.get(form)
+    scheme, bits = ENCODINGS[asked["message"]].scheme, ENCODINGS[asked["message"]].bits
+    write = {"packed": wire.write_packed, "upacked": wire.write_upacked}.get(scheme)
     if asked["op"] == "encode":
         number = asked["json"]
         return {"bytes": (write(number, bits) if write else number.to_bytes(bits // 8, "big", signed=True)).hex()}
@@ -134,9 +136,9 @@ def encoding(asked: dict[str, Any]) -> dict[str, Any]:
         return {"json": int.from_bytes(data, "big", signed=True)}
     try:
         if data and data[0] < 0x80:
-            read, end = ((data[0] >> 1) ^ -(data[0] & 1) if form == "packed" else data[0]), 1
+            read, end = ((data[0] >> 1) ^ -(data[0] & 1) if scheme == "packed" else data[0]), 1
         else:
-            read, end = (wire.read_packed if form == "packed" else wire.read_upacked)(data, 1, bits)
+            read, end = (wire.read_packed if scheme == "packed" else wire.read_upacked)(data, 1, bits)
     except (Malformed, IndexError):
         return {"refused": "malformed"}
     return {"json": read} if end == len(data) else {"refused": "trailing bytes"}

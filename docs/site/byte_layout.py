@@ -88,7 +88,7 @@ def _inner(name: str, structs: dict[str, WireStruct], around: tuple[str, ...]) -
 def _value(field: WireField, name: str, about: str) -> Box:
     if field.encoding is not None:
         bits = field.encoding.bits
-        size = str(bits // 8) if field.encoding.form == "fixed" else f"1 to {_LONGEST_VARINT[bits]}"
+        size = str(bits // 8) if field.encoding.scheme == "fixed" else f"1 to {_LONGEST_VARINT[bits]}"
         return Box(name, size, "value", (), about)
     element = field.type.element
     width = TYPES[element].width if element in TYPES else 0

@@ -18,7 +18,7 @@ class Property:
 
     name: str
     is_needed: bool
-    form: str
+    types: str
     """Its JSON types in words."""
     values: tuple[str, ...]
     """All that it may be, where it is one of a list."""
@@ -71,8 +71,8 @@ def _property(name: str, is_needed: bool, schema: dict[str, Any], definitions: d
     about = schema.get("description", "")
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
-    types = schema.get("type", [])
-    form = " or ".join([types] if isinstance(types, str) else types)
+    given = schema.get("type", [])
+    types = " or ".join([given] if isinstance(given, str) else given)
     values = tuple(dict.fromkeys(json.dumps(one) for one in schema.get("enum", ())))
     examples = tuple(json.dumps(one) for one in schema.get("examples", ()))
-    return Property(name, is_needed, form, values, examples, about)
+    return Property(name, is_needed, types, values, examples, about)

@@ -14,8 +14,8 @@ from docs.site.python_class import call
 from docs.site.real_messages import real_messages
 from docs.site.related import pairs
 from docs.site.templating import render
+from docs.site.version_groups import VersionGroup, version_groups
 from docs.site.versions_table import Row, version_rows
-from docs.site.wire_forms import WireForm, wire_forms
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 
@@ -41,7 +41,7 @@ class MessagePage:
     pair: str
     """The message that belongs to it, such as the response of a request; "" if none."""
     rows: tuple[Row, ...]
-    forms: tuple[WireForm, ...]
+    groups: tuple[VersionGroup, ...]
     example: Example
     call: str
 
@@ -67,7 +67,7 @@ def message_pages(root: Path) -> list[Page]:
             source=file.relative_to(root).as_posix(),
             pair=other_halves.get(spec.name, ""),
             rows=version_rows(spec),
-            forms=wire_forms(spec),
+            groups=version_groups(spec),
             example=found[spec.name],
             call=call(found[spec.name].message),
         )

@@ -12,7 +12,7 @@ the rooms, and `make lint` checks it.
    goes on after a mistake, so that one run shows all.
 4. `reading.rules`: drafts -> `Finding`s. A rule is a function with a sentence, a good and a bad example, which are its
    tests. Most judge one message, some all of a folder, some an enum. `reading.check` runs 1 to 4.
-5. `reading.parse.finished`: a draft without errors -> a `language.spec.MessageSpec`, in which every default of the
+5. `reading.parse.build_message`: a draft without errors -> a `language.spec.MessageSpec`, in which every default of the
    language is filled in.
 6. `resolve.wire`: a `MessageSpec` and one version -> a `WireMessage`, exactly what this version has on the wire. All
    version logic ends here: no later stage has a version range, and two versions have the same form if their
@@ -38,10 +38,11 @@ What is trusted. Texts of specs reach Python source through `code.fit` alone: a 
 `Code` whose maker has escaped what is in it; anything else raises (test_generated_code_is_safe.py). The generator
 imports neither the code that it generates nor, apart from its commands, what reads messages.
 
-To add a property of specs: its name in the JSON Schema (2), its attribute in `language.spec` or `language.wire_form`
-and its reading in `parse` (3), its rules (4), what it means for one version in `resolve.wire` (6). If the bytes depend
-on it, a step (7) and its code in the templates (9); `FIELDS` say it to everything at run time that reads no generated
-code (8). CONTRIBUTING.md has the places for a type and for a property of record formats, one by one.
+To add a property of specs: its name in the JSON Schema (2), its attribute in `language.spec` or
+`language.layout_properties` and its reading in `parse` (3), its rules (4), what it means for one version in
+`resolve.wire` (6). If the bytes depend on it, a step (7) and its code in the templates (9); `FIELDS` say it to
+everything at run time that reads no generated code (8). CONTRIBUTING.md has the places for a type and for a property of
+record formats, one by one.
 
 `data` is another way on from stage 6: the wire descriptions of a package as one JSON document, for programs in other
 languages (docs/resolved.md). It refers to nothing of Python.

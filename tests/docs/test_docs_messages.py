@@ -17,8 +17,8 @@ from docs.site.python_class import call, constructors
 from docs.site.real_messages import RealMessage, captured, real_messages
 from docs.site.related import kip_address, pairs, with_kip_links
 from docs.site.templating import breakable, highlighted, render
+from docs.site.version_groups import VersionGroup, version_groups
 from docs.site.versions_table import version_rows
-from docs.site.wire_forms import WireForm, wire_forms
 from kafka_messages import enums
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.offset_delete_request.v0 import (
@@ -95,15 +95,15 @@ def test_forms_have_every_version_with_its_bytes() -> None:
     of_name = {one.name: one for _, one in kafka_specs()}
     for name in ("MetadataResponse", "FetchRequest", "ProduceRequest", "ApiVersionsResponse", "TopicRecord"):
         probe = of_name[name]
-        forms = wire_forms(probe)
-        versions = [version for form in forms for version in range(form.highest, form.lowest - 1, -1)]
+        groups = version_groups(probe)
+        versions = [version for group in groups for version in range(group.highest, group.lowest - 1, -1)]
         assert versions == list(reversed(kafka_messages.versions(name)))
-        for form in forms:
-            for version in range(form.lowest, form.highest + 1):
-                assert form.boxes == boxes(resolve(probe, version)), version
-        assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(forms))
-    heartbeat = wire_forms(of_name["HeartbeatRequest"])
-    assert [(form.versions, form.header) for form in heartbeat] == [
+        for group in groups:
+            for version in range(group.lowest, group.highest + 1):
+                assert group.boxes == boxes(resolve(probe, version)), version
+        assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(groups))
+    heartbeat = version_groups(of_name["HeartbeatRequest"])
+    assert [(group.versions, group.header) for group in heartbeat] == [
         ("4", "RequestHeader v2"),
         ("3", "RequestHeader v1"),
         ("0-2", "RequestHeader v1"),
@@ -185,8 +185,8 @@ def test_kips_in_texts_are_links(pages: dict[str, str]) -> None:
 def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     probe = spec(PROBE.replace('"name": "Plain",', '"name": "Plain", "about": "</td> & <script>",'), tmp_path)
     example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
-    form = WireForm(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
-    page = MessagePage(probe, "Probe.json", "", version_rows(probe), (form,), example, "")
+    group = VersionGroup(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
+    page = MessagePage(probe, "Probe.json", "", version_rows(probe), (group,), example, "")
     text = render("message.md.j2", page=page)
     assert "<script" not in text
     assert "&lt;/td&gt; &amp; &lt;script&gt;" in text

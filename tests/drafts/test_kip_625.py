@@ -17,7 +17,7 @@ from kipwire.drafts.proposals.too_small import v2 as wide
 from tests.support import golden_data
 from tests.support.spec_package import generated
 
-ENCODINGS = [f"{form}{bits}" for form in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
+ENCODINGS = [f"{scheme}{bits}" for scheme in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
 
 SPEC = {
     "name": "Number",
@@ -49,11 +49,11 @@ def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return lambda encoding: classes[encoding]
 
 
-def lengths_end_at(form: str, bits: int) -> list[int]:
+def lengths_end_at(scheme: str, bits: int) -> list[int]:
     """Return the numbers at which a varint of this form gets one byte longer, on both sides of each boundary."""
     values = {0, 1, -1, -(1 << bits - 1), (1 << bits - 1) - 1}
     for shift in range(7, bits, 7):
-        if form == "packed":
+        if scheme == "packed":
             values |= {(1 << shift - 1) - 1, 1 << shift - 1, -(1 << shift - 1), -(1 << shift - 1) - 1}
         else:
             values |= {(1 << shift) - 1, 1 << shift}
@@ -61,10 +61,10 @@ def lengths_end_at(form: str, bits: int) -> list[int]:
 
 
 CASES = [
-    (f"{form}{bits}", value)
-    for form in ("packed", "upacked")
+    (f"{scheme}{bits}", value)
+    for scheme in ("packed", "upacked")
     for bits in (16, 32, 64)
-    for value in lengths_end_at(form, bits)
+    for value in lengths_end_at(scheme, bits)
 ]
 
 
@@ -127,10 +127,10 @@ def test_numbers_that_are_longer_than_needed_are_refused(encoding: str, number: 
         (64, "80" * 10 + "01"),
     ],
 )
-@pytest.mark.parametrize("form", ["packed", "upacked"])
-def test_numbers_of_too_many_bits_are_refused(form: str, bits: int, data: str, number: Any) -> None:
+@pytest.mark.parametrize("scheme", ["packed", "upacked"])
+def test_numbers_of_too_many_bits_are_refused(scheme: str, bits: int, data: str, number: Any) -> None:
     with pytest.raises(DecodeError, match=f"more than {bits} bits"):
-        number(f"{form}{bits}").decode(bytes.fromhex(data))
+        number(f"{scheme}{bits}").decode(bytes.fromhex(data))
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

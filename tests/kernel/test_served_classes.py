@@ -58,7 +58,7 @@ NOT_OF_THE_BYTES = {
     "element_width": "`KINDS` has it",
     "ends_at_limit": "reading ends a struct where its cursor does",
     "in_order": "the order of the spec, where bytes have another one",
-    "width_to_end": "for the walker, which names the place of a checksum that is missing",
+    "width_to_end": "for the tracer, which names the place of a checksum that is missing",
 }
 """Attributes of plans that the kernel does not read, each with the reason."""
 
@@ -167,7 +167,7 @@ def objects(value: object) -> Iterator[dict[str, Any]]:
 
 def test_the_kernel_knows_which_integers_have_a_sign() -> None:
     integers = {row.name: row for row in TYPES.values() if row.kind == "integer"}
-    varints = {name for name, one in ENCODINGS.items() if one.form != "fixed"}
+    varints = {name for name, one in ENCODINGS.items() if one.scheme != "fixed"}
     assert integers.keys() | varints == KERNEL.INTEGERS
     assert {name for name, row in integers.items() if not row.signed} == KERNEL.UNSIGNED
 

@@ -12,12 +12,12 @@ from kipwire.message.registry import registry_of
 from kipwire.records import Record
 from kipwire.records.internal_topics import (
     COORDINATORS,
-    LEAD_SIZES,
+    ENVELOPE_SIZES,
     METADATA,
     METADATA_FRAME,
     internal_record,
-    pack_lead,
-    unpack_lead,
+    pack_envelope,
+    unpack_envelope,
 )
 
 KEY = OffsetCommitKey(group="g", topic="t", partition=3)
@@ -66,11 +66,11 @@ def test_the_bytes_before_every_stored_message_say_its_type_and_version() -> Non
     for name in registry.names():
         for version in registry.versions(name):
             cls = registry.message(name, version)
-            lead = pack_lead(cls)
-            assert (lead is None) == (cls.TYPE not in LEAD_SIZES)
-            if lead is not None:
-                assert len(lead) == LEAD_SIZES[cls.TYPE]
-                type_id, version_read, frame = unpack_lead(cls.TYPE, lead + b"more")
+            envelope = pack_envelope(cls)
+            assert (envelope is None) == (cls.TYPE not in ENVELOPE_SIZES)
+            if envelope is not None:
+                assert len(envelope) == ENVELOPE_SIZES[cls.TYPE]
+                type_id, version_read, frame = unpack_envelope(cls.TYPE, envelope + b"more")
                 assert type_id in (cls.API_KEY, None)
                 assert version_read == cls.VERSION
                 assert frame == (METADATA_FRAME if cls.TYPE == "metadata" else None)

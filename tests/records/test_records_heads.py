@@ -34,14 +34,14 @@ def fields(message: Message) -> dict[str, Piece]:
 
 @pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
 def test_heads_of_batches_are_where_the_specs_say(message: Message) -> None:
-    found, form = fields(message), heads.FORMATS[message.VERSION]
+    found, format_ = fields(message), heads.FORMATS[message.VERSION]
     offset, size, _, magic = heads.HEAD.unpack_from(message.encode())
     assert (found["magic"].start, found["magic"].end, magic) == (heads.MAGIC, heads.HEAD.size, message.VERSION)
-    assert (found[form.size_name].start, found[form.size_name].end) == (heads.SIZE, heads.SIZE_END)
-    assert size == found[form.size_name].value == form.smallest
+    assert (found[format_.size_name].start, found[format_.size_name].end) == (heads.SIZE, heads.SIZE_END)
+    assert size == found[format_.size_name].value == format_.smallest
     assert offset == found["base_offset" if magic == 2 else "offset"].value
-    assert (found["crc"].start, found["attributes"].start) == (form.crc, form.attributes)
-    assert form.crc + form.crc_and_attributes.size == found["attributes"].end
+    assert (found["crc"].start, found["attributes"].start) == (format_.crc, format_.attributes)
+    assert format_.crc + format_.crc_and_attributes.size == found["attributes"].end
 
 
 @pytest.mark.parametrize("message", WITH_KEY, ids=lambda message: f"magic {message.VERSION}")
@@ -82,11 +82,11 @@ def test_heads_of_record_batches_are_what_the_specs_say() -> None:
 
 @pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
 def test_checksum_and_attributes_are_read_from_their_fields(message: Message) -> None:
-    found, form = fields(message), heads.FORMATS[message.VERSION]
+    found, format_ = fields(message), heads.FORMATS[message.VERSION]
     data = bytearray(message.encode())
-    width = found["attributes"].end - form.attributes
-    Packer(">b" if width == 1 else ">h").pack_into(data, form.attributes, 5)
-    assert form.crc_and_attributes.unpack_from(data, form.crc) == (found["crc"].value, 5)
+    width = found["attributes"].end - format_.attributes
+    Packer(">b" if width == 1 else ">h").pack_into(data, format_.attributes, 5)
+    assert format_.crc_and_attributes.unpack_from(data, format_.crc) == (found["crc"].value, 5)
 
 
 ATTRIBUTES: dict[str, dict[str, int]] = {
@@ -137,14 +137,14 @@ def test_spans_of_batches_are_where_the_specs_say(magic: int) -> None:
 
 @pytest.mark.parametrize("name", OF_PROPOSALS)
 def test_heads_of_proposed_formats_stand_where_the_specs_say(name: str) -> None:
-    message, form = OF_PROPOSALS[name], heads.MAGIC_2[name]
+    message, format_ = OF_PROPOSALS[name], heads.MAGIC_2[name]
     found = fields(message)
     _, size, _, magic = heads.HEAD.unpack_from(message.encode())
     assert magic == message.VERSION == 2
-    assert (found[form.size_name].start, found[form.size_name].value) == (heads.SIZE, size)
-    assert size == form.smallest
-    assert (found["crc"].start, found["attributes"].start) == (form.crc, form.attributes)
-    assert form.crc + form.crc_and_attributes.size == found["attributes"].end
+    assert (found[format_.size_name].start, found[format_.size_name].value) == (heads.SIZE, size)
+    assert size == format_.smallest
+    assert (found["crc"].start, found["attributes"].start) == (format_.crc, format_.attributes)
+    assert format_.crc + format_.crc_and_attributes.size == found["attributes"].end
 
 
 def test_headers_of_kip_82_stand_after_the_key() -> None:

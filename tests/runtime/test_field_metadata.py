@@ -31,15 +31,15 @@ def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, s
     for field in fields:
         if version in field.versions:
             yield attribute_name(field.name), field.about
-            yield from ((attribute_name(bit.name), bit.about) for bit in field.wire.bits or ())
+            yield from ((attribute_name(bit.name), bit.about) for bit in field.layout.bits or ())
 
 
 def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
     """Return the attribute's name, which texts use, by the name of each field that is not an ordinary word."""
     every = (*spec.fields, *(field for struct in spec.structs for field in struct.fields))
-    present = [field for field in every if version in field.versions and not field.wire.is_computed]
-    presence_bits = {field.wire.presence_bit for field in present}
-    names = [name for field in present for name in [bit.name for bit in field.wire.bits] or [field.name]]
+    present = [field for field in every if version in field.versions and not field.layout.is_computed]
+    presence_bits = {field.layout.presence_bit for field in present}
+    names = [name for field in present for name in [bit.name for bit in field.layout.bits] or [field.name]]
     return {name: attribute_name(name) for name in names if name not in presence_bits and "_" in attribute_name(name)}
 
 
@@ -112,7 +112,7 @@ def test_the_kernel_has_the_same_types() -> None:
     kinds: dict[str, tuple[int, int, int]] = vars(_kernel)["KINDS"]
 
     fixed = {row.name: row.width for row in TYPES.values() if row.width}
-    varints = {name: one.bits for name, one in ENCODINGS.items() if one.form != "fixed"}
+    varints = {name: one.bits for name, one in ENCODINGS.items() if one.scheme != "fixed"}
     assert set(kinds) == {*fixed, *varints, "string", "bytes", "struct"}
     assert {name: kinds[name][1:] for name in fixed} == {name: (0, width) for name, width in fixed.items()}
     assert {name: kinds[name][1:] for name in varints} == {name: (bits, 1) for name, bits in varints.items()}

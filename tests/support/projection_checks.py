@@ -10,7 +10,7 @@ from typing import Any
 
 from kipwire import Message, Struct
 from kipwire.projection import python_engine
-from kipwire.projection.paths import choice_of, steps_to
+from kipwire.projection.paths import selection_of, steps_to
 from tests.support import native_checks
 from tests.support.native_checks import PYTHON, content, result
 
@@ -39,7 +39,7 @@ def some_paths(cls: type[Struct], chance: random.Random) -> tuple[str, ...]:
 def projector(kernel: ModuleType, cls: type[Message], paths: Sequence[str]) -> Any:
     """Return the kernel's projector for paths; None for classes and fields that it leaves to Python."""
     try:
-        return kernel.Projector(cls, choice_of(paths, range(len(paths))), len(paths))
+        return kernel.Projector(cls, selection_of(paths, range(len(paths))), len(paths))
     except kernel.NotServed:
         return None
 

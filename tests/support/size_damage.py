@@ -7,7 +7,7 @@ import re
 
 from kipwire import DecodeError, Message
 from kipwire.codec.wire import write_varint
-from kipwire.description.walk import Element, walk
+from kipwire.description.trace import Element, trace
 from tests.fuzz.fuzzing import EDGES
 
 SIZES = ("size", "length", "count")
@@ -18,7 +18,7 @@ _CHECKSUM = re.compile(r" is 0x[0-9a-f]{8}, but bytes .* have 0x([0-9a-f]{8})$")
 def tampered(cls: type[Message], data: bytes, chance: random.Random) -> bytes:
     """Return the bytes with another size somewhere, or with more bytes and sizes around them that fit or nearly fit."""
     elements: list[Element] = []
-    walk(cls, data, 0, elements.append)
+    trace(cls, data, 0, elements.append)
     made = _stretched if chance.random() < 0.6 else _overwritten
     return with_checksums(cls, made(data, elements, chance))
 
@@ -91,7 +91,7 @@ def with_checksums(cls: type[Message], data: bytes) -> bytes:
     """Return the bytes with right checksums, so that reading goes on after them."""
     for _ in range(20):
         try:
-            walk(cls, data, 0)
+            trace(cls, data, 0)
         except DecodeError as error:
             due = _CHECKSUM.search(str(error))
             if due is None:

@@ -173,8 +173,8 @@ def _enum(enum: EnumSpec, specs: Sequence[MessageSpec], headers: HeaderVersions)
 def _enum_value(value: EnumValue) -> Data:
     data: Data = {"value": value.number, "name": value.name, "about": value.about}
     data |= {key: it for key, it in (("kip", value.kip), ("retriable", value.retriable)) if it is not None}
-    if value.registration is not None:
-        row = value.registration
+    if value.header_key is not None:
+        row = value.header_key
         columns = {"name": row.name, "by": row.by, "url": row.url, "notes": row.notes}
         data["header"] = {key: text for key, text in columns.items() if text is not None}
     return data

@@ -16,12 +16,12 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from kipgen.language.layout_properties import REST
 from kipgen.language.spec import Default, FieldSpec
-from kipgen.language.wire_form import REST
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import PLUS_ONE, Presence, WireField
-from kipwire.description.json_form import float_to_json, uuid_to_json
+from kipwire.description.json_codec import float_to_json, uuid_to_json
 from kipwire.model.types import TYPES
 
 Data = dict[str, Any]
@@ -140,8 +140,8 @@ def _single(item: WireField, prefix: str | None, spec_names: dict[str, str] | No
             return {"type": item.type.element, "prefix": _prefix(item.type.element, prefix, "bytes", may_be_null=False)}
         return {"type": item.type.element, **_length(item, prefix, spec_names, after)}
     data = {"type": item.type.element}
-    if item.encoding is not None and item.encoding.form != "fixed":
-        return {**data, "form": _VARINTS[item.encoding.form], "bits": item.encoding.bits}
+    if item.encoding is not None and item.encoding.scheme != "fixed":
+        return {**data, "form": _VARINTS[item.encoding.scheme], "bits": item.encoding.bits}
     data |= {"form": "fixed", "width": item.element_width}
     if kind == "integer":
         data["signed"] = TYPES[item.type.element].signed and item.role not in ("checksum", "bits")

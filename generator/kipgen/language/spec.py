@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
 
+from kipgen.language.layout_properties import LayoutProperties
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.versions import Versions
-from kipgen.language.wire_form import WireForm
 from kipwire.model.api_keys import is_api_versions_response, is_controlled_shutdown_request
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
@@ -42,8 +42,8 @@ class FieldSpec:
     type: FieldType
     versions: Versions
     location: Location
-    wire: WireForm
-    """Wire form of the field in a layout."""
+    layout: LayoutProperties
+    """The properties that only fields of layouts have."""
     about: str = ""
     default: Default = None
     nullable_versions: Versions = Versions.NONE

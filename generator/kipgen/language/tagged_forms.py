@@ -23,8 +23,8 @@ StructFields = Mapping[str, Sequence[FieldSpec]]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """Form of a field's bytes in one version."""
+class WireForm:
+    """Wire form of a field in one version: how its bytes are written."""
 
     written: str
     """Type on the wire: the encoding of an integer, the element's type for an array, `struct` for a struct."""
@@ -59,10 +59,10 @@ class TaggedPart:
         return self.field is not self.owner
 
     @property
-    def forms(self) -> tuple[tuple[Versions, Form | None], ...]:
+    def forms(self) -> tuple[tuple[Versions, WireForm | None], ...]:
         """Its forms, each with its versions, the lowest first; None where the data lacks it. More than one is wrong."""
         starts = sorted({self.versions.lowest, *(cut for cut in _cuts(self.field) if cut in self.versions)})
-        runs: list[tuple[Versions, Form | None]] = []
+        runs: list[tuple[Versions, WireForm | None]] = []
         for start, end in zip(starts, [*(cut - 1 for cut in starts[1:]), self.versions.highest], strict=True):
             form = plain_form(self.field, start) if self.is_inside else form_in(self.field, start)
             if runs and runs[-1][1] == form:
@@ -110,16 +110,16 @@ def _parts_inside(structs: StructFields, tagged: TaggedPart, seen: set[tuple[str
                 waiting.append(TaggedPart(field, tagged.owner, part.versions.intersect(field.versions)))
 
 
-def plain_form(field: FieldSpec, version: int) -> Form | None:
+def plain_form(field: FieldSpec, version: int) -> WireForm | None:
     """The form of a field where it is plain; None in a version without it, or in which it is tagged."""
     is_plain = version in field.versions and version not in field.tagged_versions
     return replace(form_in(field, version), default="") if is_plain else None
 
 
-def form_in(field: FieldSpec, version: int) -> Form:
+def form_in(field: FieldSpec, version: int) -> WireForm:
     """The form of a field in one version that has it, as a tagged one where it is tagged."""
     flexible = field.flexible_versions
-    return Form(
+    return WireForm(
         written=_tag_text(field, version),
         is_array=field.type.is_array,
         nullable=field.type.may_be_null and version in field.nullable_versions,

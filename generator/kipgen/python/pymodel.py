@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kipgen.code import Code, literal
-from kipgen.language.wire_form import REST
+from kipgen.language.layout_properties import REST
 from kipgen.python.steps import (
     FixedFields,
     Step,

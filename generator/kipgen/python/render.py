@@ -70,7 +70,7 @@ class RegistryEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Partner:
+class Counterpart:
     """The response of a request, or the request of a response, for type checkers only."""
 
     constant: str
@@ -79,13 +79,13 @@ class Partner:
     class_name: str
 
 
-def _partner(spec: MessageSpec) -> Partner | None:
-    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` guarantee."""
+def _counterpart(spec: MessageSpec) -> Counterpart | None:
+    """Return the counterpart that the rules `pair-missing`, `response-name` and `pair-versions` guarantee."""
     other = {"request": "Response", "response": "Request"}.get(spec.type)
     if other is None:
         return None
     name = spec.name.removesuffix(spec.type.capitalize()) + other
-    return Partner(other.upper(), names.module_name(name), names.class_name(name))
+    return Counterpart(other.upper(), names.module_name(name), names.class_name(name))
 
 
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
@@ -158,16 +158,16 @@ def _module(message: WireMessage, source: str) -> str:
         for way, codes in zip(("unpack", "pack"), formats(structs), strict=True)
     )
     root = structs[-1]
-    partner = _partner(message.spec)
+    counterpart = _counterpart(message.spec)
     classes = [
-        render("class.py.j2", struct=struct, message=message if struct is root else None, partner=partner)
+        render("class.py.j2", struct=struct, message=message if struct is root else None, counterpart=counterpart)
         for struct in structs
     ]
     head = render(
         "head.py.j2",
         source=comment(source),
         message=message,
-        partner=partner,
+        counterpart=counterpart,
         structs=structs,
         imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
         read_formats=read_formats,
@@ -178,7 +178,9 @@ def _module(message: WireMessage, source: str) -> str:
 
 def _same(message: WireMessage, origin: int, source: str) -> str:
     """The module of a version that shares the code of an earlier one."""
-    return render("same.py.j2", source=comment(source), message=message, partner=_partner(message.spec), origin=origin)
+    return render(
+        "same.py.j2", source=comment(source), message=message, counterpart=_counterpart(message.spec), origin=origin
+    )
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> str:

@@ -10,7 +10,7 @@ from kipgen.code import Code, comment, literal
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import EnumField, RegistryEntry, join_parts, render
-from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
+from kipgen.reading.enum_spec import EnumSpec, EnumValue, HeaderKeySpec, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
 """Suffix of a message's name, by its type, which is left out of the name of its number in an enum."""
@@ -57,7 +57,7 @@ def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
         members = tuple(_message_number(entry) for entry in numbered_messages(enum.values_from, entries))
     elif enum.key_areas is not None:
         base = "HeaderKey"
-        members = tuple(_header_key(value, value.registration) for value in enum.values if value.registration)
+        members = tuple(_header_key(value, value.header_key) for value in enum.values if value.header_key)
     else:
         has_retriable = any(value.retriable is not None for value in enum.values)
         base = "ErrorNumber" if has_retriable else "NamedNumber"
@@ -76,7 +76,7 @@ def _name_number(value: EnumValue) -> Code:
     return Code(f"{value.name} = {', '.join(map(str, arguments))}")
 
 
-def _header_key(value: EnumValue, row: Registration) -> Code:
+def _header_key(value: EnumValue, row: HeaderKeySpec) -> Code:
     columns = [None if text is None else literal(text) for text in (row.name, value.about, row.by, row.url, row.notes)]
     return Code(f"{value.name} = {value.number}, {', '.join(map(str, columns))}")
 

@@ -23,7 +23,7 @@ from itertools import accumulate
 from struct import calcsize
 from typing import Literal
 
-from kipgen.language.wire_form import PREFIX_FORMS, REST
+from kipgen.language.layout_properties import PREFIX_TYPES, REST
 from kipgen.resolve.wire import PLUS_ONE, WireField
 from kipwire.model.types import TYPES
 
@@ -31,7 +31,7 @@ Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
 ]
 
-_FIXED_PREFIXES = {form: TYPES[form].code for form in PREFIX_FORMS if form in TYPES}
+_FIXED_PREFIXES = {type_: TYPES[type_].code for type_ in PREFIX_TYPES if type_ in TYPES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +214,18 @@ def number_code(field: WireField) -> str | None:
     """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         # The encoding decides, not the type: KIP-625 widens a type by keeping narrower encodings in old versions.
-        return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
+        return TYPES[f"int{field.encoding.bits}"].code if field.encoding.scheme == "fixed" else None
     return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
 
 
 def is_varint(field: WireField) -> bool:
     """True for a single integer that is a varint."""
-    return not field.type.is_array and field.encoding is not None and field.encoding.form != "fixed"
+    return not field.type.is_array and field.encoding is not None and field.encoding.scheme != "fixed"
 
 
 def _is_plain(field: WireField) -> bool:
     """True for a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
-    return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
+    return field.role == "value" and field.encoding is not None and field.encoding.scheme == "upacked"
 
 
 def _kind(field: WireField) -> Kind:

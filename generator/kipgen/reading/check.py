@@ -6,8 +6,8 @@ that is no JSON object ends the way. A `MessageSpec` is made last, of a draft wi
 rules and check nothing again.
 
 Whatever is wrong with a file is a `Problem` with a location, never an exception. In a folder, a file that breaks a rule
-still counts: its draft is the partner, or the owner of a name or key, that the rules of the package look for. A file
-that cannot be understood counts as unknown, and then nothing is reported as missing.
+still counts: its draft is the counterpart, or the owner of a name or key, that the rules of the package look for. A
+file that cannot be understood counts as unknown, and then nothing is reported as missing.
 
 Commands read specs here. `commands.compat` also reads revisions that are no files (`read_bytes`), and `commands.watch`
 gives a `Reader` of its own, which reads only what has changed.

@@ -41,7 +41,7 @@ _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class HeaderKeySpec:
     """Entry of a register of header keys for a key, beyond the facts that every enum has for a number."""
 
     name: str
@@ -63,13 +63,13 @@ class EnumValue:
     kip: int | None = None
     retriable: bool | None = None
     """True if a client may retry after the error; None if the enum is not one of errors."""
-    registration: Registration | None = None
+    header_key: HeaderKeySpec | None = None
     """Entry in a register of header keys, in which `name` is the constant for the key; None for other enums."""
 
     @property
     def given_name(self) -> str:
         """The name as the file has it."""
-        return self.name if self.registration is None else self.registration.name
+        return self.name if self.header_key is None else self.header_key.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,7 @@ def _header_key(obj: SpecObject, key: int) -> EnumValue:
     grammar = "start with a letter, then use letters and digits, with single dots, hyphens or underscores between them"
     name = obj.name(_HEADER, grammar)
     by, url, notes = (_column(obj, column) for column in ("by", "url", "notes"))
-    return EnumValue(
-        key, header_constant(name), _read_about(obj), registration=Registration(name, by or "", url, notes)
-    )
+    return EnumValue(key, header_constant(name), _read_about(obj), header_key=HeaderKeySpec(name, by or "", url, notes))
 
 
 def _areas(obj: SpecObject) -> tuple[str, ...]:

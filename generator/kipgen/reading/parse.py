@@ -23,7 +23,7 @@ from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType, encoding_property, parse_encoding
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft, StructKind
-from kipgen.reading.parse_wire_form import refuse_foreign, wire_form
+from kipgen.reading.parse_layout_properties import layout_properties, refuse_foreign
 from kipgen.reading.schema_check import SchemaCheck
 from kipgen.reading.source import Document
 from kipgen.reading.spec_object import Reading, SpecObject
@@ -179,7 +179,7 @@ class _Parser:
             enum=obj.text("enum"),
             enum_bits=obj.flag("enumBits"),
             zero_copy=obj.flag("zeroCopy"),
-            wire=wire_form(obj),
+            layout=layout_properties(obj),
         )
         present = _present(obj, within, versions)
         # The struct is complete only after those in it, but comes before them: `Draft.structs` has outer before inner.

@@ -26,9 +26,9 @@ from functools import cached_property
 
 from kipgen.code import Code, literal
 from kipgen.language import names
+from kipgen.language.layout_properties import REST, VERSION, BitsSpec
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
-from kipgen.language.wire_form import REST, VERSION, BitsSpec
 from kipwire.model.structs import Role
 from kipwire.model.types import TYPES
 
@@ -79,7 +79,7 @@ class WireField:
     map_key: bool
     entity_type: str | None
     prefix: str | None
-    """Length prefix: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE`; or `REST`. None if the type implies the length."""
+    """Length prefix: one of `PREFIX_TYPES` or `PLUS_ONE`; or `REST`. None if the type implies the length."""
     struct_may_be_empty: bool
     """True if it has a struct that can take no byte."""
     # The rest is of record formats alone.
@@ -352,21 +352,23 @@ def _items(
     """The items of a struct."""
     # One pass is enough, because a rule puts the bit before the field whose presence it states. Only a checksum may
     # come on either side of what it covers, as `before` shows.
-    values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
+    values = {field.layout.presence_bit: field for field in fields if field.layout.presence_bit}
     presences: dict[str, Presence] = {}  # by the attribute that is there or not
     before: set[str] = set()
     for field in fields:
-        item, wire = by_name[field.name], field.wire
-        if wire.size_of:
+        item, layout = by_name[field.name], field.layout
+        if layout.size_of:
             item = replace(item, role="size")
-        elif wire.checksum is not None:
-            start = by_name[wire.checksum.start].attribute
+        elif layout.checksum is not None:
+            start = by_name[layout.checksum.start].attribute
             is_after = start in before
-            item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_after=is_after)
-        elif wire.constant is not None:
-            item = replace(item, role="constant", default=version if wire.constant == VERSION else int(wire.constant))
-        elif wire.bits:
-            inner = [_bit(item, bit, values.get(bit.name), by_name) for bit in wire.bits]
+            item = replace(item, role="checksum", algorithm=layout.checksum.algorithm, start=start, is_after=is_after)
+        elif layout.constant is not None:
+            item = replace(
+                item, role="constant", default=version if layout.constant == VERSION else int(layout.constant)
+            )
+        elif layout.bits:
+            inner = [_bit(item, bit, values.get(bit.name), by_name) for bit in layout.bits]
             presences |= {bit.presence.value: bit.presence for bit in inner if bit.presence}
             item = replace(item, role="bits", inner=tuple(inner))
         elif spec.is_layout:
@@ -391,28 +393,28 @@ def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: di
     # Without an owner, the bit is an attribute. With one it is computed, because the owner's value determines it.
     if owner is None:
         return field
-    value, means_present = by_name[owner.name], owner.wire.present_if == bit.name
+    value, means_present = by_name[owner.name], owner.layout.present_if == bit.name
     presence = Presence(integer.attribute, field.attribute, field.mask, means_present, value.attribute, value.nullable)
     return replace(field, role="presence", presence=presence)
 
 
 def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]) -> WireField:
-    """Apply the wire form that the spec of a record format gives to a field."""
-    wire = field.wire
+    """Apply the properties that only fields of record formats have."""
+    layout = field.layout
     key = None
-    if wire.is_sorted:
+    if layout.is_sorted:
         elements = spec.struct(field.type.element).fields
         key = next(names.attribute_name(element.name) for element in elements if element.map_key)
     return replace(
         item,
-        default=None if wire.is_required else item.default,
-        prefix=wire.size or wire.count or item.prefix,
-        sized=field.type.is_array and wire.size not in (None, REST),
-        partner=presences[names.attribute_name(wire.size_only_with)] if wire.size_only_with else None,
+        default=None if layout.is_required else item.default,
+        prefix=layout.size or layout.count or item.prefix,
+        sized=field.type.is_array and layout.size not in (None, REST),
+        partner=presences[names.attribute_name(layout.size_only_with)] if layout.size_only_with else None,
         presence=presences.get(item.attribute),
         sorted_by=key,
-        required_if=names.attribute_name(wire.required_if) if wire.required_if else None,
-        same_length_as=names.attribute_name(wire.same_length_as) if wire.same_length_as else None,
+        required_if=names.attribute_name(layout.required_if) if layout.required_if else None,
+        same_length_as=names.attribute_name(layout.same_length_as) if layout.same_length_as else None,
     )
 
 

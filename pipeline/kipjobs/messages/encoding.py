@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kipjobs.arrow import pc
 from kipjobs.errors import BrokenMessageError, JobError
-from kipjobs.messages.framing import write_lead
+from kipjobs.messages.framing import write_envelope
 from kipjobs.messages.lossy import kept_type, lossy_rows
 from kipjobs.messages.selection import VERSION, Selection
 from kipwire import EncodeError, Message, columns
@@ -58,9 +58,9 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
         here = pc.indices_nonzero(pc.and_(chosen, rows.is_valid()))
         if version in classes:
             data, wrong = _encode(classes[version], rows.take(here), versions)
-            lead = pa.scalar(write_lead(classes[version]), data.type)
+            envelope = pa.scalar(write_envelope(classes[version]), data.type)
             row_numbers.append(here)
-            parts.append(pc.binary_join_element_wise(lead, data, pa.scalar(b"", data.type)))
+            parts.append(pc.binary_join_element_wise(envelope, data, pa.scalar(b"", data.type)))
             at = here.to_pylist() if wrong else []
             errors.update({at[index]: text for index, text in wrong.items()})
         else:

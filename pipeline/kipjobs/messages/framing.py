@@ -1,4 +1,4 @@
-"""The lead of a stored or sent message: the bytes before it, which give its type and version.
+"""The envelope of a stored or sent message: the bytes before it, which give its type and version.
 
 | message | before it |
 |---|---|
@@ -25,7 +25,7 @@ from kipwire.message.frames import class_of_answer, key_and_version, may_answer_
 from kipwire.message.registry import registry_of
 from kipwire.model.api_keys import UNSUPPORTED_VERSION
 from kipwire.model.errors import unknown_version
-from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME, pack_lead, unpack_lead
+from kipwire.records.internal_topics import ENVELOPE_SIZES, METADATA_FRAME, pack_envelope, unpack_envelope
 from kipwire.tools.text import only_left
 
 _INT16_SIZE = 2
@@ -57,7 +57,7 @@ class Grouped(NamedTuple):
     """Errors of messages whose class is not known, by row."""
 
 
-class LeadError(Exception):
+class EnvelopeError(Exception):
     """The bytes before a message do not give a known message."""
 
     def __init__(self, row_error: RowError) -> None:
@@ -78,22 +78,22 @@ def group_by_version(selection: Selection, data: pa.Array) -> Grouped:
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
         return _by_header(selection, data)
-    if kind not in LEAD_SIZES:
+    if kind not in ENVELOPE_SIZES:
         raise JobError(f"the bytes of {selection.message} do not include the version; give one")
 
-    size = LEAD_SIZES[kind]
+    size = ENVELOPE_SIZES[kind]
 
-    def find(lead: bytes) -> type[Message]:
-        type_, version = read_lead(kind, selection.message, lead)
+    def find(envelope: bytes) -> type[Message]:
+        type_, version = read_envelope(kind, selection.message, envelope)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
-            raise LeadError(RowError(selection.message, None, "type", 0, reason))
+            raise EnvelopeError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise LeadError(version_error(selection.package, selection.message, version, size))
+            raise EnvelopeError(version_error(selection.package, selection.message, version, size))
         return classes[version]
 
-    return by_lead(data, size, find)
+    return by_envelope(data, size, find)
 
 
 def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
@@ -110,52 +110,55 @@ def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
     return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
 
 
-def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
+def read_envelope(kind: str, message: str, envelope: bytes) -> tuple[int | None, int]:
     """Return the type, if the bytes include it, and the version.
 
     Args:
         kind: the type of the message's spec.
         message: the message's name, for the error.
-        lead: the first bytes of the message, as many as `LEAD_SIZES` gives for its kind, or fewer if it is shorter.
+        envelope: the first bytes of the message, as many as `ENVELOPE_SIZES` gives for its kind; a shorter
+            message gives fewer.
 
     Raises:
-        LeadError: there are too few bytes, or they are invalid.
+        EnvelopeError: there are too few bytes, or they are invalid.
     """
-    size = LEAD_SIZES[kind]
-    if len(lead) < size:
-        raise LeadError(RowError(message, None, "version", len(lead), f"need {size} bytes, {only_left(len(lead))}"))
-    type_, version, frame = unpack_lead(kind, lead)
+    size = ENVELOPE_SIZES[kind]
+    if len(envelope) < size:
+        raise EnvelopeError(
+            RowError(message, None, "version", len(envelope), f"need {size} bytes, {only_left(len(envelope))}")
+        )
+    type_, version, frame = unpack_envelope(kind, envelope)
     if frame not in (None, METADATA_FRAME):
-        raise LeadError(RowError(message, None, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known"))
+        raise EnvelopeError(RowError(message, None, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known"))
     return type_, version
 
 
-def write_lead(cls: type[Message]) -> bytes:
-    """Return the bytes before a message of a class; the reverse of `read_lead`.
+def write_envelope(cls: type[Message]) -> bytes:
+    """Return the bytes before a message of a class; the reverse of `read_envelope`.
 
     Raises:
         JobError: such messages are stored without a version, or with more than the class says.
     """
-    lead = pack_lead(cls)
-    if lead is None:
+    envelope = pack_envelope(cls)
+    if envelope is None:
         raise JobError(f"{cls.NAME} is not stored with its version; give a version")
-    return lead
+    return envelope
 
 
-def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
+def by_envelope(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
     """Group a column by the class that the first bytes give.
 
     Args:
         data: the column.
         size: the number of bytes before a message.
-        find: the class for these bytes, which may be fewer; it raises LeadError if there is none.
+        find: the class for these bytes, which may be fewer; it raises EnvelopeError if there is none.
     """
     rows_of: dict[type[Message], list[pa.Array]] = {}
     errors: dict[int, RowError] = {}
-    for lead, rows in _rows_by_lead(data, size):
+    for envelope, rows in _rows_by_envelope(data, size):
         try:
-            rows_of.setdefault(find(lead), []).append(rows)
-        except LeadError as error:
+            rows_of.setdefault(find(envelope), []).append(rows)
+        except EnvelopeError as error:
             errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
     groups = []
     for cls, parts in rows_of.items():
@@ -165,19 +168,19 @@ def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -
     return Grouped(groups, errors)
 
 
-def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Yield each lead of up to `size` bytes, with the numbers of the rows that begin with it."""
+def _rows_by_envelope(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
+    """Yield each envelope of up to `size` bytes, with the numbers of the rows that begin with it."""
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
     if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
         yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
         return
-    leads = pc.binary_slice(data, 0, size).dictionary_encode()
-    for code, lead in enumerate(leads.dictionary.to_pylist()):
-        yield lead, pc.indices_nonzero(pc.equal(leads.indices, code))
+    envelopes = pc.binary_slice(data, 0, size).dictionary_encode()
+    for code, envelope in enumerate(envelopes.dictionary.to_pylist()):
+        yield envelope, pc.indices_nonzero(pc.equal(envelopes.indices, code))
 
 
 def version_error(package: str, message: str, version: int, size: int) -> RowError:
-    """Return the error of a message in a version without a class, after a lead of `size` bytes."""
+    """Return the error of a message in a version without a class, after an envelope of `size` bytes."""
     reason = unknown_version(version, registry_of(package).versions(message))
     return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
 

@@ -17,18 +17,18 @@ from kipjobs.arrow import pc
 from kipjobs.errors import JobError
 from kipjobs.messages.decoding import decode_group, raise_first, scatter
 from kipjobs.messages.framing import (
+    EnvelopeError,
     Group,
     Grouped,
-    LeadError,
-    by_lead,
-    read_lead,
+    by_envelope,
+    read_envelope,
     version_error,
 )
 from kipjobs.messages.row_errors import RowError, by_row_of_column
 from kipjobs.messages.selection import Selection, all_versions_type
 from kipwire import Message
 from kipwire.message.registry import registry_of
-from kipwire.records.internal_topics import LEAD_SIZES
+from kipwire.records.internal_topics import ENVELOPE_SIZES
 
 COORDINATORS = ("group", "transaction", "share")
 
@@ -172,34 +172,34 @@ def _group_by_type(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
     """Group a column by type and version of its records."""
-    size = LEAD_SIZES[kind]
+    size = ENVELOPE_SIZES[kind]
 
-    def find(lead: bytes) -> type[Message]:
-        number, version = read_lead(kind, "record", lead)
+    def find(envelope: bytes) -> type[Message]:
+        number, version = read_envelope(kind, "record", envelope)
         assert number is not None  # these kinds have it
         record = types.get(number)
         if record is None:
-            raise LeadError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
+            raise EnvelopeError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
         return _class(selection(record) or record.value, version, size)
 
-    return by_lead(data, size, find)
+    return by_envelope(data, size, find)
 
 
 def _group_values(record: Record, values: pa.Array) -> Grouped:
     """Group the values of one type of record by version."""
-    size = LEAD_SIZES["coordinator-value"]
+    size = ENVELOPE_SIZES["coordinator-value"]
 
-    def find(lead: bytes) -> type[Message]:
-        _, version = read_lead("coordinator-value", record.value.message, lead)
+    def find(envelope: bytes) -> type[Message]:
+        _, version = read_envelope("coordinator-value", record.value.message, envelope)
         return _class(record.value, version, size)
 
-    return by_lead(values, size, find)
+    return by_envelope(values, size, find)
 
 
 def _class(selection: Selection, version: int, size: int) -> type[Message]:
     known = registry_of(selection.package)
     if version not in known.versions(selection.message):
-        raise LeadError(version_error(selection.package, selection.message, version, size))
+        raise EnvelopeError(version_error(selection.package, selection.message, version, size))
     return known.message(selection.message, version)
 
 

@@ -65,8 +65,8 @@ _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """Highest offset to which any delta can be added without going beyond 64 bits."""
 
 
-class Wanted(NamedTuple):
-    """The records to read, and how to read them."""
+class RowFilter(NamedTuple):
+    """Conditions for the records of a log, and options of their reading."""
 
     bounds: Bounds = Bounds()
     control: bool = False
@@ -89,7 +89,7 @@ class Wanted(NamedTuple):
         """True if offsets or times are bounded, so that batches may be passed over by their heads."""
         return self.bounds != Bounds()
 
-    def between(self, first: int, end: int | None) -> Wanted:
+    def between(self, first: int, end: int | None) -> RowFilter:
         """Restrict this filter to the records from `first` on, and before `end` if it is given."""
         ends = [one for one in (self.bounds.end_offset, end) if one is not None]
         first = max(self.first_offset, first)
@@ -128,12 +128,12 @@ class Heads(NamedTuple):
         """Return the heads with indices from `start` on and before `end`."""
         return Heads(*(column[start:end] for column in self))
 
-    def may_have(self, wanted: Wanted) -> Numbers:
+    def may_have(self, row_filter: RowFilter) -> Numbers:
         """Return a mask of the batches that may have wanted records."""
         lowest = np.where(self.has_append_time, self.max_timestamp, UNKNOWN)
         span = Span(self.base_offset, self.last_offset, lowest, self.max_timestamp)
-        may: Numbers = np.full(len(self.position), True) & wanted.bounds.allows(span)
-        return may if wanted.control else may & ~self.is_control
+        may: Numbers = np.full(len(self.position), True) & row_filter.bounds.allows(span)
+        return may if row_filter.control else may & ~self.is_control
 
     def are_odd(self, first_offset: int, end_offset: int | None) -> Numbers:
         """Return a mask of the batches whose head is invalid, or has numbers that may need more than 64 bits.
@@ -180,7 +180,7 @@ def batch_heads_in(
 
 def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tuple[int, bytes]]:
     """Yield the positions and the first bytes of batches that start before `end` and do not go beyond `limit`."""
-    unpack, smallest = HEAD.unpack_from, [form.smallest for form in FORMATS]
+    unpack, smallest = HEAD.unpack_from, [format_.smallest for format_ in FORMATS]
     chunk, chunk_start, chunk_size, length = b"", 0, _LEAST_CHUNK, _SMALL
     while position < end:
         at = position - chunk_start

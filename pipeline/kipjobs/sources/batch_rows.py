@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kipjobs.arrow import TIMESTAMP, microseconds
 from kipjobs.files.access import path_text
-from kipjobs.sources.batch_heads import Heads, Numbers, Wanted, batch_heads_in
+from kipjobs.sources.batch_heads import Heads, Numbers, RowFilter, batch_heads_in
 from kipjobs.sources.log_columns import Broken
 from kipjobs.sources.log_rows import items_of, unreadable
 from kipjobs.sources.segments import Segment
@@ -56,33 +56,33 @@ BATCH_SCHEMA = pa.schema(
 _HIGHEST = 2**63 - 1
 
 
-def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a range of a segment that may have wanted records, in its order.
 
     Only heads are read: no checksum and no record.
 
     Args:
         split: the range.
-        wanted: the filter. If it is permissive, a batch whose head is broken is a row with the error.
+        row_filter: the filter. If it is permissive, a batch whose head is broken is a row with the error.
         schema: columns of `BATCH_SCHEMA`.
 
     Raises:
-        DecodeError: a head is broken, or bytes are not a whole batch; not if `wanted.permissive`.
-        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
+        DecodeError: a head is broken, or bytes are not a whole batch; not if `row_filter.permissive`.
+        SourceError: a batch has offsets of another range, unless `row_filter.permissive`; or the file cannot be read.
     """
     position = split.start
     while position < split.end:
         try:
             for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
                 position = int(heads.position[-1] + heads.size[-1])
-                yield from _rows_of(split, heads, wanted, schema)
+                yield from _rows_of(split, heads, row_filter, schema)
         except OSError as error:
             raise unreadable(split.segment, error) from None
         if position >= split.end:
             return
         # Heads end at bytes that cannot be a batch; the reader of whole batches reports them, and goes on after them.
         following = None
-        for item in items_of(split, wanted, position, check_crcs=False):
+        for item in items_of(split, row_filter, position, check_crcs=False):
             if isinstance(item, RecordBatch):
                 following = item.position
                 break
@@ -95,7 +95,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
 def _fault(split: Split, position: int) -> KipwireError | None:
     """Return the error of the whole batch at a position; None if it is valid."""
     try:
-        item = next(items_of(split, Wanted(), position, check_crcs=False), None)
+        item = next(items_of(split, RowFilter(), position, check_crcs=False), None)
     except KipwireError as error:
         return error
     if isinstance(item, RecordBatch) and item.last_offset > _HIGHEST:
@@ -103,7 +103,7 @@ def _fault(split: Split, position: int) -> KipwireError | None:
     return None
 
 
-def _rows_of(split: Split, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _rows_of(split: Split, heads: Heads, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Make the rows of heads; odd ones are checked one by one."""
     segment = split.segment
     start = 0
@@ -111,16 +111,16 @@ def _rows_of(split: Split, heads: Heads, wanted: Wanted, schema: pa.Schema) -> I
         fault = _fault(split, int(heads.position[odd]))
         if fault is None:
             continue
-        if not wanted.permissive:
+        if not row_filter.permissive:
             raise fault
-        yield from _good_rows(segment, heads.between(start, odd), wanted, schema)
+        yield from _good_rows(segment, heads.between(start, odd), row_filter, schema)
         yield _broken_row(segment, Broken(int(heads.position[odd]), str(fault)), schema)
         start = odd + 1
-    yield from _good_rows(segment, heads.between(start, len(heads.position)), wanted, schema)
+    yield from _good_rows(segment, heads.between(start, len(heads.position)), row_filter, schema)
 
 
-def _good_rows(segment: Segment, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    chosen = heads.of(heads.may_have(wanted))
+def _good_rows(segment: Segment, heads: Heads, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    chosen = heads.of(heads.may_have(row_filter))
     if len(chosen.position):
         arrays = [_column(segment, chosen, field) for field in schema]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)

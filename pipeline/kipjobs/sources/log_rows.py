@@ -15,7 +15,7 @@ import pyarrow as pa
 from kipjobs.arrow import pc
 from kipjobs.errors import SourceError
 from kipjobs.files.access import open_file
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.log_columns import (
     HEADER_KEYS,
     LOG_SCHEMA,
@@ -43,54 +43,54 @@ _BYTES = 16 * 1024 * 1024
 _INT64 = range(-(2**63), 2**63)
 
 
-def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
+def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
     """Yield the records of a range of a segment, in its order.
 
     Args:
         split: the range.
-        wanted: which records.
+        row_filter: which records.
         schema: columns of `ALL_LOG_COLUMNS`.
 
     Raises:
-        DecodeError: bytes are not a whole batch, or a batch is broken; not if `wanted.permissive`.
-        ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
-        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
+        DecodeError: bytes are not a whole batch, or a batch is broken; not if `row_filter.permissive`.
+        ColumnError: a number of a record has more than 64 bits; not if `row_filter.permissive`.
+        SourceError: a batch has offsets of another range, unless `row_filter.permissive`; or the file cannot be read.
     """
-    rows = _Rows(split.segment, wanted, schema)
+    rows = _Rows(split.segment, row_filter, schema)
     try:
-        parts = narrow(split, wanted)
+        parts = narrow(split, row_filter)
     except OSError as error:
         raise unreadable(split.segment, error) from None
     for part in parts:
-        for batch in _batches(part, wanted):
+        for batch in _batches(part, row_filter):
             rows.add(batch)
             if rows.are_enough():
                 yield from rows.take()
     yield from rows.take()
 
 
-def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
+def _batches(split: Split, row_filter: RowFilter) -> Iterator[RecordBatch | Broken]:
     """Yield the batches of a range that may have wanted records, and the broken ones.
 
     Nothing is left of a range that the broker has cut off from the file since it was listed.
     """
-    for item in items_of(split, wanted, split.start, check_crcs=wanted.check_crcs):
-        if isinstance(item, RecordBatch) and item.is_control and not wanted.control:
+    for item in items_of(split, row_filter, split.start, check_crcs=row_filter.check_crcs):
+        if isinstance(item, RecordBatch) and item.is_control and not row_filter.control:
             continue
         yield item
 
 
-def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> Iterator[RecordBatch | Broken]:
+def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: bool) -> Iterator[RecordBatch | Broken]:
     """Yield the content of a range from a position on: each byte is in a batch or broken, except for an unwanted tail.
 
     Args:
         split: the range.
-        wanted: the filter, which also decides if broken batches are errors or rows.
+        row_filter: the filter, which also decides if broken batches are errors or rows.
         start: where a batch starts.
         check_crcs: true if a wrong checksum is an error.
 
     Raises:
-        DecodeError: bytes are not a whole batch; not if `wanted.permissive`.
+        DecodeError: bytes are not a whole batch; not if `row_filter.permissive`.
         SourceError: as `read_rows`.
     """
     segment = split.segment
@@ -104,20 +104,20 @@ def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> I
                 end=split.end,
                 grows=split.grows,
                 check_crcs=check_crcs,
-                max_decompressed_size=wanted.max_decompressed_size,
+                max_decompressed_size=row_filter.max_decompressed_size,
             ):
                 if isinstance(item, RecordBatch):
                     last = item.last_offset
                     if last >= first and (end is None or last < end):
                         yield item
-                    elif wanted.permissive:
+                    elif row_filter.permissive:
                         yield Broken(item.position, _elsewhere(split, item))
                     else:
                         raise SourceError(_elsewhere(split, item))
                 elif isinstance(item, Tail):
-                    if wanted.tail and item.size:
+                    if row_filter.tail and item.size:
                         yield Broken(item.position, _words_of(item))
-                elif wanted.permissive:
+                elif row_filter.permissive:
                     yield Broken(item.position, item.text)
                 else:
                     raise item.error
@@ -145,9 +145,9 @@ def unreadable(segment: Segment, error: OSError) -> SourceError:
 class _Rows:
     """Collects records for an Arrow batch, with the shared values of their batches."""
 
-    def __init__(self, segment: Segment, wanted: Wanted, schema: pa.Schema) -> None:
+    def __init__(self, segment: Segment, row_filter: RowFilter, schema: pa.Schema) -> None:
         self.segment = segment
-        self.wanted = wanted
+        self.row_filter = row_filter
         self.schema = schema
         self.repeated = Repeated()
         self.records = RecordColumns(header_keys=HEADER_KEYS in schema.names)
@@ -167,7 +167,7 @@ class _Rows:
         try:
             self.records.add(batch)
         except (DecodeError, ColumnError) as error:
-            if not self.wanted.permissive:
+            if not self.row_filter.permissive:
                 raise
             return Broken(batch.position, str(error))
         self.batches.append(of_batch(batch))
@@ -179,7 +179,7 @@ class _Rows:
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """Yield the wanted rows so far, if there are any, and forget them."""
-        records, batches = _choose(self.records.take(), self.wanted.bounds), self.batches
+        records, batches = _choose(self.records.take(), self.row_filter.bounds), self.batches
         broken, before = self.broken, self.before_broken
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:

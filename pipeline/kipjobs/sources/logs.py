@@ -16,8 +16,8 @@ import pyarrow as pa
 from kipjobs.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipjobs.files.stores import Storage
 from kipjobs.sources import batch_rows, log_rows
-from kipjobs.sources.batch_heads import Wanted
-from kipjobs.sources.changing_logs.reading import Level, read_range
+from kipjobs.sources.batch_heads import RowFilter
+from kipjobs.sources.changing_logs.reading import Granularity, read_range
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipjobs.sources.segments import Listing, Segment, list_segments
@@ -42,20 +42,20 @@ OPTIONS = (
     "maxBytesPerTrigger",
 )
 
-LEVELS = {
-    "records": Level(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
-    "batches": Level(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
+GRANULARITIES = {
+    "records": Granularity(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
+    "batches": Granularity(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
 }
 
 
 def schema_of(options: Options) -> pa.Schema:
-    """Return the columns that the option names, in its order; the default ones of the level if it is not given.
+    """Return the columns that the option names, in its order; the default ones of the granularity if it is not given.
 
     Raises:
-        SourceError: there is no such level or column.
+        SourceError: there is no such granularity or column.
     """
-    level = LEVELS[options.one_of("level", tuple(LEVELS), "records")]
-    whole, names = level.schema, options.texts("columns")
+    granularity = GRANULARITIES[options.one_of("level", tuple(GRANULARITIES), "records")]
+    whole, names = granularity.schema, options.texts("columns")
     if options.text("columns") is not None and not names:
         raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
@@ -63,7 +63,7 @@ def schema_of(options: Options) -> pa.Schema:
             raise SourceError(f"kafka_log: option columns: there is no {name!r}; there are {', '.join(whole.names)}")
         if names.count(name) > 1:
             raise SourceError(f"kafka_log: option columns: {name!r} is there twice; name it once")
-    return pa.schema([whole.field(name) for name in names]) if names else level.default
+    return pa.schema([whole.field(name) for name in names]) if names else granularity.default
 
 
 class Request(NamedTuple):
@@ -72,12 +72,12 @@ class Request(NamedTuple):
     roots: tuple[str, ...]
     storage: Storage
     chosen: Chosen
-    wanted: Wanted
+    row_filter: RowFilter
     split_bytes: int
     fail_on_data_loss: bool
     max_bytes: int | None
     """Limit of a batch of a stream."""
-    level: str
+    granularity: str
     schema: pa.Schema
     """The columns to make."""
 
@@ -103,14 +103,14 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
 
     Args:
         given: the options.
-        columns: chooses columns from all columns of the level; None: as `schema_of`.
+        columns: chooses columns from all columns of the granularity; None: as `schema_of`.
 
     Raises:
         SourceError: an option is not valid.
     """
     options = Options("kafka_log", given, OPTIONS)
-    level = options.one_of("level", tuple(LEVELS), "records")
-    wanted = Wanted(
+    granularity = options.one_of("level", tuple(GRANULARITIES), "records")
+    row_filter = RowFilter(
         bounds=Bounds(
             first_offset=options.number("startingOffset", 0),
             end_offset=options.number("endingOffset", 0),
@@ -127,24 +127,24 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         roots=options.roots(),
         storage=options.storage(),
         chosen=parse_options(options),
-        wanted=wanted,
+        row_filter=row_filter,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
         max_bytes=options.number("maxBytesPerTrigger", 1),
-        level=level,
-        schema=schema_of(options) if columns is None else columns(LEVELS[level].schema),
+        granularity=granularity,
+        schema=schema_of(options) if columns is None else columns(GRANULARITIES[granularity].schema),
     )
 
 
-Work = tuple[Split, Wanted]
+Work = tuple[Split, RowFilter]
 
 
 def plan(request: Request) -> list[list[Work]]:
     """List the present segments, and group their ranges into pieces of work."""
     work = [
-        (split, request.wanted)
+        (split, request.row_filter)
         for _, replica in groupby(request.check_segments(), lambda segment: segment.folder)
-        for split in plan_splits(list(replica), request.wanted, request.split_bytes)
+        for split in plan_splits(list(replica), request.row_filter, request.split_bytes)
     ]
     return group_work(work, request.split_bytes)
 
@@ -154,19 +154,21 @@ def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
     pieces: list[list[Work]] = []
     some: list[Work] = []
     size = 0
-    for split, wanted in work:
+    for split, row_filter in work:
         if some and size + split.end - split.start > split_bytes:
             pieces.append(some)
             some, size = [], 0
-        some.append((split, wanted))
+        some.append((split, row_filter))
         size += split.end - split.start
     return [*pieces, some] if some else pieces
 
 
 def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece of work."""
-    for split, wanted in work:
-        yield from read_range(split, wanted, LEVELS[request.level], request.schema, request.fail_on_data_loss)
+    for split, row_filter in work:
+        yield from read_range(
+            split, row_filter, GRANULARITIES[request.granularity], request.schema, request.fail_on_data_loss
+        )
 
 
 def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:

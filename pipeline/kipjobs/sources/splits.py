@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 from kipjobs.files.access import open_file, open_to_look
-from kipjobs.sources.batch_heads import Wanted, batch_heads_in
+from kipjobs.sources.batch_heads import RowFilter, batch_heads_in
 from kipjobs.sources.segments import Segment, sibling
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import batch_heads, head_at
@@ -50,9 +50,11 @@ class Split(NamedTuple):
         return None if self.grows else self.end
 
 
-def plan_splits(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
+def plan_splits(
+    replica: Sequence[Segment], row_filter: RowFilter, split_bytes: int = DEFAULT_SPLIT_BYTES
+) -> list[Split]:
     """Return the ranges of a replica's segments that may have wanted records, in the order of their offsets."""
-    first, end, time = wanted.first_offset, wanted.bounds.end_offset, wanted.bounds.first_timestamp
+    first, end, time = row_filter.first_offset, row_filter.bounds.end_offset, row_filter.bounds.first_timestamp
     found: list[Split] = []
     for number, segment in enumerate(replica, 1):
         # The last segment still grows, and its time index is written later.
@@ -195,19 +197,19 @@ def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
         return  # positions are then found from the lengths of the batches
 
 
-def narrow(split: Split, wanted: Wanted) -> list[Split]:
+def narrow(split: Split, row_filter: RowFilter) -> list[Split]:
     """Return the parts of a range that may have wanted records, and the part after a head that is no valid batch.
 
     Raises:
         OSError: the file cannot be read.
     """
-    if not wanted.is_bounded:
+    if not row_filter.is_bounded:
         return [split]
     parts: list[tuple[int, int]] = []
     reached = split.start
     for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
         # Odd batches are kept, so that the reader reports their errors.
-        kept = heads.may_have(wanted) | heads.are_odd(*split.offsets)
+        kept = heads.may_have(row_filter) | heads.are_odd(*split.offsets)
         ends = heads.position + heads.size
         edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
         parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)

@@ -109,7 +109,7 @@ class Connection:
             Failure: there is no response; the class says why.
             UnsupportedVersionError: the broker and the program have no version in common.
             ConversionError: the version sent cannot carry the request, or the request's version cannot carry the
-            response.
+                response.
             EncodeError: a value does not fit its field.
             DecodeError: the response is broken; the connection can be used further.
             LocalProtocolError: the request has no response: it is Produce with `acks` of 0. Use `send`.
@@ -157,7 +157,7 @@ class Connection:
 
         Args:
             frame: header and body, without a size. Its correlation id can be anything: if a request in flight has it,
-            another one is sent, and the response gets the original one again.
+                another one is sent, and the response gets the original one again.
             timeout: see `request`.
 
         Raises:

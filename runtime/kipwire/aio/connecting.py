@@ -186,7 +186,7 @@ def connect(
         ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
             client. None for a connection without TLS.
         sasl: the client's identity: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again
-        before
+            before
             the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
@@ -197,7 +197,7 @@ def connect(
 
     Raises:
         ValueError: the address is not valid, or `in_flight` is below 1. Opening the connection raises a `Failure` where
-        it fails.
+            it fails.
     """
     expect_some(in_flight)
     where = parse_address(address) if isinstance(address, str) else address

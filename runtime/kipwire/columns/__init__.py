@@ -91,7 +91,7 @@ def decode(
             bytes; for messages in one buffer see `split`.
         fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
         mode: result for a broken message: an error with its row (`strict`), or a null row (`null`). `explain` finds its
-        error; `rows.null_count` minus the data's null count is the number of broken messages.
+            error; `rows.null_count` minus the data's null count is the number of broken messages.
 
     Returns:
         As many rows as there are messages, in chunks if the data is.
@@ -118,7 +118,7 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
     Args:
         cls: the generated class of a message in one version.
         rows: an array of structs, a chunked one, a record batch or a table. Columns are found by name; columns of
-        tagged fields may be missing. A type may be another one that holds the same values.
+            tagged fields may be missing. A type may be another one that holds the same values.
 
     Returns:
         As many messages as there are rows, in chunks if the rows are.

@@ -45,7 +45,7 @@ class StructColumns(NamedTuple):
     """Number of columns, at all depths."""
 
 
-Choice = dict[str, "Choice | None"]
+FieldSelection = dict[str, "FieldSelection | None"]
 """The chosen columns by name, each with what is chosen in it; None for all of it."""
 
 
@@ -68,9 +68,9 @@ def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> Struc
 
 @lru_cache(maxsize=1024)
 def _columns_of(cls: type[Message], fields: tuple[str, ...] | None) -> StructColumns:
-    choice = None if fields is None else _choice([path.split(".") for path in fields])
+    selection = None if fields is None else _select([path.split(".") for path in fields])
     where = f"{cls.NAME} v{cls.VERSION}"
-    found = _struct_columns(cls, choice, (), where, {})
+    found = _struct_columns(cls, selection, (), where, {})
     if found.total > MOST_COLUMNS:
         what = "it" if fields is None else "what is chosen"
         limit = f"and the limit is {MOST_COLUMNS:,}; choose paths of fields"
@@ -84,13 +84,13 @@ def has_few_columns(cls: type[Message]) -> bool:
     return _struct_columns(cls, None, (), f"{cls.NAME} v{cls.VERSION}", {}).total <= MOST_COLUMNS
 
 
-def _choice(paths: list[list[str]]) -> Choice | None:
+def _select(paths: list[list[str]]) -> FieldSelection | None:
     if [] in paths:  # an empty path selects everything
         return None
     inner: dict[str, list[list[str]]] = {}
     for name, *rest in paths:
         inner.setdefault(name, []).append(rest)
-    return {name: _choice(rests) for name, rests in inner.items()}
+    return {name: _select(rests) for name, rests in inner.items()}
 
 
 Whole = dict[type[Struct], "StructColumns"]
@@ -98,38 +98,40 @@ Whole = dict[type[Struct], "StructColumns"]
 
 
 def _struct_columns(
-    cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str, whole: Whole
+    cls: type[Struct], selection: FieldSelection | None, outer: tuple[type[Struct], ...], where: str, whole: Whole
 ) -> StructColumns:
     if cls in outer:
         raise ColumnError(f"{where}: {cls.__qualname__} contains itself, which no Arrow type can")
-    if choice is None and cls in whole:
+    if selection is None and cls in whole:
         return whole[cls]
     names = [field.name for field in cls.ATTRIBUTES] + [UNKNOWN] * cls.FLEXIBLE
-    unknown = choice.keys() - set(names) if choice is not None else set()
-    for name in choice or ():
+    unknown = selection.keys() - set(names) if selection is not None else set()
+    for name in selection or ():
         if name in unknown:
             raise ColumnError(f"{where}: no field {name!r}; there are {', '.join(names) or 'none'}")
     columns = []
     for field in cls.ATTRIBUTES:
-        if choice is None or field.name in choice:
-            inner = None if choice is None else choice[field.name]
+        if selection is None or field.name in selection:
+            inner = None if selection is None else selection[field.name]
             columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}", whole))
-    if cls.FLEXIBLE and (choice is None or UNKNOWN in choice):
+    if cls.FLEXIBLE and (selection is None or UNKNOWN in selection):
         columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, struct=None))
     fields = [pa.field(column.name, column.type, nullable=column.nullable) for column in columns]
     count = len(columns) + sum(column.struct.total for column in columns if column.struct is not None)
     found = StructColumns(cls, tuple(columns), pa.struct(fields), count)
-    if choice is None:
+    if selection is None:
         whole[cls] = found
     return found
 
 
-def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...], where: str, whole: Whole) -> Column:
+def _column(
+    field: Field, selection: FieldSelection | None, outer: tuple[type[Struct], ...], where: str, whole: Whole
+) -> Column:
     if field.struct is not None:
-        struct = _struct_columns(field.struct, choice, outer, where, whole)
+        struct = _struct_columns(field.struct, selection, outer, where, whole)
         element = struct.type
-    elif choice:
-        raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(choice))!r}")
+    elif selection:
+        raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(selection))!r}")
     else:
         struct = None
         element = _primitive(field)

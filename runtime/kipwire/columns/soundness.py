@@ -27,7 +27,7 @@ def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, 
         given: any Arrow data.
         what: a noun for the error message.
         values: True to check the content of buffers as well, such as offsets, views and texts, which pyarrow trusts
-        unchecked and the kernel does not.
+            unchecked and the kernel does not.
 
     Raises:
         ColumnError: the data is damaged.

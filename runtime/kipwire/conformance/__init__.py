@@ -4,7 +4,7 @@ A `Vector` is one question with its answer: bytes of a message, and its JSON for
 
 * `vectors`: vectors as JSON lines, in a folder with a file for each message.
 * `writing`: values to bytes by the plan of a class. It shares nothing with generated code and the kernel, which the
-  vectors judge; the walker, `kipwire.description.walk`, reads what it writes.
+  vectors judge; the tracer, `kipwire.description.trace`, reads what it writes.
 * `field_values`, `building`: which values a field is tried with, and the messages around them.
 * `damage`: the ways to damage bytes, and what a reader makes of each.
 * `deriving`: all vectors of a message in one version, in a fixed order.

@@ -14,14 +14,14 @@ from typing import NamedTuple
 from kipwire.codec.wire import MAX_STRING, write_varint
 from kipwire.conformance.vectors import Kind, Level
 from kipwire.conformance.writing import prefix, scalar, tagged_field
-from kipwire.description.walk import Element
+from kipwire.description.trace import Element
 from kipwire.model.types import ENCODINGS
 
 SIX_BYTES = bytes.fromhex("808080808001")
 """A varint of six bytes, of which a length has at most five."""
 _HUGE = {"int16": (1 << 15) - 1, "int32": (1 << 31) - 1, "varint": (1 << 31) - 1, "uvarint": (1 << 31) - 1}
 _SIGNED = ("int16", "int32", "varint")
-"""The forms of a prefix that can be negative."""
+"""The types of a prefix that can be negative."""
 _LENIENT = "Java's reader accepts it, a strict one does not"
 _HARMLESS = "Java refuses it, some readers take it for nothing"
 _OLDER_READERS = "Java refuses it, other readers may not notice"
@@ -83,7 +83,7 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
     if widest is not None and widest.end - widest.start > 1:
         yield Damage("cut within", data[: widest.end - 1], "the message ends within the field")
     for one in own:
-        if one.path == path and one.form and one.role in ("length", "count", "size"):
+        if one.path == path and one.prefix and one.role in ("length", "count", "size"):
             yield from _of_length(sample, one, own[-1].end, nullable=nullable)
         elif one.path == path and one.role == "marker":
             yield from _of_marker(sample, one)
@@ -95,20 +95,20 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
 def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Iterator[Damage]:
     """Yield the damages of a length; the null among them leaves out the value, which goes on to `end`."""
     what = "count" if one.role == "count" else "size" if one.role == "size" else "length"
-    compact = one.form in ("uvarint_plus_one", "uvarint")
-    if one.value is not None and not nullable and one.form != "uvarint":
-        null = sample.splice(one.start, end, prefix(one.form, -1))
+    compact = one.prefix in ("uvarint_plus_one", "uvarint")
+    if one.value is not None and not nullable and one.prefix != "uvarint":
+        null = sample.splice(one.start, end, prefix(one.prefix, -1))
         why = f"the field must not be null in this version; {_HARMLESS}"
         yield Damage("null", null, why, level="recommended")
-    if one.form in _SIGNED and not nullable:
+    if one.prefix in _SIGNED and not nullable:
         yield Damage(
             "negative",
-            sample.splice(one.start, end, prefix(one.form, -2)),
+            sample.splice(one.start, end, prefix(one.prefix, -2)),
             f"the {what} is -2; {_HARMLESS}",
             level="recommended",
         )
-    huge = (1 << 31) - 1 if compact else _HUGE[one.form]
-    number = write_varint(huge) if compact else prefix(one.form, huge)
+    huge = (1 << 31) - 1 if compact else _HUGE[one.prefix]
+    number = write_varint(huge) if compact else prefix(one.prefix, huge)
     yield Damage("huge", sample.replaced(one, number), f"the {what} is more than there are bytes")
     if compact:
         yield from of_varint(sample, one, what)
@@ -127,8 +127,8 @@ def of_varint(sample: Sample, one: Element, what: str, bits: int = 32) -> Iterat
 def of_null(sample: Sample, own: Sequence[Element]) -> Iterator[Damage]:
     """The damages of a field that is null."""
     for one in own:
-        if one.form in _SIGNED and one.value is None:
-            yield may("negative", sample.replaced(one, prefix(one.form, -2)), "the length is -2; only -1 is null")
+        if one.prefix in _SIGNED and one.value is None:
+            yield may("negative", sample.replaced(one, prefix(one.prefix, -2)), "the length is -2; only -1 is null")
 
 
 def _of_marker(sample: Sample, one: Element) -> Iterator[Damage]:
@@ -253,7 +253,7 @@ def tag_section_at(sample: Sample, path: str) -> TagSection | None:
 
 def too_long_text(sample: Sample, length: Element, content_end: int) -> Damage | None:
     """A compact string of a byte more than a string may have; None where the length cannot say it."""
-    if length.form != "uvarint_plus_one":
+    if length.prefix != "uvarint_plus_one":
         return None
     text = b"a" * (MAX_STRING + 1)
     changed = sample.splice(length.start, content_end, write_varint(len(text) + 1) + text)

@@ -31,10 +31,10 @@ from kipwire.conformance.damage import Damage, Sample
 from kipwire.conformance.field_values import Case, longest_text
 from kipwire.conformance.vectors import SPEC, Kind, TaggedDefaults, Vector
 from kipwire.conformance.writing import tagged_field, value_bytes, write
-from kipwire.description.json_form import default_to_json, write_json
+from kipwire.description.json_codec import default_to_json, write_json
 from kipwire.description.plan import Item, plan_of, struct_plan
+from kipwire.description.trace import Element, trace
 from kipwire.description.values import check
-from kipwire.description.walk import Element, walk
 from kipwire.model.errors import DecodeError, EncodeError
 from kipwire.model.structs import Root, Struct
 
@@ -43,7 +43,7 @@ RANDOM = 3
 
 
 class DeriveError(Exception):
-    """No vectors can be made: the message is too large, or the walker does not read the bytes as a vector says."""
+    """No vectors can be made: the message is too large, or the tracer does not read the bytes as a vector says."""
 
 
 def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
@@ -56,7 +56,7 @@ def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
     Raises:
         NoPlanError: a struct contains itself.
         EncodeError: the description has a default that cannot be written.
-        DeriveError: the message is too large, or the walker does not read the bytes as a vector says.
+        DeriveError: the message is too large, or the tracer does not read the bytes as a vector says.
     """
     yield from _Deriver(cls, seed).vectors()
 
@@ -195,7 +195,7 @@ class _Deriver:
             for found in damage.of_computed(sample, one):
                 yield from self._damage(_names(one.path), found, message)
 
-    # Vectors, each of which the walker reads as it says.
+    # Vectors, each of which the tracer reads as it says.
 
     def _valid(self, field: str, case: str, message: Any) -> Iterator[Vector]:
         if self.is_plain or _fits(message):
@@ -234,7 +234,7 @@ class _Deriver:
             if not self.is_plain:
                 return  # of a record format what a damage means depends on what is around it
             raise DeriveError(
-                f"{self.cls.NAME} v{self.cls.VERSION}, {one.case}: {one.data.hex()}: the walker accepts it"
+                f"{self.cls.NAME} v{self.cls.VERSION}, {one.case}: {one.data.hex()}: the tracer accepts it"
             )
         json = write_json(message) if one.kind == "may_refuse" and one.keeps_value else None
         yield Vector(
@@ -263,13 +263,13 @@ class _Deriver:
 
     def _read(self, message: Any) -> Sample:
         data, elements = write(message), list[Element]()
-        walk(self.cls, data, 0, elements.append)
+        trace(self.cls, data, 0, elements.append)
         return Sample(data, elements)
 
     def _fault(self, data: bytes) -> str:
-        """The walker's error for bytes; "" if they are a message."""
+        """The tracer's error for bytes; "" if they are a message."""
         try:
-            end = walk(self.cls, data, 0)
+            end = trace(self.cls, data, 0)
         except DecodeError as error:
             return str(error)
         return f"{len(data) - end} bytes are left over" if end < len(data) else ""

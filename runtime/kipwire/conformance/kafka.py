@@ -202,7 +202,7 @@ def encodings() -> Iterator[Vector]:
             yield _of_encoding(name, str(number), "valid", scalar(kind, number), number)
         zero = scalar(kind, 0)
         yield _of_encoding(name, "nothing", "refuse", b"", why="there is no byte")
-        if one.form == "fixed":
+        if one.scheme == "fixed":
             yield _of_encoding(name, "cut", "refuse", zero[:-1], why="a byte is missing")
             continue
         yield _of_encoding(name, "cut", "refuse", b"\x80", why="the varint goes on after the last byte")

@@ -18,11 +18,11 @@ from kipwire.tools.files import need_file, read_regular
 
 Kind = Literal["valid", "refuse", "may_refuse", "unknown_tags"]
 Level = Literal["required", "recommended"]
-Form = Literal["message", "frame", "records", "encoding"]
+VectorForm = Literal["message", "frame", "records", "encoding"]
 
 KINDS: tuple[Kind, ...] = ("valid", "unknown_tags", "refuse", "may_refuse")
 LEVELS: tuple[Level, ...] = ("required", "recommended")
-FORMS: tuple[Form, ...] = ("message", "frame", "records", "encoding")
+VECTOR_FORMS: tuple[VectorForm, ...] = ("message", "frame", "records", "encoding")
 INDEX = "index.json"
 COVERAGE = "coverage.csv"
 _LONGEST_INDEX = 2**26
@@ -43,7 +43,7 @@ class Vector:
     """Unique, and the same whenever vectors are made again."""
     message: str
     version: int
-    form: Form
+    form: VectorForm
     """Form of the bytes: a message without header; a frame with its size; record batches, whose version is the magic;
     a number in an encoding of KIP-625, which is the message."""
     kind: Kind
@@ -104,7 +104,7 @@ class Vector:
                 id=_text(value["id"]),
                 message=_text(value["message"]),
                 version=int(value["version"]),
-                form=_one_of(value.get("form", "message"), FORMS),
+                form=_one_of(value.get("form", "message"), VECTOR_FORMS),
                 kind=_one_of(value["kind"], KINDS),
                 level=_one_of(value["level"], LEVELS),
                 origin=_text(value["origin"]),

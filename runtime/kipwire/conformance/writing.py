@@ -41,13 +41,13 @@ def value_bytes(item: Item, value: Any) -> bytes:
     return _primitive(item, value)
 
 
-def prefix(form: str, number: int) -> bytes:
+def prefix(type_: str, number: int) -> bytes:
     """A length or a count; -1 is null."""
-    if form == "uvarint_plus_one":
+    if type_ == "uvarint_plus_one":
         return write_varint(number + 1)
-    if form == "uvarint":
+    if type_ == "uvarint":
         return write_varint(number)
-    return write_packed(number, 32) if form == "varint" else struct.pack(f">{TYPES[form].code}", number)
+    return write_packed(number, 32) if type_ == "varint" else struct.pack(f">{TYPES[type_].code}", number)
 
 
 def tagged_field(tag: int, content: bytes) -> bytes:
@@ -58,8 +58,8 @@ def tagged_field(tag: int, content: bytes) -> bytes:
 def scalar(kind: str, value: Any) -> bytes:
     """A number, a boolean or a uuid of a kind of `kipwire.description.plan`."""
     if kind in ENCODINGS and not kind.startswith("fixed"):
-        form, bits = ENCODINGS[kind].form, ENCODINGS[kind].bits
-        return write_packed(value, bits) if form == "packed" else write_upacked(value, bits)
+        scheme, bits = ENCODINGS[kind].scheme, ENCODINGS[kind].bits
+        return write_packed(value, bits) if scheme == "packed" else write_upacked(value, bits)
     return struct.pack(f">{TYPES[kind].code}", value.bytes if isinstance(value, uuid.UUID) else value)
 
 

@@ -82,7 +82,7 @@ class ClientConnection:
 
         Raises:
             LocalProtocolError: the body is not a request, or another request with that correlation id waits for its
-            response.
+                response.
             EncodeError: a value does not fit its field, or the package does not have such a request.
             ConversionError: the version cannot carry the request.
             UnsupportedVersionError: the request has no such version.
@@ -91,7 +91,7 @@ class ClientConnection:
             raise LocalProtocolError(f"{described(body)} is not a request")
         number = self._free_id() if correlation_id is None else correlation_id
         frame = self._registry.encode_request(body, number, self._client_id, version=version, lost=lost)
-        data = self._register(frame, type(body))
+        data = self._bytes_to_send(frame, type(body))
         if correlation_id is None:
             self._next_id = (number + 1) & _HIGHEST_ID
         return data
@@ -103,9 +103,9 @@ class ClientConnection:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
                 response.
         """
-        return self._register(frame, None)
+        return self._bytes_to_send(frame, None)
 
-    def _register(self, frame: bytes, cls: Any) -> bytes:
+    def _bytes_to_send(self, frame: bytes, cls: Any) -> bytes:
         """The bytes to send for a request, whose response is expected from now on; `cls` is its class, if known."""
         if len(frame) < HEAD.size:
             had = count_of(len(frame), "byte")

@@ -90,7 +90,7 @@ class _Event(Generic[H]):
 
         Raises:
             DecodeError: the frame is broken, or the package does not have the message (`UnknownApiKeyError`,
-            `UnknownVersionError`).
+                `UnknownVersionError`).
             ConversionError: the version of its request cannot carry the response.
         """
         return self._decode().body

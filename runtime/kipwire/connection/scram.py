@@ -71,7 +71,7 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
 
     Raises:
         Refused: the broker's message is not a message of SCRAM, asks for too few or too many iterations, or proves
-        nothing.
+            nothing.
     """
     client_first = f"n={_escape(username)},r={nonce}{extensions}"
     server_first = _text((yield f"{_GS2_HEADER}{client_first}".encode()))

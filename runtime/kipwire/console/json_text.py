@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
+from kipwire.description.json_codec import bytes_to_json, float_to_json, uuid_to_json
 from kipwire.model.structs import Field, Struct
 from kipwire.model.types import KINDS
 
@@ -19,7 +19,7 @@ Write = Callable[[Any], str]
 """The text of a value."""
 
 
-class _Form(NamedTuple):
+class _Template(NamedTuple):
     """Template for the text of a class's messages."""
 
     values: Callable[[Struct], tuple[object, ...]]
@@ -50,11 +50,11 @@ class JsonText:
             "text": encode_basestring_ascii if ascii else encode_basestring,
             "blob": bytes_text,
         }
-        self._form = lru_cache(maxsize=1024)(self._find_form)
+        self._template_of = lru_cache(maxsize=1024)(self._make_template)
 
     def of(self, item: Struct) -> str:
         """Make the text of a message that was decoded and not changed since: the same as from `to_json`."""
-        get, template, writes = self._form(type(item))  # type: ignore[arg-type]  # it is hashable
+        get, template, writes = self._template_of(type(item))  # type: ignore[arg-type]  # it is hashable
         values = get(item)
         if writes:
             texts = list(values)
@@ -63,9 +63,9 @@ class JsonText:
             values = tuple(texts)
         return f"{{{(template % values)[1:]}}}"
 
-    def _find_form(self, cls: type[Struct]) -> _Form:
+    def _make_template(self, cls: type[Struct]) -> _Template:
         writes = [self._write(field) if field.tag is None else self._write_tagged(field) for field in cls.ATTRIBUTES]
-        return _Form(
+        return _Template(
             _getter([field.name for field in cls.ATTRIBUTES]),
             "".join("%s" if field.tag is not None else f"{_start(field)}%s" for field in cls.ATTRIBUTES),
             tuple((number, write) for number, write in enumerate(writes) if write is not int.__repr__),

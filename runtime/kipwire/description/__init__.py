@@ -4,8 +4,8 @@ from kipwire.model.lazy import submodules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.description import json_form as json_form
+    from kipwire.description import json_codec as json_codec
+    from kipwire.description import trace as trace
     from kipwire.description import values as values
-    from kipwire.description import walk as walk
 else:
-    __getattr__ = submodules(__name__, "json_form", "values", "walk")  # most programs need none of them
+    __getattr__ = submodules(__name__, "json_codec", "trace", "values")  # most programs need none of them

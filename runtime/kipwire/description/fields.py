@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Visitor:
-    """One walk: whoever goes into a field or an element adds it to the path, and takes it off again."""
+    """One pass over a message: a method that enters a field or an element adds it to the path, and removes it after."""
 
     error: ClassVar[type[EncodeError | JsonError]] = EncodeError
 

@@ -8,11 +8,11 @@ Its users:
 
 * the compiled kernel: `plans.pxi` copies a plan into C structs, with the position of each attribute, and every loop of
   the kernel follows these: reading and writing messages, columns and projections;
-* `walk`, the walker: it is slow and keeps track of the path. It finds the place of an error after a
+* `trace`, the tracer: it is slow and keeps track of the path. It finds the place of an error after a
   reader has failed, and gives `kipwire inspect` each value with its bytes;
 * `values`: it looks for the value that does not fit, after a writer has failed.
 
-Generated code, kernel and walker must agree on every byte. Bytes that a reader refuses and the walker accepts are an
+Generated code, kernel and tracer must agree on every byte. Bytes that a reader refuses and the tracer accepts are an
 `AssertionError` (`messages._explain_decode`), which `test_damaged_and_random_bytes_are_refused_or_have_a_meaning` would
 meet; `test_encoding_refuses_what_checking_refuses` is its pair for `values`.
 `test_kernel_and_python_agree_on_every_class` compares the kernel with generated code.
@@ -29,12 +29,12 @@ Invariants, on which all users rely:
    `in_order`. `attributes` is the other view: what attributes hold, without integers made of bits, sizes, constants and
    checksums, and with the bits that are values.
 4. Names are resolved. Items refer to each other as objects: `presence`, `partner`, `of`. `kind` and `prefix` say how a
-   value is on the wire, whatever property or version of the spec it came from. No walker looks at a version.
+   value is on the wire, whatever property or version of the spec it came from. No tracer looks at a version.
 5. Structs are shared. A struct has one plan, wherever it is used, and what a plan computes about inner structs it
    remembers. So thirty levels, each with two fields of the level below, take thirty looks and not 2**30
    (test_shared_structs.py).
 6. A plan from `plan_of` ends: no struct contains itself, or there is `NoPlanError`
-   (`test_no_plan_is_made_for_structs_that_contain_themselves`). The kernel asks for such a plan; the walker and
+   (`test_no_plan_is_made_for_structs_that_contain_themselves`). The kernel asks for such a plan; the tracer and
    `values` take any, by `struct_plan`.
 7. Messages are the plain case. `is_plain` is true if types and `compact` say everything, and then all attributes that
    only record formats have keep the values of the class `Item`.
@@ -59,7 +59,7 @@ from kipwire.model.types import TYPES
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
-PREFIX_WIDTHS = {form: TYPES[form].width for form in ("int16", "int32")}
+PREFIX_WIDTHS = {type_: TYPES[type_].width for type_ in ("int16", "int32")}
 """Bytes of those prefixes that do not vary."""
 
 
@@ -119,9 +119,9 @@ class Item:
 
     @cached_property
     def prefix(self) -> str:
-        """Form of the length prefix; empty if the type implies the length.
+        """Type of the length prefix; empty if the type implies the length.
 
-        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in other forms null is -1.
+        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in others null is -1.
         """
         if self.field.prefix or not self.array:
             return self.field.prefix or self.element_prefix

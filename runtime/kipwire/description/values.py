@@ -156,17 +156,17 @@ class Checker(Visitor):
 
     def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
         """Check that the prefix of a value can say how long it is."""
-        form = item.field.prefix
+        prefix = item.field.prefix
         what = "array" if item.array else item.field.element
-        if not form:
+        if not prefix:
             if number > wire.MAX_LENGTH:
                 self.fail(f"{what} of {number} {unit}; the limit is {wire.MAX_LENGTH}")
             if item.plan is not None and item.plan.minimum_size == 0:
                 self.empty_arrays.append((path_text(self.path), number))
         elif has_prefix(item, struct):
-            _, most = _RANGES["int16" if form == "int16" else "int32"]
+            _, most = _RANGES["int16" if prefix == "int16" else "int32"]
             if number > most:
-                self.fail(f"{what} of {number} {unit}; the {form} before it can declare at most {most}")
+                self.fail(f"{what} of {number} {unit}; the {prefix} before it can declare at most {most}")
 
     def element(self, item: Item, value: object) -> None:
         """Check a value whose type implies its length, such as an element of an array."""
@@ -250,8 +250,8 @@ class Checker(Visitor):
                 after = items_size(plan.items[number + 1 :], struct)
                 if after > most:
                     self.path.append(item.name)
-                    form = item.field.encoding or item.field.type
-                    self.fail(f"{after} bytes follow; a size of type {form} can declare at most {most}")
+                    type_ = item.field.encoding or item.field.type
+                    self.fail(f"{after} bytes follow; a size of type {type_} can declare at most {most}")
 
 
 # Sizes: how many bytes values take that have passed the check, for numbers that precede what they measure.
@@ -312,5 +312,5 @@ def _content_size(item: Item, value: Any) -> int:
 
 
 def _varint_size(kind: str, number: int) -> int:
-    form, bits = ENCODINGS[kind].form, ENCODINGS[kind].bits
-    return len(write_packed(number, bits) if form == "packed" else write_upacked(number, bits))
+    scheme, bits = ENCODINGS[kind].scheme, ENCODINGS[kind].bits
+    return len(write_packed(number, bits) if scheme == "packed" else write_upacked(number, bits))

@@ -91,7 +91,7 @@ class IntegerCounts:
     def sizes(self) -> dict[str, int]:
         """The bytes that all values take together, by encoding of the type's own width: fixed, packed, upacked."""
         bits = TYPES[self.type].bits
-        return {f"{form}{bits}": self.size(f"{form}{bits}") for form in ("fixed", "packed", "upacked")}
+        return {f"{scheme}{bits}": self.size(f"{scheme}{bits}") for scheme in ("fixed", "packed", "upacked")}
 
     def best(self, *, expect_negative: bool = False) -> str:
         """The encoding of the type's own width under which all values together take the fewest bytes.
@@ -103,8 +103,8 @@ class IntegerCounts:
             expect_negative: whether negative values are to be expected although there was none.
         """
         sizes, bits = self.sizes(), TYPES[self.type].bits
-        forms = ("fixed", "packed", "upacked") if self.negative or expect_negative else ("fixed", "upacked", "packed")
-        return min((f"{form}{bits}" for form in forms), key=lambda encoding: sizes[encoding])
+        schemes = ("fixed", "packed", "upacked") if self.negative or expect_negative else ("fixed", "upacked", "packed")
+        return min((f"{scheme}{bits}" for scheme in schemes), key=lambda encoding: sizes[encoding])
 
     def size(self, encoding: str) -> int:
         """The bytes that all values take together under an encoding such as `upacked32`.
@@ -112,11 +112,11 @@ class IntegerCounts:
         Raises:
             ValueError: not every value fits the encoding.
         """
-        form, bits = ENCODINGS[encoding].form, ENCODINGS[encoding].bits
+        scheme, bits = ENCODINGS[encoding].scheme, ENCODINGS[encoding].bits
         _expect_within(ENCODINGS[encoding].range, (self.minimum, self.maximum), f"does not fit {encoding}")
-        if form == "fixed":
+        if scheme == "fixed":
             return self.count * (bits // 8)
-        if form == "packed":
+        if scheme == "packed":
             return _weighted_sum(self.packed)
         # The two's complement of a negative number is as long as its width allows.
         return _weighted_sum(self.upacked) - self.negative * (len(self.upacked) - _varint_bytes(bits))

@@ -127,7 +127,7 @@ class Message(Root):
         Raises:
             EncodeError: a value does not fit its field.
         """
-        return description.json_form.write_json(self)
+        return description.json_codec.write_json(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -139,7 +139,7 @@ class Message(Root):
         Raises:
             JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
         """
-        return description.json_form.read_json(cls, value)
+        return description.json_codec.read_json(cls, value)
 
 
 class FlexibleMessage(FlexibleStruct, Message):
@@ -189,10 +189,10 @@ def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
     """Raise the DecodeError with the location of the error that stopped the reader."""
-    end = description.walk.walk(cls, data, offset)
+    end = description.trace.trace(cls, data, offset)
     if whole:
         expect_end(cls, end, data)
-    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
+    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the tracer accepts")
 
 
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:

@@ -136,7 +136,7 @@ class LevelError(PackageError, ImportError):
 class Malformed(Exception):
     """Raised inside generated code if the bytes or a value are wrong; never leaves kipwire.
 
-    It carries nothing: the location and the reason are found by walking the message again, so that the normal path
+    It carries nothing: the location and the reason are found by tracing the message again, so that the normal path
     need not track them.
     """
 

@@ -53,7 +53,7 @@ def _may_have_unmade(cls: type[Struct]) -> bool:
 def one_line(struct: Struct) -> str:
     """The struct as a call of its class."""
     if "pprint" in sys.modules:  # which asks for this text before it looks for a way to print several lines
-        _register(sys.modules["pprint"], type(struct))
+        _add_to_pprint(sys.modules["pprint"], type(struct))
     values = [f"{name}={value!r}" for name, value in shown_values(struct)]
     return f"{type(struct).__name__}({', '.join(values)})"
 
@@ -71,7 +71,7 @@ def pretty(struct: Struct, printer: Any) -> None:
     printer.end_group(0, ")")
 
 
-def _register(pprint: Any, cls: type) -> None:
+def _add_to_pprint(pprint: Any, cls: type) -> None:
     """Make pprint show structs as it shows dataclasses; without what it has for that it prints one line."""
     known = getattr(pprint.PrettyPrinter, "_dispatch", None)
     # A class with a text of its own is shown by that text.

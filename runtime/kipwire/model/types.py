@@ -92,10 +92,10 @@ KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPE
 class Encoding:
     """Encoding of an integer (KIP-625)."""
 
-    __slots__ = ("bits", "form")
+    __slots__ = ("bits", "scheme")
 
-    def __init__(self, form: Literal["fixed", "packed", "upacked"], bits: int) -> None:
-        self.form: Literal["fixed", "packed", "upacked"] = form
+    def __init__(self, scheme: Literal["fixed", "packed", "upacked"], bits: int) -> None:
+        self.scheme: Literal["fixed", "packed", "upacked"] = scheme
         """Fixed width, a zigzag varint, or a varint of the two's complement pattern."""
         self.bits = bits
         """The width of the values it can carry: 16, 32 or 64."""
@@ -112,7 +112,7 @@ class Encoding:
         return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
 
     def __str__(self) -> str:
-        return f"{self.form}{self.bits}"
+        return f"{self.scheme}{self.bits}"
 
 
 ENCODINGS = {

@@ -28,9 +28,9 @@ All bytes are checked as strictly as by `decode`. See docs/projection.md.
 #
 # 1. `paths.steps_to` checks a path against the `ATTRIBUTES` of the classes on its way: a tuple of `Step`s. A path that
 #    leads nowhere is an error when the projection is made, not when it is used.
-# 2. `paths.choice_of` makes a tree of all paths: a dict for each struct on the way, a path's number at its end. A path
-#    twice, or one within what another chooses, is refused; so a value has one place in the result, and a byte of the
-#    message is replaced at most once.
+# 2. `paths.selection_of` makes a tree of all paths: a dict for each struct on the way, a path's number at its end. A
+#    path twice, or one within what another chooses, is refused; so a value has one place in the result, and a byte of
+#    the message is replaced at most once.
 # 3. `one_version.projector` asks the kernel for a `Projector` of class and tree. The kernel makes a program from the
 #    plan of the class (`kipwire.description.plan`): what it meets in the order of the bytes, chosen or not. It is None
 #    without a kernel, for a class of one's own that decodes or encodes in its own way, and where the kernel raises

@@ -13,7 +13,7 @@ from typing import Generic, TypeVarTuple
 from kipwire import native
 from kipwire.message.messages import Message, content_of, described
 from kipwire.projection import python_engine
-from kipwire.projection.paths import ProjectionError, choice_of, steps_to
+from kipwire.projection.paths import ProjectionError, selection_of, steps_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple as WithDefault  # all type checkers bring it
 
     from kipwire._kernel import Projector
-    from kipwire.projection.paths import Choice
+    from kipwire.projection.paths import FieldSelection
 
     Values = WithDefault("Values", default=Unpack[tuple[Any, ...]])
 else:
@@ -66,7 +66,7 @@ class Projection(Generic[*Values]):
         self.cls = cls
         self.paths = paths
         self._ways = [steps_to(cls, path) for path in paths]
-        self._projector = projector(cls, choice_of(paths, range(len(paths))), len(paths))
+        self._projector = projector(cls, selection_of(paths, range(len(paths))), len(paths))
 
     def decode(self, data: bytes) -> tuple[*Values]:
         """The chosen values of the message that the buffer holds, from its first to its last byte.
@@ -147,11 +147,11 @@ class Projection(Generic[*Values]):
         return f"<Projection of {self._name}: {', '.join(self.paths)}>"
 
 
-def projector(cls: type[Message], choice: Choice, count: int) -> Projector | None:
+def projector(cls: type[Message], selection: FieldSelection, count: int) -> Projector | None:
     """Make the kernel's reader and writer of chosen fields; None if the kernel is not in use or does not serve them."""
     if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
         return None
     try:
-        return native.kernel.Projector(cls, choice, count)  # type: ignore[no-any-return]
+        return native.kernel.Projector(cls, selection, count)  # type: ignore[no-any-return]
     except native.kernel.NotServed:
         return None

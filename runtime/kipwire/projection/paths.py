@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kipwire.message.messages import Message
     from kipwire.model.structs import Struct
 
-    Choice = dict[str, "int | Choice"]
+    FieldSelection = dict[str, "int | FieldSelection"]
 
 
 class ProjectionError(KipwireError):
@@ -50,7 +50,7 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def choice_of(paths: Sequence[str], chosen: Sequence[int]) -> Choice:
+def selection_of(paths: Sequence[str], chosen: Sequence[int]) -> FieldSelection:
     """Arrange the numbers of chosen fields by name, with a dict for each inner struct.
 
     Args:
@@ -60,9 +60,9 @@ def choice_of(paths: Sequence[str], chosen: Sequence[int]) -> Choice:
     Raises:
         ProjectionError: a path is given twice, or leads into what another one chooses.
     """
-    choice: Choice = {}
+    selection: FieldSelection = {}
     for number in chosen:
-        level = choice
+        level = selection
         *outer, last = paths[number].split(".")
         for name in outer:
             inner = level.setdefault(name, {})
@@ -72,10 +72,10 @@ def choice_of(paths: Sequence[str], chosen: Sequence[int]) -> Choice:
         if last in level:
             raise _overlap(paths[_any_number(level[last])], paths[number])
         level[last] = number
-    return choice
+    return selection
 
 
-def _any_number(chosen: int | Choice) -> int:
+def _any_number(chosen: int | FieldSelection) -> int:
     while not isinstance(chosen, int):
         chosen = next(iter(chosen.values()))
     return chosen

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVarTuple
 from kipwire.message.registry import registry_of
 from kipwire.model.errors import EncodeError, abbreviate
 from kipwire.projection.one_version import Projection
-from kipwire.projection.paths import ProjectionError, choice_of, steps_to
+from kipwire.projection.paths import ProjectionError, selection_of, steps_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class VersionedProjection(Generic[*Values]):
         self.name = name
         self.paths = paths
         self._parts: dict[int, _Part] = {}
-        choice_of(paths, range(len(paths)))
+        selection_of(paths, range(len(paths)))
         for path in paths:
             self._expect_somewhere(path)
 

@@ -73,7 +73,7 @@ def losses(
         number: the number of batches before it.
         magic: the format that it is converted to, by its number; 2 is Kafka's.
         headers_of_entry: the number of headers that a compressed entry of KIP-82 has itself, which no other format
-        holds.
+            holds.
     """
     return [
         Loss(what, number, batch.base_offset, batch.last_offset, count)
@@ -142,7 +142,7 @@ def down_convert(
         data: the buffer; only one batch of it is decoded at a time.
         magic: the format of the message sets.
         first_offset: the offset that the consumer asked for; records before it are left out of converted batches
-        without compression, and are not reported.
+            without compression, and are not reported.
         magic_2: as for `read_batches`.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
@@ -211,7 +211,7 @@ def up_convert(
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
         EncodeError: a batch that the later format cannot hold, such as one whose offsets do not ascend; the path says
-        which.
+            which.
         MissingExtraError: cramjam is not installed, which a codec needs.
         ValueError: another magic is asked for, or `magic_2` is another text.
     """

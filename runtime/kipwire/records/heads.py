@@ -117,7 +117,7 @@ def with_offsets(
         base_offset: the offset of its first record after the move.
         partition_leader_epoch: the broker's; None leaves it as it is.
         magic_2: the format of the batch: "kafka" for the released one, "kip-98 draft" for a set of that draft, which
-        has no epoch and its checksum in that place.
+            has no epoch and its checksum in that place.
 
     Raises:
         DecodeError: the bytes are not one whole batch of that format. The bytes under its checksum are not read.
@@ -141,7 +141,7 @@ def with_offsets(
     return head + batch[_OFFSET.size : _LEADER_EPOCH_AT] + epoch + batch[_LEADER_EPOCH_AT + len(epoch) :]
 
 
-def _expect_batch(batch: bytes, form: Format) -> None:
+def _expect_batch(batch: bytes, format_: Format) -> None:
     """Check that the bytes are exactly one batch of the format, by its size.
 
     Raises:
@@ -155,9 +155,9 @@ def _expect_batch(batch: bytes, form: Format) -> None:
         reason = f"the magic is {magic}; only batches of magic {_MAGIC} are moved without being decoded"
         raise DecodeError("RecordBatch", _MAGIC, "magic", HEAD.size - 1, reason)
     end = SIZE_END + size
-    if size < form.smallest or end > len(batch):
-        reason = f"is {size}; a batch has {form.smallest} or more, and {len(batch) - SIZE_END} bytes follow"
-        raise DecodeError("RecordBatch", _MAGIC, form.size_name, SIZE, reason)
+    if size < format_.smallest or end > len(batch):
+        reason = f"is {size}; a batch has {format_.smallest} or more, and {len(batch) - SIZE_END} bytes follow"
+        raise DecodeError("RecordBatch", _MAGIC, format_.size_name, SIZE, reason)
     if end < len(batch):
         raise DecodeError("RecordBatch", _MAGIC, "", end, leftover_reason(len(batch) - end, "the batch"))
 

@@ -34,12 +34,12 @@ INTERNAL_TOPICS = (*COORDINATORS, METADATA)
 _INT16 = Packer(">h")
 METADATA_FRAME = 1
 """The version of the frame of a metadata record."""
-LEAD_SIZES = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
+ENVELOPE_SIZES = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
 """The bytes before a message in a record, by the type of its spec. As varints, all types and versions of metadata that
 Kafka has fit in one byte each."""
 
 
-class Lead(NamedTuple):
+class Envelope(NamedTuple):
     """The meaning of the bytes before a message in a record."""
 
     type_id: int | None
@@ -49,25 +49,25 @@ class Lead(NamedTuple):
     """The version of the frame of a metadata record, which should be `METADATA_FRAME`."""
 
 
-def unpack_lead(kind: str, data: bytes) -> Lead:
+def unpack_envelope(kind: str, data: bytes) -> Envelope:
     """Read the bytes before a message in a record.
 
     Args:
-        kind: the type of its spec, one of `LEAD_SIZES`.
+        kind: the type of its spec, one of `ENVELOPE_SIZES`.
         data: at least as many bytes.
     """
     if kind == "metadata":
-        frame, type_id, version = data[: LEAD_SIZES[kind]]
-        return Lead(type_id, version, frame)
+        frame, type_id, version = data[: ENVELOPE_SIZES[kind]]
+        return Envelope(type_id, version, frame)
     (number,) = _INT16.unpack_from(data)
-    return Lead(number, 0) if kind == "coordinator-key" else Lead(None, number)
+    return Envelope(number, 0) if kind == "coordinator-key" else Envelope(None, number)
 
 
-def pack_lead(cls: type[Message]) -> bytes | None:
-    """The bytes before a message of a class in a record; None if its spec has a type that is not in `LEAD_SIZES`."""
+def pack_envelope(cls: type[Message]) -> bytes | None:
+    """Return the bytes before a message of a class in a record; None if its spec's type is not in `ENVELOPE_SIZES`."""
     if cls.TYPE == "metadata":
         return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
-    if cls.TYPE not in LEAD_SIZES:
+    if cls.TYPE not in ENVELOPE_SIZES:
         return None
     return _INT16.pack(cls.API_KEY if cls.TYPE == "coordinator-key" else cls.VERSION)
 
@@ -89,7 +89,7 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
 
     Raises:
         DecodeError: key or value do not belong to the topic, or their type or version is later than Kafka 4.4; the
-        offset counts from the start of the key or of the value.
+            offset counts from the start of the key or of the value.
     """
     if topic == METADATA:
         return _metadata(record)
@@ -115,10 +115,10 @@ def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
     """
     if key is None:
         raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
-    size = LEAD_SIZES["coordinator-key"]
+    size = ENVELOPE_SIZES["coordinator-key"]
     if len(key) < size:
         raise DecodeError("record", 0, "key.type", 0, f"need {size} bytes, {only_left(len(key))}")
-    type_id = unpack_lead("coordinator-key", key).type_id
+    type_id = unpack_envelope("coordinator-key", key).type_id
     assert type_id is not None  # keys have it
     found = _coordinator_type(topic, type_id)
     if found is None:
@@ -139,18 +139,18 @@ def coordinator_value(name: str, value: bytes | None) -> Message | None:
     """
     if value is None:
         return None
-    size = LEAD_SIZES["coordinator-value"]
+    size = ENVELOPE_SIZES["coordinator-value"]
     if len(value) < size:
         raise DecodeError(name, 0, "version", 0, f"need {size} bytes, {only_left(len(value))}")
-    return _class(name, unpack_lead("coordinator-value", value).version).decode(value[size:])
+    return _class(name, unpack_envelope("coordinator-value", value).version).decode(value[size:])
 
 
 def _metadata(record: Record) -> InternalRecord:
-    value, size = record.value, LEAD_SIZES["metadata"]
+    value, size = record.value, ENVELOPE_SIZES["metadata"]
     if value is None or len(value) < size:
         left = only_left(0 if value is None else len(value))
         raise DecodeError("record", 0, "value.type", 0, f"need {size} bytes, {left}")
-    type_id, version, frame = unpack_lead("metadata", value)
+    type_id, version, frame = unpack_envelope("metadata", value)
     assert type_id is not None  # metadata has it
     if frame != METADATA_FRAME:
         reason = f"is {frame}; only {METADATA_FRAME} is known"

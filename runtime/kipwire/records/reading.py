@@ -133,7 +133,7 @@ def batches_in(
     Raises:
         DecodeError: bytes are not a batch.
     """
-    forms, readers, limits = rules
+    formats, readers, limits = rules
     start = cursor.position
     while end - start >= SIZE_END:
         location = cursor.number, start, file
@@ -142,15 +142,15 @@ def batches_in(
         _, size, _, magic = _unpack_head(head if is_whole else head.ljust(_HEAD_SIZE, b"\0"))
         if size < _SMALLEST:
             reason = f"a batch cannot have {size} bytes; the smallest has {_SMALLEST}"
-            raise error_at(location, 2, forms[2].size_name, SIZE, reason)
+            raise error_at(location, 2, formats[2].size_name, SIZE, reason)
         if not is_whole:
             return
         if not 0 <= magic <= 2:
             raise error_at(location, magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
-        form = forms[magic]
-        if size < form.smallest:
-            reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {form.smallest}"
-            raise error_at(location, magic, form.size_name, SIZE, reason)
+        format_ = formats[magic]
+        if size < format_.smallest:
+            reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {format_.smallest}"
+            raise error_at(location, magic, format_.size_name, SIZE, reason)
         size += SIZE_END
         if bounds is not None and size <= end - start and not bounds.may_have(take(start, min(size, HEAD_BYTES))):
             cursor.position = start = start + size
@@ -158,7 +158,7 @@ def batches_in(
             continue
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
-            raise error_at(location, magic, form.size_name, SIZE, reason)
+            raise error_at(location, magic, format_.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return

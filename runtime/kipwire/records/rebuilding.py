@@ -117,9 +117,9 @@ def _entry(head: BatchHead, records: list[Record]) -> bytes:
 
 def _with_attributes(head: BatchHead, entry: bytes) -> bytes:
     """The entry with bits in its attributes that have no meaning, and the checksum of that."""
-    form = FORMATS[head.magic]
+    format_ = FORMATS[head.magic]
     attributes = head.attributes.to_bytes(1, "big", signed=True)
-    if entry[form.attributes : form.attributes + 1] == attributes:
+    if entry[format_.attributes : format_.attributes + 1] == attributes:
         return entry
-    covered = entry[form.crc + 4 : form.attributes] + attributes + entry[form.attributes + 1 :]
-    return entry[: form.crc] + crc32(covered).to_bytes(4, "big") + covered
+    covered = entry[format_.crc + 4 : format_.attributes] + attributes + entry[format_.attributes + 1 :]
+    return entry[: format_.crc] + crc32(covered).to_bytes(4, "big") + covered

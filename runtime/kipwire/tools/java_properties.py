@@ -66,7 +66,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parts(line: str) -> tuple[int, int]:
-    """Where the name of a setting ends, and where its value starts: after white space, with one `=` or `:` in it."""
+    """Find the end of a setting's name, and the start of its value: after white space, with one `=` or `:` in it."""
     end, escaped = 0, False
     while end < len(line) and (escaped or line[end] not in _BLANK + "=:"):
         escaped = line[end] == "\\" and not escaped

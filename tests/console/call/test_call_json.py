@@ -25,7 +25,7 @@ from kipwire.console.call.json_text import lines_of, parse
 from kipwire.console.call.records import with_bytes, with_records
 from kipwire.console.call.requests import encode_negotiated, encode_pinned, own_values
 from kipwire.console.call.template import template_lines
-from kipwire.description.json_form import read_partial_json
+from kipwire.description.json_codec import read_partial_json
 from kipwire.message.messages import Message
 from kipwire.model.errors import ConversionError, KipwireError, UnsupportedVersionError
 from kipwire.records import read_batches

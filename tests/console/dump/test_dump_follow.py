@@ -18,7 +18,7 @@ import pytest
 
 from kipwire.console.dump import following
 from kipwire.console.dump.log_files import log_file
-from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.output import Output
 from tests.console.dump.test_dump_logs import NAME, batch, log
@@ -195,7 +195,7 @@ def test_no_change_of_its_files_ends_it(seed: int, tmp_path: Path, monkeypatch: 
     out = Output()
     shown: list[str] = []
     monkeypatch.setattr(out, "write", shown.append)
-    dump = LogDump(TextLines(), out, Wanted())
+    dump = LogDump(TextLines(), out, DumpOptions())
     looks = 0
 
     def meddle() -> None:

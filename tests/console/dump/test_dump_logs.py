@@ -53,7 +53,7 @@ def test_a_file_that_is_no_log_is_called_so(text: str, dump: Dump, tmp_path: Pat
 def test_what_cannot_be_dumped_keeps_no_other_path_from_it(
     options: tuple[str, ...], dump: Dump, segments: Path, tmp_path: Path
 ) -> None:
-    """The status is that of a missing file, also where something is damaged."""
+    """The exit status is the one for a missing file, even if another path is damaged."""
     text, empty, none = tmp_path / "notes.txt", tmp_path / "empty", tmp_path / "none"
     text.write_text("these are notes, and no log at all\n")
     empty.mkdir()

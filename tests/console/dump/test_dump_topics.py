@@ -24,7 +24,7 @@ from kipwire.aio import connect
 from kipwire.console.dump import fetching, topics
 from kipwire.console.dump.fetching import Part, Partition
 from kipwire.console.dump.json_lines import JsonLines
-from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.output import Output
 from kipwire.records import Record, write_batch
 from kipwire.records.compression import Compression
@@ -264,7 +264,7 @@ def reading(brokers: Scripted, capsys: pytest.CaptureFixture[str]) -> Iterator[l
     lines: list[dict[str, Any]] = []
     with asyncio.Runner() as runner:
         out = Output()
-        dump = LogDump(JsonLines(), out, Wanted(records=True))
+        dump = LogDump(JsonLines(), out, DumpOptions(records=True))
         reader = topics.Reader(dump, brokers, runner, committed=False)  # type: ignore[arg-type]
         yield lines
         reader.whole(Partition("orders", 0), None)

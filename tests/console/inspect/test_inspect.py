@@ -12,7 +12,7 @@ import kafka_messages
 from kafka_messages.api_versions_response.v3 import ApiVersionsResponse
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kipwire import DecodeError
-from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from tests.support import golden_data
 from tests.support.places import ROOT
@@ -136,7 +136,7 @@ def test_errors_are_those_that_decoding_finds(part: int) -> None:
             assert inspection.error is None
         assert_without_gaps(inspection)
         assert as_text(inspection)
-        assert json.dumps(json_form(inspection), allow_nan=False)
+        assert json.dumps(inspection_json(inspection), allow_nan=False)
 
 
 def test_text_shows_the_error_and_the_bytes_from_there_on() -> None:

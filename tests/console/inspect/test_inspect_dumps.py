@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kipwire.console.inspect.input import capture_form, read_dump, read_input
+from kipwire.console.inspect.input import capture_kind, read_dump, read_input
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.packet_dumps import CAPTURE
@@ -69,7 +69,7 @@ def test_the_command_says_what_it_took_the_input_for(tmp_path: Path, call: Calla
 
 
 @pytest.mark.parametrize(
-    ("start", "form"),
+    ("start", "kind"),
     [
         ("d4c3b2a102000400", "pcap"),
         ("a1b2c3d400020004", "pcap"),
@@ -81,17 +81,17 @@ def test_the_command_says_what_it_took_the_input_for(tmp_path: Path, call: Calla
     ],
 )
 def test_captures_are_refused_with_the_command_that_reads_them(
-    start: str, form: str, tmp_path: Path, call: Callable[..., Done]
+    start: str, kind: str, tmp_path: Path, call: Callable[..., Done]
 ) -> None:
     data = bytes.fromhex(start) + bytes(16)
-    assert capture_form(data) == form
+    assert capture_kind(data) == kind
     (tmp_path / "a.bin").write_bytes(data)
     done = call("inspect", "--request", "a.bin")
     expected = (
-        f"kipwire: a.bin is a packet capture ({form}), not a message; kipwire dump shows the frames in it, "
+        f"kipwire: a.bin is a packet capture ({kind}), not a message; kipwire dump shows the frames in it, "
         "and --frame N of this command explains one\n"
     )
-    assert (done.stderr == expected) is bool(form)
+    assert (done.stderr == expected) is bool(kind)
 
 
 def test_real_frames_are_not_taken_for_dumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import parse_hex
-from kipwire.console.inspect.json import json_form, value_json
+from kipwire.console.inspect.json import inspection_json, value_json
 from kipwire.console.inspect.text import value_text
 from kipwire.console.inspect.tree import inspect_message, inspect_request
 from tests.support import command_line
@@ -64,10 +64,10 @@ def test_text_is_aligned_and_long_bytes_are_cut() -> None:
 
 def test_json_has_every_byte_once() -> None:
     data = broker_message().encode()
-    form = json_form(inspected(data + b"!"))
-    assert list(form) == ["message", "version", "size", "elements", "error"]
-    assert "".join(it["bytes"] for it in form["elements"]) + form["error"]["rest"] == (data + b"!").hex()
-    assert form["elements"][2] == {
+    found = inspection_json(inspected(data + b"!"))
+    assert list(found) == ["message", "version", "size", "elements", "error"]
+    assert "".join(it["bytes"] for it in found["elements"]) + found["error"]["rest"] == (data + b"!").hex()
+    assert found["elements"][2] == {
         "part": "MetadataResponse v12",
         "path": "brokers[0].node_id",
         "role": "value",
@@ -78,8 +78,8 @@ def test_json_has_every_byte_once() -> None:
         "value": 1,
         "name": None,
     }
-    assert form["error"]["offset"] == form["error"]["rest_offset"] == len(data)
-    assert json_form(inspected(data))["error"] is None
+    assert found["error"]["offset"] == found["error"]["rest_offset"] == len(data)
+    assert inspection_json(inspected(data))["error"] is None
 
 
 class _Page(HTMLParser):
@@ -258,9 +258,9 @@ def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
 def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path) -> None:
     done = kipwire("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
     assert done.returncode == 1
-    form = json.loads(done.stdout)
-    assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
-    assert form["error"]["reason"] == "1 trailing byte after the message"
+    found = json.loads(done.stdout)
+    assert (found["message"], found["version"], found["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
+    assert found["error"]["reason"] == "1 trailing byte after the message"
     done = kipwire("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"error: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
@@ -336,7 +336,9 @@ def test_numbers_are_shown_with_their_names() -> None:
     inspection = inspect_message(cls, data)
     values = [line.split("int8")[1].strip() for line in as_text(inspection) if " int8 " in line]
     assert values == ["0 UNKNOWN", "3 LITERAL", "15 TWO_PHASE_COMMIT", "99"]
-    named = {it["path"]: (it["value"], it["name"]) for it in json_form(inspection)["elements"] if it["role"] == "value"}
+    named = {
+        it["path"]: (it["value"], it["name"]) for it in inspection_json(inspection)["elements"] if it["role"] == "value"
+    }
     assert named["operation"] == (15, "TWO_PHASE_COMMIT")
     assert named["permission_type"] == (99, None)
     assert named["resource_type_filter"] == (0, "UNKNOWN")

@@ -12,7 +12,7 @@ from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.records.v2 import Record, RecordHeader, Records
 from kipwire import Message
 from kipwire.console.inspect.html import page
-from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import Inspection, inspect_message
 from kipwire.drafts import proposals
@@ -53,7 +53,7 @@ def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message])
             if field.struct is None and not field.array and value is not None:
                 assert values.get(field.name, field.default_value()) == value
         assert page(inspection)
-        assert json.dumps(json_form(inspection))
+        assert json.dumps(inspection_json(inspection))
 
     property_checks.for_all(is_shown, messages(cls))
 

@@ -18,7 +18,7 @@ from kipwire.console.brokers import Settings
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server, request_line
-from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.given import LagQuery
 from kipwire.console.offsets.looking import look
 from kipwire.console.offsets.model import Group, Kind, Look, Place, Problem
 from kipwire.testing import FakeBroker
@@ -209,14 +209,14 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
         async def work() -> None:
             cluster = Cluster(Settings(timeout=5), addresses[:1])
             try:
-                assert not (await look(cluster, Wanted())).problems
+                assert not (await look(cluster, LagQuery())).problems
                 await asyncio.to_thread(broker.stop_node, 1)
-                assert not (await look(cluster, Wanted())).problems  # by the other node, known from metadata
+                assert not (await look(cluster, LagQuery())).problems  # by the other node, known from metadata
                 await asyncio.to_thread(broker.stop_node, 2)
                 with pytest.raises(Refused):
-                    await look(cluster, Wanted())
+                    await look(cluster, LagQuery())
                 await asyncio.to_thread(broker.start_node, 1)
-                assert not (await look(cluster, Wanted())).problems
+                assert not (await look(cluster, LagQuery())).problems
             finally:
                 await cluster.close()
 

@@ -22,7 +22,7 @@ from kafka_messages.incremental_alter_configs_request.v1 import (
 from kipwire.aio import connect, parse_address
 from kipwire.console.brokers import Settings
 from kipwire.console.offsets.cluster import Cluster
-from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.given import LagQuery
 from kipwire.console.offsets.looking import look
 from kipwire.console.offsets.model import First, Look, Place
 from kipwire.console.offsets.remembered import Memory
@@ -43,10 +43,10 @@ async def rounds(broker: FakeBroker, *changes: Change) -> list[tuple[Look, int]]
         for change in (lambda _: None, *changes):
             await asyncio.to_thread(change, broker)
             broker.clear_requests()
-            seen = await look(cluster, Wanted(), memory)
+            seen = await look(cluster, LagQuery(), memory)
             bodies: list[Any] = [one.body for one in broker.requests(ApiKey.FETCH)]
             found.append((seen, sum(len(topic.partitions) for body in bodies for topic in body.topics)))
-            alone = await look(cluster, Wanted())
+            alone = await look(cluster, LagQuery())
             assert (seen.firsts, seen.problems) == (alone.firsts, alone.problems)
     finally:
         await cluster.close()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import log_file
-from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.output import Output
 from kipwire.console.pack.lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
@@ -42,7 +42,7 @@ def dumped(folder: Path, name: str = NAME, **wanted: Any) -> bytes:
     text = io.StringIO()
     with redirect_stdout(text):
         out = Output()
-        dump = LogDump(JsonLines(), out, Wanted(records=True, **wanted))
+        dump = LogDump(JsonLines(), out, DumpOptions(records=True, **wanted))
         dump.whole(log_file(folder / name, None))
         out.flush()
     assert '"type":"error"' not in text.getvalue()  # control records without a known meaning are no damage

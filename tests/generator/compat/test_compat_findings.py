@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import ALL, Revisions
 from kipgen.commands.compat.wire_items import wire_items
-from kipgen.language.wire_form import PROPERTIES
+from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading.check import read_folder
 from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.resolve.wire import resolve

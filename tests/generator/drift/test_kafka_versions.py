@@ -194,10 +194,10 @@ def test_a_release_has_the_versions_and_the_bytes_that_ours_have(release: str, t
         name, version = of_today(*pair)
         if (name, version) in NEVER_SERVED:
             continue
-        if on_the_wire(spec, version).form != on_the_wire(our_specs()[name], version).form:
+        if on_the_wire(spec, version).fingerprint != on_the_wire(our_specs()[name], version).fingerprint:
             others.add(pair)
     tags = others & LATER_TAGS
     assert {pair for pair, lines in OTHER_FORMS.items() if line in lines} == others - tags
     for name, version in tags:
         earlier, later = on_the_wire(found[name, version], version), on_the_wire(our_specs()[name], version)
-        assert untagged(earlier).form == untagged(later).form
+        assert untagged(earlier).fingerprint == untagged(later).fingerprint

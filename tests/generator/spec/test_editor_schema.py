@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from kipgen.language.wire_form import PROPERTIES
+from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading.rules.examples import LEAF, field_of, layout, spec, struct_named
 from kipgen.reading.source import load
 from kipgen.resources import schema_path

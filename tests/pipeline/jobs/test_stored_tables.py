@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kipjobs.messages.decoding import decode_strictly
-from kipjobs.messages.framing import write_lead
+from kipjobs.messages.framing import write_envelope
 from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark import from_message, schema_of_message, to_message
 from kipspark.jobs.conform.tables import random_message
@@ -58,10 +58,12 @@ def earlier_package(spark: SparkSession, tmp_path_factory: pytest.TempPathFactor
 
 
 def stored_bytes(package: str, name: str) -> list[bytes]:
-    """Return messages of every version with their leads, as brokers store them."""
+    """Return messages of every version with their envelopes, as brokers store them."""
     random, known = Random(f"{package} {name}"), registry_of(package)
     classes = [known.message(name, version) for version in known.versions(name)]
-    return [write_lead(cls) + random_message(cls, random, unknown=False).encode() for cls in classes for _ in range(8)]
+    return [
+        write_envelope(cls) + random_message(cls, random, unknown=False).encode() for cls in classes for _ in range(8)
+    ]
 
 
 def table(spark: SparkSession, package: str, name: str) -> DataFrame:

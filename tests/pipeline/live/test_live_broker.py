@@ -20,7 +20,7 @@ from kafka.admin import (
     OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.segments import find_segments
 from kipjobs.sources.splits import cut_segment
@@ -85,7 +85,7 @@ def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the rows of `kafka_log`, without Spark."""
     segments = find_segments(str(LOGS), topics, ())
     splits = [split for segment in segments for split in cut_segment(segment, 2**30, 0)]
-    return [row for split in splits for batch in read_rows(split, Wanted()) for row in batch.to_pylist()]
+    return [row for split in splits for batch in read_rows(split, RowFilter()) for row in batch.to_pylist()]
 
 
 def files(place: Path) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipjobs.arrow import microseconds
 from kipjobs.errors import SourceError
 from kipjobs.sources import batch_heads
-from kipjobs.sources.batch_heads import Wanted, batch_heads_in
+from kipjobs.sources.batch_heads import RowFilter, batch_heads_in
 from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipjobs.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipjobs.sources.log_rows import read_rows
@@ -33,7 +33,7 @@ from tests.support.places import DATA
 from tests.support.subjects.batch_bytes import with_bytes
 
 SEGMENTS = DATA / "segments"
-EVERYTHING = Wanted(control=True)
+EVERYTHING = RowFilter(control=True)
 
 
 def segment_of(folder: Path, *batches: bytes, base_offset: int = 0) -> Segment:
@@ -46,7 +46,9 @@ def whole(segment: Segment) -> Split:
     return Split(segment, 0, segment.size)
 
 
-def batch_rows(segment: Segment, wanted: Wanted = EVERYTHING, schema: pa.Schema = BATCH_SCHEMA) -> list[dict[str, Any]]:
+def batch_rows(
+    segment: Segment, wanted: RowFilter = EVERYTHING, schema: pa.Schema = BATCH_SCHEMA
+) -> list[dict[str, Any]]:
     return [row for batch in read_batch_rows(whole(segment), wanted, schema) for row in batch.to_pylist()]
 
 
@@ -194,17 +196,17 @@ def test_what_comes_after_a_head_is_not_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "offsets"),
     [
-        (Wanted(), [0, 2, 4, 6]),
+        (RowFilter(), [0, 2, 4, 6]),
         (EVERYTHING, [0, 2, 4, 6, 8]),
-        (Wanted(Bounds(first_offset=3, end_offset=6)), [2, 4]),
-        (Wanted(Bounds(first_timestamp=3001)), [4, 6]),
-        (Wanted(Bounds(first_timestamp=3002)), [6]),
-        (Wanted(Bounds(end_timestamp=5000)), [0, 2, 4]),
-        (Wanted(Bounds(end_timestamp=1000)), [0, 2, 4]),
+        (RowFilter(Bounds(first_offset=3, end_offset=6)), [2, 4]),
+        (RowFilter(Bounds(first_timestamp=3001)), [4, 6]),
+        (RowFilter(Bounds(first_timestamp=3002)), [6]),
+        (RowFilter(Bounds(end_timestamp=5000)), [0, 2, 4]),
+        (RowFilter(Bounds(end_timestamp=1000)), [0, 2, 4]),
     ],
 )
 def test_batches_are_left_out_that_cannot_have_wanted_records(
-    tmp_path: Path, wanted: Wanted, offsets: list[int]
+    tmp_path: Path, wanted: RowFilter, offsets: list[int]
 ) -> None:
     segment = segment_of(
         tmp_path / "t-0",
@@ -239,11 +241,11 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
     with pytest.raises(DecodeError) as found:
         batch_rows(segment)
     assert str(found.value) == str(expected.value)
-    rows = batch_rows(segment, Wanted(permissive=True))
+    rows = batch_rows(segment, RowFilter(permissive=True))
     known = [(row["base_offset"], row["batch_position"], row["error"]) for row in rows]
     positions = {
         row["batch_position"]
-        for batch in read_rows(whole(segment), Wanted(permissive=True, check_crcs=False))
+        for batch in read_rows(whole(segment), RowFilter(permissive=True, check_crcs=False))
         for row in batch.to_pylist()
     }
     lost = "" if has_size else f"; bytes {len(first)} to {len(first + data) - 1} are not read"
@@ -259,7 +261,7 @@ def test_offsets_beyond_64_bits_are_an_error(tmp_path: Path) -> None:
     segment = segment_of(tmp_path / "t-0", (2**63 - 1).to_bytes(8) + data[8:], plain(2))
     with pytest.raises(ColumnError, match="batch at byte 0: its last offset, 9223372036854775808, exceeds 64 bits"):
         batch_rows(segment)
-    rows = batch_rows(segment, Wanted(permissive=True))
+    rows = batch_rows(segment, RowFilter(permissive=True))
     assert [row["base_offset"] for row in rows] == [None, 2]
 
 
@@ -274,7 +276,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     Path(segment.path).unlink()
     for read in (
         lambda: batch_rows(segment),
-        lambda: list(read_rows(whole(segment), Wanted(Bounds(first_offset=1)))),
+        lambda: list(read_rows(whole(segment), RowFilter(Bounds(first_offset=1)))),
     ):
         with pytest.raises(SourceError, match=r"0\.log: cannot be read: No such file"):
             read()
@@ -286,7 +288,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("permissive", [False, True])
 def test_passing_over_batches_changes_no_row(tmp_path: Path, permissive: bool) -> None:
     segment = of_every_format(tmp_path / "t-1")
-    every = Wanted(control=True, permissive=permissive)
+    every = RowFilter(control=True, permissive=permissive)
     rows = [row for batch in read_rows(whole(segment), every) for row in batch.to_pylist()]
     bounds = [None, 0, 2, 5, 6, 7, 10, 12, 16, 20, 21, 2**63 - 2, 2**63 - 1]
     for first in bounds:
@@ -306,12 +308,16 @@ def test_a_batch_outside_the_bounds_is_not_read(tmp_path: Path) -> None:
     broken[-1] ^= 1
     segment = segment_of(tmp_path / "t-0", plain(0, 1000), bytes(broken), plain(4, 3000))
     with pytest.raises(DecodeError, match="crc"):
-        list(read_rows(whole(segment), Wanted()))
-    for wanted in (Wanted(Bounds(first_offset=4)), Wanted(Bounds(end_offset=2)), Wanted(Bounds(first_timestamp=3000))):
+        list(read_rows(whole(segment), RowFilter()))
+    for wanted in (
+        RowFilter(Bounds(first_offset=4)),
+        RowFilter(Bounds(end_offset=2)),
+        RowFilter(Bounds(first_timestamp=3000)),
+    ):
         (batch,) = read_rows(whole(segment), wanted)
         assert batch.num_rows == 2
     with pytest.raises(DecodeError, match="crc"):
-        list(read_rows(whole(segment), Wanted(Bounds(first_offset=3))))
+        list(read_rows(whole(segment), RowFilter(Bounds(first_offset=3))))
 
 
 def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
@@ -319,13 +325,13 @@ def test_ranges_are_narrowed_to_runs_of_batches(tmp_path: Path) -> None:
     batches = [plain(2 * at, time) for at, time in enumerate(times)]
     segment = segment_of(tmp_path / "t-0", *batches, b"\x01" * 70)
     starts = [sum(map(len, batches[:at])) for at in range(len(batches) + 1)]
-    parts = narrow(whole(segment), Wanted(Bounds(first_timestamp=5000)))
+    parts = narrow(whole(segment), RowFilter(Bounds(first_timestamp=5000)))
     assert [(part.start, part.end) for part in parts] == [
         (starts[1], starts[3]),
         (starts[4], starts[5]),
         (starts[6], segment.size),  # no head: kept, so that reading reports it
     ]
-    assert narrow(whole(segment), Wanted()) == [whole(segment)]
+    assert narrow(whole(segment), RowFilter()) == [whole(segment)]
 
 
 # The time index.
@@ -406,7 +412,7 @@ def test_broken_batches_have_the_chosen_columns_alone(tmp_path: Path, level: str
     whole_schema, read = (LOG_SCHEMA, read_rows) if level == "records" else (BATCH_SCHEMA, read_batch_rows)
     segment = segment_of(tmp_path / "t-0", plain(0), with_bytes(plain(2), 22, b"\x07"), plain(4))
     schema = pa.schema([whole_schema.field(name) for name in ("error", "topic")])
-    table = pa.Table.from_batches(read(whole(segment), Wanted(permissive=True, check_crcs=False), schema), schema)
+    table = pa.Table.from_batches(read(whole(segment), RowFilter(permissive=True, check_crcs=False), schema), schema)
     assert [error is None for error in table["error"].to_pylist()].count(False) == 1
     assert set(table["topic"].to_pylist()) == {"t"}
 
@@ -418,7 +424,7 @@ def test_a_header_key_that_is_not_utf8_is_the_text_of_java_and_costs_no_row(tmp_
         Record(offset=at, value=b"v", headers=[(header_key(key), b"h") for key in some]) for at, some in enumerate(keys)
     ]
     segment = segment_of(tmp_path / "t-0", write_batch(records, compression="gzip"), plain(3))
-    wanted = Wanted(Bounds(first_offset=0, end_offset=3), permissive=permissive)
+    wanted = RowFilter(Bounds(first_offset=0, end_offset=3), permissive=permissive)
     table = pa.Table.from_batches(read_rows(whole(segment), wanted, ALL_LOG_COLUMNS), ALL_LOG_COLUMNS)
     table.validate(full=True)
     assert table["offset"].to_pylist() == [0, 1, 2]
@@ -443,7 +449,7 @@ def test_the_bytes_of_header_keys_are_a_column_only_if_it_is_named(tmp_path: Pat
     table = pa.Table.from_batches(read_rows(whole(segment), EVERYTHING, schema), schema)
     assert table["header_keys"].to_pylist() == [[]] * len(table)
     broken = segment_of(tmp_path / "u-0", with_bytes(plain(0), 22, b"\x07"))
-    wanted = Wanted(permissive=True, check_crcs=False)
+    wanted = RowFilter(permissive=True, check_crcs=False)
     assert [row for rows in read_rows(whole(broken), wanted, schema) for row in rows.to_pylist()] == [
         {"header_keys": None}
     ]

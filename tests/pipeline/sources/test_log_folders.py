@@ -12,7 +12,7 @@ import pytest
 
 from kipjobs.errors import ListingError, SourceError
 from kipjobs.sources import log_rows
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.captures import FrameFilter, parts, read_frames
@@ -46,7 +46,7 @@ def write(folder: Path, data: bytes, name: str = FIRST) -> Path:
     return folder
 
 
-def rows(split: Split, wanted: Wanted) -> Iterator[dict[str, Any]]:
+def rows(split: Split, wanted: RowFilter) -> Iterator[dict[str, Any]]:
     for found in read_rows(split, wanted):
         yield from found.to_pylist()
 
@@ -74,7 +74,7 @@ def test_names_that_no_broker_gives_are_not_segments(tmp_path: Path, folder: str
 def test_the_highest_numbers_are_read(tmp_path: Path) -> None:
     write(tmp_path / "t-2147483647", batch(2**63 - 1), f"{2**63 - 1:020}.log")
     (segment,) = find_segments(tmp_path)
-    ((row,),) = [list(rows(split, Wanted())) for split in cut_segment(segment)]
+    ((row,),) = [list(rows(split, RowFilter())) for split in cut_segment(segment)]
     assert (row["partition"], row["offset"]) == (2**31 - 1, 2**63 - 1)
 
 
@@ -90,7 +90,7 @@ def test_folders_with_undecodable_names_above_are_read(tmp_path: Path) -> None:
     write(above / "t-0", batch(0) + batch(1, broken=True))
     (segment,) = find_segments(tmp_path)
     (split,) = cut_segment(segment)
-    first, second = rows(split, Wanted(permissive=True))
+    first, second = rows(split, RowFilter(permissive=True))
     assert first["segment"] == second["segment"] == f"{tmp_path}/caf\ufffd/t-0/{FIRST}"
     assert "caf\ufffd" in second["error"]
 
@@ -120,10 +120,14 @@ def test_what_a_broker_has_cut_off_since_it_was_looked_for_has_no_rows(tmp_path:
     splits = cut_segment(segment, 1)
     assert len(splits) == 3
     os.truncate(folder / FIRST, len(batch(0)) + 5)
-    assert [[row["offset"] for row in rows(split, Wanted(permissive=permissive))] for split in splits] == [[0], [], []]
+    assert [[row["offset"] for row in rows(split, RowFilter(permissive=permissive))] for split in splits] == [
+        [0],
+        [],
+        [],
+    ]
 
 
-def of_both_levels(folder: Path, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+def of_both_levels(folder: Path, wanted: RowFilter) -> Iterator[list[dict[str, Any]]]:
     for read, schema in ((read_rows, LOG_SCHEMA), (read_batch_rows, BATCH_SCHEMA)):
         splits = plan_splits(find_segments(folder), wanted)
         yield [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
@@ -141,7 +145,7 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
     folder = write(tmp_path / "t-0", batch(0) + batch(1) + part)
     (folder / SECOND).write_bytes(batch(3))
     position = len(batch(0) + batch(1))
-    for level in of_both_levels(folder, Wanted(Bounds(first_offset=first_offset), permissive=True)):
+    for level in of_both_levels(folder, RowFilter(Bounds(first_offset=first_offset), permissive=True)):
         assert [row["batch_position"] for row in level if row["error"]] == [position]
         error = level[-2]["error"]
         end = position + len(part)
@@ -149,26 +153,26 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
         assert error.endswith(f"{FIRST}); bytes {position} to {end - 1} are not read")
         assert level[-1]["error"] is None and len(level) == (3 if first_offset else 4)
     said = rf"batch_length at byte {position + 8}: .* where it has to end; copy the file again .*{FIRST}"
-    levels = of_both_levels(folder, Wanted(Bounds(first_offset=first_offset)))
+    levels = of_both_levels(folder, RowFilter(Bounds(first_offset=first_offset)))
     with pytest.raises(DecodeError, match=said):
         next(levels)
-    splits = plan_splits(find_segments(folder), Wanted())
+    splits = plan_splits(find_segments(folder), RowFilter())
     with pytest.raises(DecodeError, match=said):
-        list(read_batch_rows(splits[0], Wanted(), BATCH_SCHEMA))
+        list(read_batch_rows(splits[0], RowFilter(), BATCH_SCHEMA))
 
 
 @pytest.mark.parametrize("end", [*PART_OF_A_BATCH, bytes(100)])
 def test_the_last_segment_of_a_log_may_end_within_a_batch(tmp_path: Path, end: bytes) -> None:
     folder = write(tmp_path / "t-0", batch(0))
     (folder / SECOND).write_bytes(batch(3) + end)
-    assert [len(level) for level in of_both_levels(folder, Wanted())] == [2, 2]
+    assert [len(level) for level in of_both_levels(folder, RowFilter())] == [2, 2]
 
 
 @pytest.mark.parametrize("end", [*PART_OF_A_BATCH, bytes(100)])
 def test_the_bytes_after_the_last_whole_batch_can_be_asked_for(tmp_path: Path, end: bytes) -> None:
     folder = write(tmp_path / "t-0", batch(0) + end)
     what = "a batch that is not complete" if any(end) else "space taken in advance"
-    for level in of_both_levels(folder, Wanted(tail=True)):
+    for level in of_both_levels(folder, RowFilter(tail=True)):
         assert [(row["batch_position"], row["error"]) for row in level] == [
             (0, None),
             (len(batch(0)), f"{len(end)} bytes from byte {len(batch(0))} on: {what}"),
@@ -179,7 +183,7 @@ def test_only_the_last_segment_of_a_log_may_end_with_space_taken_in_advance(tmp_
     """Brokers give such space back when they begin a later segment: zeros are what was lost."""
     folder = write(tmp_path / "t-0", batch(0) + bytes(100))
     (folder / SECOND).write_bytes(batch(3))
-    for level in of_both_levels(folder, Wanted(permissive=True)):
+    for level in of_both_levels(folder, RowFilter(permissive=True)):
         assert [row["error"] is None for row in level] == [True, False, True]
         assert "100 zero bytes up to byte 169, where a batch should be" in level[1]["error"]
 
@@ -189,7 +193,7 @@ def test_a_batch_with_an_offset_of_elsewhere_is_broken(tmp_path: Path) -> None:
     folder = write(tmp_path / "t-0", batch(0) + batch(1 << 40) + batch(2))
     (folder / SECOND).write_bytes(batch(3))
     said = f"the batch at byte {len(batch(0))} ends at offset {1 << 40}; offsets there are from 0 to 2"
-    for wanted in (Wanted(), Wanted(Bounds(end_offset=10)), Wanted(Bounds(first_offset=1))):
+    for wanted in (RowFilter(), RowFilter(Bounds(end_offset=10)), RowFilter(Bounds(first_offset=1))):
         for level in of_both_levels(folder, wanted._replace(permissive=True)):
             assert [row["error"].partition(": ")[2] for row in level if row["error"]] == [said]
             assert len(level) == 4 - bool(wanted.first_offset)
@@ -202,7 +206,7 @@ def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
     (split,) = cut_segment(find_segments(tmp_path)[0])
     (folder / FIRST).unlink()
     with pytest.raises(SourceError, match=f"{FIRST}: cannot be read: No such file"):
-        list(rows(split, Wanted()))
+        list(rows(split, RowFilter()))
 
 
 @pytest.mark.night
@@ -217,7 +221,7 @@ def test_a_batch_that_no_broker_takes_is_refused_before_it_is_read(tmp_path: Pat
     with pytest.raises(DecodeError, match=r"batch_length at byte 77: a batch of 2,147,483,659 bytes; the limit is"):
         list(read_segment(file))
     (segment,) = find_segments(tmp_path)
-    found = [row for split in cut_segment(segment, 1 << 40) for row in rows(split, Wanted(permissive=True))]
+    found = [row for split in cut_segment(segment, 1 << 40) for row in rows(split, RowFilter(permissive=True))]
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()
     assert [(row["offset"], row["batch_position"]) for row in found] == [(0, 0), (None, len(batch(0)))]
@@ -237,16 +241,16 @@ def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
     broken = {0, 1, 4, 6, 7, 9}
     write(tmp_path / "t-0", b"".join(batch(offset, broken=offset in broken) for offset in range(10)))
     (split,) = cut_segment(find_segments(tmp_path)[0])
-    (found,) = read_rows(split, Wanted(permissive=True))
+    (found,) = read_rows(split, RowFilter(permissive=True))
     positions = found.column("batch_position").to_pylist()
     assert positions == [number * len(batch(0)) for number in range(10)]
     assert [number for number, error in enumerate(found.column("error").to_pylist()) if error] == sorted(broken)
     assert [offset for offset in found.column("offset").to_pylist() if offset is not None] == [2, 3, 5, 8]
-    narrow = Wanted(Bounds(first_offset=3, end_offset=6), permissive=True)
+    narrow = RowFilter(Bounds(first_offset=3, end_offset=6), permissive=True)
     assert [row["offset"] for row in rows(split, narrow) if row["error"] is None] == [3, 5]
     monkeypatch.setattr(log_rows, "ROWS", 3)
-    assert [row["batch_position"] for row in rows(split, Wanted(permissive=True))] == positions
-    assert all(len(some) <= 2 * 3 for some in read_rows(split, Wanted(permissive=True)))
+    assert [row["batch_position"] for row in rows(split, RowFilter(permissive=True))] == positions
+    assert all(len(some) <= 2 * 3 for some in read_rows(split, RowFilter(permissive=True)))
 
 
 def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +274,7 @@ def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monk
     ]
     for count in (1, 4, 6, 9, 100):  # rows that complete an Arrow batch, from 1, 2, 2, 3 and all batches
         monkeypatch.setattr(log_rows, "ROWS", count)
-        found = list(rows(split, Wanted()))
+        found = list(rows(split, RowFilter()))
         assert [(row["producer_id"], row["compression"], row["sequence"]) for row in found] == of_each
         assert {(row["topic"], row["partition"], row["error"]) for row in found} == {("t", 0, None)}
 
@@ -281,7 +285,7 @@ def test_columns_of_one_value_are_made_once_for_all_arrow_batches(
     write(tmp_path / "t-0", b"".join(batch(offset) for offset in range(12)))
     (split,) = cut_segment(find_segments(tmp_path)[0])
     monkeypatch.setattr(log_rows, "ROWS", 3)
-    found = list(read_rows(split, Wanted()))
+    found = list(read_rows(split, RowFilter()))
     assert [len(some) for some in found] == [3, 3, 3, 3]
     own = {"offset", "timestamp", "key", "value", "headers", "batch_position"}
     for name in set(found[0].schema.names) - own:
@@ -317,7 +321,7 @@ def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatc
             return data
 
     monkeypatch.setattr("kipwire.records.segments.open", lambda *args: Counted(opened(*args)), raising=False)
-    assert len(list(rows(split, Wanted(permissive=True)))) == count
+    assert len(list(rows(split, RowFilter(permissive=True)))) == count
     assert read < 2 * Path(split.segment.path).stat().st_size
 
 
@@ -349,7 +353,7 @@ def test_a_stream_does_not_take_a_folder_that_cannot_be_listed_for_a_deleted_one
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "t-0", batch(0))
-    follower = Follower(lambda: find_segments(tmp_path), Wanted(), 1, fail_on_data_loss=True)
+    follower = Follower(lambda: find_segments(tmp_path), RowFilter(), 1, fail_on_data_loss=True)
     forbid(monkeypatch, folder)
     with pytest.raises(ListingError, match="cannot be listed"):
         follower.latest(Reached({str(folder): 1}), None)

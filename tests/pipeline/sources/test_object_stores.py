@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from kipjobs.errors import SourceError
 from kipjobs.files.stores import Storage, StoredFile, storage_of
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.captures import FrameFilter, parts, read_frames
@@ -60,7 +60,7 @@ def logs(bucket: Bucket) -> str:
     return bucket.put_folder("broker", SEGMENTS)
 
 
-def rows(segments: list[Segment], split_bytes: int, wanted: Wanted, level: str) -> list[dict[str, Any]]:
+def rows(segments: list[Segment], split_bytes: int, wanted: RowFilter, level: str) -> list[dict[str, Any]]:
     """Return the rows that the tasks of a job read; each names its segment as `partition folder/file`."""
     found: list[dict[str, Any]] = []
     for segment in segments:
@@ -78,13 +78,13 @@ def rows(segments: list[Segment], split_bytes: int, wanted: Wanted, level: str) 
 @pytest.mark.parametrize(
     ("split_bytes", "wanted"),
     [
-        (2000, Wanted()),
-        (1 << 25, Wanted(Bounds(first_offset=100, end_offset=150))),
-        (1 << 25, Wanted(Bounds(first_timestamp=1_795_248_050_000), control=True)),
+        (2000, RowFilter()),
+        (1 << 25, RowFilter(Bounds(first_offset=100, end_offset=150))),
+        (1 << 25, RowFilter(Bounds(first_timestamp=1_795_248_050_000), control=True)),
     ],
 )
 def test_a_log_in_a_store_is_the_log_of_the_broker(
-    logs: str, storage: Storage, level: str, scheme: str, split_bytes: int, wanted: Wanted
+    logs: str, storage: Storage, level: str, scheme: str, split_bytes: int, wanted: RowFilter
 ) -> None:
     here = find_segments(SEGMENTS)
     there = find_segments(logs.replace("s3:", f"{scheme}:"), storage=storage)
@@ -157,13 +157,15 @@ def test_only_the_wanted_ranges_of_an_object_are_asked_for(
     start = position_before(long_segment, 22)
     (split,) = cut_segment(long_segment, 1 << 25, start)
     found = [
-        offset for batch in read_rows(split, Wanted(Bounds(first_offset=22))) for offset in batch["offset"].to_pylist()
+        offset
+        for batch in read_rows(split, RowFilter(Bounds(first_offset=22)))
+        for offset in batch["offset"].to_pylist()
     ]
     assert found == [22, 23]
     assert sum(asked) < 8 << 20
     asked.clear()
     whole = Split(long_segment, 0, long_segment.size)
-    assert sum(len(batch) for batch in read_rows(whole, Wanted())) == 24
+    assert sum(len(batch) for batch in read_rows(whole, RowFilter())) == 24
     assert max(asked) < 6 << 20  # one block is in memory, not the object
     assert sum(asked) < 1.2 * long_segment.size
 
@@ -186,7 +188,7 @@ def test_segments_of_tiered_storage_are_read(bucket: Bucket, storage: Storage, t
         (segment,) = find_segments(root, storage=how)
         assert segment[1:4] == ("orders", 7, 1234)
         assert position_before(segment, 1241) == 5 * len(data[0])
-        (batch,) = read_rows(Split(segment, 0, segment.size), Wanted())
+        (batch,) = read_rows(Split(segment, 0, segment.size), RowFilter())
         assert batch["offset"].to_pylist() == list(range(1234, 1244))
 
 
@@ -258,7 +260,7 @@ def test_an_object_that_is_gone_since_it_was_listed_is_reported(bucket: Bucket, 
     for read in (read_rows, read_batch_rows):
         schema = LOG_SCHEMA if read is read_rows else BATCH_SCHEMA
         with pytest.raises(SourceError, match=r"t-0/0+\.log: cannot be read: there is no such object$"):
-            list(read(Split(segment, 0, segment.size), Wanted(), schema))
+            list(read(Split(segment, 0, segment.size), RowFilter(), schema))
 
 
 def test_a_listing_is_not_kept_for_the_next_job(bucket: Bucket, storage: Storage) -> None:

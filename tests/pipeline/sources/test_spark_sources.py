@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipjobs.errors import SourceError
 from kipjobs.messages.records import Records, decode_metadata
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.log_columns import LOG_SCHEMA
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.options import Options
@@ -56,9 +56,9 @@ def index(segment: Segment, entries: list[tuple[int, int]]) -> None:
     Path(segment.path).with_suffix(".index").write_bytes(data)
 
 
-def offsets_in(splits: list[Split], wanted: Wanted | None = None) -> list[list[int]]:
+def offsets_in(splits: list[Split], wanted: RowFilter | None = None) -> list[list[int]]:
     return [
-        [offset for batch in read_rows(split, wanted or Wanted()) for offset in batch.column("offset").to_pylist()]
+        [offset for batch in read_rows(split, wanted or RowFilter()) for offset in batch.column("offset").to_pylist()]
         for split in splits
     ]
 
@@ -156,8 +156,10 @@ def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeyp
 
 def test_records_are_left_out_by_offset_and_time(segment: Segment) -> None:
     whole = cut_segment(segment)
-    assert offsets_in(whole, Wanted(Bounds(first_offset=103, end_offset=107))) == [[103, 104, 105, 106]]
-    assert offsets_in(whole, Wanted(Bounds(first_timestamp=104_000, end_timestamp=108_000))) == [[104, 105, 106, 107]]
+    assert offsets_in(whole, RowFilter(Bounds(first_offset=103, end_offset=107))) == [[103, 104, 105, 106]]
+    assert offsets_in(whole, RowFilter(Bounds(first_timestamp=104_000, end_timestamp=108_000))) == [
+        [104, 105, 106, 107]
+    ]
 
 
 @pytest.mark.parametrize("damage", ["crc", "length", "cut"])
@@ -177,7 +179,7 @@ def test_a_broken_batch_costs_no_other_one(segment: Segment, damage: str) -> Non
         return
     with pytest.raises(DecodeError, match=rf"at byte {starts[7]}|at byte {starts[7] + 8}|at byte {starts[7] + 17}"):
         offsets_in(splits)
-    found = offsets_in(splits, Wanted(permissive=True))[0]
+    found = offsets_in(splits, RowFilter(permissive=True))[0]
     assert found == [*range(100, 114), None, *range(116, 200)]
 
 
@@ -314,7 +316,7 @@ def microseconds(milliseconds: int) -> int | None:
     return None if milliseconds == -1 or not -(2**63) <= milliseconds * 1000 < 2**63 else milliseconds * 1000
 
 
-def found_rows(path: Path, wanted: Wanted) -> list[dict[str, object]]:
+def found_rows(path: Path, wanted: RowFilter) -> list[dict[str, object]]:
     """Return the rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
     whole = Split(find_segments(path)[0], 0, path.stat().st_size)
     found: list[dict[str, object]] = []
@@ -330,7 +332,7 @@ def found_rows(path: Path, wanted: Wanted) -> list[dict[str, object]]:
     "path", sorted(SEGMENTS.rglob("*.log")), ids=lambda path: f"{path.parent.name}/{path.stem[-6:]}"
 )
 def test_rows_of_a_segment_are_its_records(path: Path) -> None:
-    assert found_rows(path, Wanted(control=True)) == rows_of(path)
+    assert found_rows(path, RowFilter(control=True)) == rows_of(path)
 
 
 def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
@@ -339,15 +341,15 @@ def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
     path.write_bytes(b"".join(bytes.fromhex(line["hex"]) for line in golden_data.lines("record-batches")))
     expected = rows_of(path)
     assert {row["magic"] for row in expected} == {0, 1, 2}
-    assert found_rows(path, Wanted(control=True)) == expected
+    assert found_rows(path, RowFilter(control=True)) == expected
     for wanted in (
-        Wanted(Bounds(first_timestamp=10**40)),
-        Wanted(Bounds(first_offset=2**63)),
-        Wanted(Bounds(end_timestamp=-(10**40))),
+        RowFilter(Bounds(first_timestamp=10**40)),
+        RowFilter(Bounds(first_offset=2**63)),
+        RowFilter(Bounds(end_timestamp=-(10**40))),
     ):
         assert found_rows(path, wanted) == []
     assert found_rows(
-        path, Wanted(Bounds(first_offset=1, first_timestamp=-(10**40), end_offset=10**40), control=True)
+        path, RowFilter(Bounds(first_offset=1, first_timestamp=-(10**40), end_offset=10**40), control=True)
     ) == [row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None]
 
 
@@ -362,7 +364,7 @@ def test_sequences_and_timestamps_at_their_ends(tmp_path: Path) -> None:
         + foreign_batch(records)
         + write_batch(last, base_sequence=2**31 - 2, producer_id=1, producer_epoch=0)
     )
-    found = found_rows(path, Wanted())
+    found = found_rows(path, RowFilter())
     assert found == rows_of(path)
     assert [row["sequence"] for row in found] == [
         2**31 - 3,
@@ -387,17 +389,17 @@ def test_broken_records_cost_no_other_batch(tmp_path: Path) -> None:
     path = tmp_path / "t-0" / f"{0:020}.log"
     path.parent.mkdir()
     path.write_bytes(good + bad + good + good + beyond + good)
-    found = found_rows(path, Wanted(permissive=True))
+    found = found_rows(path, RowFilter(permissive=True))
     assert [row["offset"] for row in found] == [0, None, 0, 0, None, 0]
     assert [row["batch_position"] for row in found[:2]] == [0, len(good)]
     assert f"batches[1].records[0].headers at byte {len(good + bad) - 1}: " in str(found[1]["error"])
     assert f"batch at byte {len(good + bad + good + good)}: " in str(found[4]["error"])
     assert found[1]["segment"] == str(path) and found[1]["topic"] == "t"
     with pytest.raises(DecodeError, match=r"batches\[1\].records\[0\].headers"):
-        found_rows(path, Wanted())
+        found_rows(path, RowFilter())
     path.write_bytes(good + beyond)
     with pytest.raises(columns.ColumnError, match="more than 64 bits"):
-        found_rows(path, Wanted())
+        found_rows(path, RowFilter())
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
@@ -407,7 +409,7 @@ def test_what_is_in_memory_is_bounded(tmp_path: Path, compression: Any) -> None:
     value = bytes(3 * 2**20)
     batches = [write_batch([Record(offset=at, value=value)], compression=compression) for at in range(20)]
     path.write_bytes(b"".join(batches))
-    sizes = [len(batch) for batch in read_rows(Split(find_segments(path)[0], 0, path.stat().st_size), Wanted())]
+    sizes = [len(batch) for batch in read_rows(Split(find_segments(path)[0], 0, path.stat().st_size), RowFilter())]
     assert sizes == [6, 6, 6, 2]
 
 
@@ -415,4 +417,4 @@ def test_many_batches_without_records_are_not_rows(tmp_path: Path) -> None:
     path = tmp_path / "t-0" / f"{0:020}.log"
     path.parent.mkdir()
     path.write_bytes(write_batch([], base_offset=0) * 20_000 + write_batch([Record(offset=1)]))
-    assert [row["offset"] for row in found_rows(path, Wanted())] == [1]
+    assert [row["offset"] for row in found_rows(path, RowFilter())] == [1]

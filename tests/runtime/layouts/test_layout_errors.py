@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError, Message
 from kipwire.codec.wire import new
-from kipwire.description.walk import walk
+from kipwire.description.trace import trace
 from kipwire.model.errors import Malformed
 from kipwire.testing import damaged, messages
 from tests.support import property_checks
@@ -37,11 +37,11 @@ def end_of(read: Callable[[type[Message], bytes], int], cls: type[Message], data
     return end if end <= len(data) else None
 
 
-def test_walker_accepts_and_refuses_what_the_reader_does(cls: type[Message]) -> None:
+def test_tracer_accepts_and_refuses_what_the_reader_does(cls: type[Message]) -> None:
     def agree(many: list[bytes]) -> None:
         for data in many:
             read = end_of(lambda cls, data: new(cls)._read(data, 0), cls, data)
-            assert end_of(lambda cls, data: walk(cls, data, 0), cls, data) == read
+            assert end_of(lambda cls, data: trace(cls, data, 0), cls, data) == read
             property_checks.check_any_bytes(cls, data)
 
     encoded = messages(cls).map(lambda message: message.encode())

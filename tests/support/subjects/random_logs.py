@@ -88,9 +88,9 @@ def _write_records(random: Random, folder: Path, family: str, topic: str) -> Non
         one = random.choice(often if often and random.random() < 0.5 else list(types))
         assert one.key is not None
         key, value = _made(random, one.key.message, topic), _made(random, one.value.message, topic)
-        lead = (key.API_KEY or 0).to_bytes(2, "big")
+        envelope = (key.API_KEY or 0).to_bytes(2, "big")
         data = None if random.random() < 0.2 else value.VERSION.to_bytes(2, "big") + value.encode()
-        records.append(Record(offset=at, timestamp=NOW + at * 100, key=lead + key.encode(), value=data))
+        records.append(Record(offset=at, timestamp=NOW + at * 100, key=envelope + key.encode(), value=data))
     write_log(folder, *_batches(random, records))
 
 

@@ -126,8 +126,8 @@ def draw(advice: Advice, samples: Samples, file: Path) -> None:
     axes = figure.add_subplot()
     for row, field in enumerate(fields):
         bits = field.field.type.bits
-        for offset, form in zip((-_BAR, 0.0, _BAR), _COLOURS, strict=True):
-            axes.barh(row + offset, field.sizes[f"{form}{bits}"], _BAR, color=_COLOURS[form], label=form)
+        for offset, scheme in zip((-_BAR, 0.0, _BAR), _COLOURS, strict=True):
+            axes.barh(row + offset, field.sizes[f"{scheme}{bits}"], _BAR, color=_COLOURS[scheme], label=scheme)
         longest = max(field.sizes.values())
         axes.annotate(
             _remark(field),

@@ -172,9 +172,9 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
     for field in fields:
         bits = field.field.type.bits
         cells = []
-        for form in ("fixed", "packed", "upacked"):
-            size = f"{field.sizes[f'{form}{bits}']:,}"
-            cells.append(Text(size, style="bold green" if f"{form}{bits}" == str(field.best) else ""))
+        for scheme in ("fixed", "packed", "upacked"):
+            size = f"{field.sizes[f'{scheme}{bits}']:,}"
+            cells.append(Text(size, style="bold green" if f"{scheme}{bits}" == str(field.best) else ""))
         saved = f"{field.saved:,}" if field.saved else ""
         each = f"{field.saved / messages:,.1f}" if field.saved else ""
         encodings = (str(field.current), str(field.best)) if show_current else (str(field.best),)

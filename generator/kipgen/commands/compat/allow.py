@@ -48,7 +48,7 @@ def read_allowances(file: Path) -> list[Allowance]:
 
     Raises:
         ValueError: the file is not valid; the message names the place, and what would be right. OSError: the file
-        cannot be read.
+            cannot be read.
     """
     try:
         data = read_regular(file, MAX_BYTES)

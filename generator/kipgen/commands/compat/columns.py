@@ -82,7 +82,7 @@ class _Columns:
         outer: tuple[str, ...],
     ) -> StoredColumns:
         owner = struct or self._spec
-        locations = {bit.name: field.location for field in owner.fields for bit in field.wire.bits or ()}
+        locations = {bit.name: field.location for field in owner.fields for bit in field.layout.bits or ()}
         locations |= {field.name: field.location for field in owner.fields}
         found: dict[str, list[tuple[WireMessage, WireField]]] = {}
         names = []

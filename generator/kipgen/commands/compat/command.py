@@ -18,8 +18,7 @@ import click
 from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
 from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity
-from kipgen.commands.compat.report import annotation_lines, counts, json_form, text_lines
-from kipgen.commands.compat.report import sarif as sarif_form
+from kipgen.commands.compat.report import annotation_lines, counts, report_json, sarif_json, text_lines
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
 from kipgen.commands.console import packages_here, print_problems, settings_here
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
@@ -113,7 +112,7 @@ def compat(
     if chosen is Format.SARIF:
         _write_sarif("-", findings)
     elif chosen is Format.JSON:
-        print(json.dumps(json_form(findings, messages, severities), indent=2))
+        print(json.dumps(report_json(findings, messages, severities), indent=2))
     else:
         _print_text(findings, messages, severities, chosen)
     # Columns are among the findings only if they were asked for, so they fail in either case.
@@ -148,7 +147,7 @@ def _compare_all(paths: Sequence[Path], against: str) -> list[Compared]:
 
 
 def _write_sarif(target: str, findings: list[Finding]) -> None:
-    text = json.dumps(sarif_form(findings), indent=2)
+    text = json.dumps(sarif_json(findings), indent=2)
     if target == "-":
         print(text)
     else:

@@ -23,7 +23,7 @@ from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import compare_tagged_data, compare_tags
-from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form, wire_items
+from kipgen.commands.compat.wire_items import WireItem, WireItems, fingerprint, wire_items
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
@@ -217,7 +217,7 @@ def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str])
 
 def _find_renames(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
     """The items of a group that were only renamed: the same bytes at the same position."""
-    before, after = ([wire_form((item,)) for item in items] for items in (gone, come))
+    before, after = ([fingerprint((item,)) for item in items] for items in (gone, come))
     # Without `autojunk`: it would pass over forms that many fields share, such as int32, in groups of 200 and more.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return [
@@ -235,7 +235,7 @@ def _explain_replacement(
         text = f"was {item.name}; the bytes are the same"
         yield pair.change("field-renamed", now.name, text, *_spots(item, now))
     # A struct in place of its fields, or the reverse: peers notice nothing, if no tag section comes with it.
-    if gone and come and len(renamed) < len(gone) and wire_form(tuple(gone)) == wire_form(tuple(come)):
+    if gone and come and len(renamed) < len(gone) and fingerprint(tuple(gone)) == fingerprint(tuple(come)):
         text = f"{_list_items(gone)} became {_list_items(come)}, with the same bytes"
         yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
         return
@@ -280,11 +280,11 @@ def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iter
     """The differences between two items that are the same field."""
     if _kind(old) != _kind(new):
         text = f"type {_type_text(old)} became {_type_text(new)}"
-        is_same = wire_form((old,)) == wire_form((new,))
+        is_same = fingerprint((old,)) == fingerprint((new,))
         rule, text = ("type-same-bytes", f"{text}, with the same bytes") if is_same else ("type-changed", text)
         yield pair.change(rule, new.name, text, *_spots(old, new, "type"))
         return
-    yield from _compare_forms(pair, old, new)
+    yield from _compare_encodings(pair, old, new)
     yield from _compare_attributes(pair, old, new)
     if old.inner is not None and new.inner is not None:
         yield from _compare_structs(pair, old, new)
@@ -302,7 +302,7 @@ def _type_text(item: WireItem) -> str:
     return f"{item.type} ({item.encoding})" if item.encoding and item.spec.encodings else str(item.type)
 
 
-def _compare_forms(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
+def _compare_encodings(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     if old.nullable != new.nullable:
         text = "may no longer be null" if old.nullable else "may now be null"
         yield pair.change("nullability-changed", new.name, text, *_spots(old, new, "nullableVersions"))

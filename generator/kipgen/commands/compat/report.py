@@ -78,7 +78,7 @@ def _headline(finding: Finding) -> Line:
     )
 
 
-def json_form(findings: Sequence[Finding], messages: int, severities: Sequence[Severity]) -> dict[str, object]:
+def report_json(findings: Sequence[Finding], messages: int, severities: Sequence[Severity]) -> dict[str, object]:
     """The report as plain values, for other programs.
 
     Args:
@@ -112,7 +112,7 @@ def _plain(finding: Finding) -> dict[str, object]:
 _SARIF_LEVELS: dict[Severity, Level] = {"wire": "error", "source": "warning", "column": "warning", "notice": "note"}
 
 
-def sarif(findings: Sequence[Finding]) -> dict[str, object]:
+def sarif_json(findings: Sequence[Finding]) -> dict[str, object]:
     """A log of one run, as plain values; allowed findings are suppressed results."""
     return sarif_log("kipgen compat", [_rule(rule) for rule in ALL], [_result(finding) for finding in findings])
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
-from kipgen.language.tagged_forms import Form, StructFields, form_in, plain_form
+from kipgen.language.tagged_forms import StructFields, WireForm, form_in, plain_form
 from kipgen.language.types import encoding_property
 from kipwire.tools.text import count_of
 
@@ -179,7 +179,7 @@ class _Data:
     seen: set[_Compared] = field_with(default_factory=set)
     """The structs that have been compared as the data of this one."""
 
-    def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: Form, after: Form) -> Iterator[Change]:
+    def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: WireForm, after: WireForm) -> Iterator[Change]:
         """The differences between the tagged field, or a plain field in its data, and what it has become."""
         path = f"{path}.{now.name}"
         if before != after:
@@ -189,7 +189,7 @@ class _Data:
             self.seen.add(key)
             yield from self._compare_structs(path, was, now)
 
-    def _change(self, path: str, now: FieldSpec, before: Form, after: Form) -> Change:
+    def _change(self, path: str, now: FieldSpec, before: WireForm, after: WireForm) -> Change:
         first, second = self.versions
         if str(before) == str(after):
             text, property_ = f"the default in version {second} is another one", "default"

@@ -1,6 +1,6 @@
 """The wire items of one version of a message, for comparing; the same for record formats and all other messages.
 
-Two items with the same `wire_form` have the same bytes for the same values, even if their names differ. Structs that
+Two items with the same `fingerprint` have the same bytes for the same values, even if their names differ. Structs that
 share structs are described once, however many ways lead to them.
 
 What no peer can see is not in a form: names, struct names, and the version ranges that lead to the same bytes. A
@@ -16,23 +16,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
+from kipgen.language.layout_properties import PROPERTIES, REST
 from kipgen.language.names import class_name
 from kipgen.language.spec import FieldSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
-from kipgen.language.wire_form import PROPERTIES, REST
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
-WireForm = tuple[int, int]
-"""The fingerprint of a sequence of forms: equal where the bytes are, whatever structs hold them.
+Fingerprint = tuple[int, int]
+"""Fingerprint of a sequence of wire forms: equal where the bytes are, whatever structs hold them.
 
 It is a polynomial over a prime field, so that two sequences are joined at the cost of one multiplication, however long
-they are: structs that share structs may have 2**31 fields one after the other. Different forms are equal with a chance
+they are: structs that share structs may have 2**31 fields one after the other. Different ones are equal with a chance
 of less than 2**-90, which no spec can better: the key is new in every process.
 """
 _PRIME = 2**127 - 1
 _KEY = os.urandom(16)
 _BASE = int.from_bytes(os.urandom(16)) % (_PRIME - 2) + 2
-_NOTHING: WireForm = (0, 1)
+_NOTHING: Fingerprint = (0, 1)
 Properties = tuple[tuple[str, object], ...]
 """Properties of the spec language with their values; other items are given by position, so that names do not count."""
 
@@ -75,12 +75,12 @@ class WireItems:
     tagged: tuple[WireItem, ...]
 
     @cached_property
-    def form(self) -> WireForm:
-        """The form of the plain items, and then of the tag section."""
-        plain = wire_form(self.plain)
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint of the plain items, and then of the tag section."""
+        plain = fingerprint(self.plain)
         if not self.flexible:
             return plain
-        return _concatenate((plain, _single("tags", *((field.tag, _item_form(field)) for field in self.tagged))))
+        return _concatenate((plain, _single("tags", *((field.tag, _item_fingerprint(field)) for field in self.tagged))))
 
 
 def wire_items(message: WireMessage) -> WireItems:
@@ -92,17 +92,17 @@ def wire_items(message: WireMessage) -> WireItems:
     return _items(message, message.root, None, known)
 
 
-def wire_form(items: Iterable[WireItem]) -> WireForm:
-    """Describe consecutive items as hashable data; equal if and only if the bytes are.
+def fingerprint(items: Iterable[WireItem]) -> Fingerprint:
+    """Return the fingerprint of consecutive items; equal if and only if the bytes are.
 
     A struct is its items and its tag section.
     """
-    return _concatenate(_item_form(item) for item in items)
+    return _concatenate(_item_fingerprint(item) for item in items)
 
 
-def _item_form(item: WireItem) -> WireForm:
+def _item_fingerprint(item: WireItem) -> Fingerprint:
     is_array = item.type is not None and item.type.is_array
-    value = _value_form(item)
+    value = _value_fingerprint(item)
     if item.inner is None and is_array:
         value = _single(value, False, False, item.compact if _has_length(item) else None, ())
     # A struct that is neither null nor an element has no bytes of its own: it is the items in it, in a row.
@@ -115,10 +115,10 @@ def _has_length(item: WireItem) -> bool:
     return item.type is not None and item.type.element in ("string", "bytes")
 
 
-def _value_form(item: WireItem) -> WireForm:
-    """The form of the value itself, or of an element, without its prefix."""
+def _value_fingerprint(item: WireItem) -> Fingerprint:
+    """Return the fingerprint of the value itself, or of an element, without its prefix."""
     if item.inner is not None:
-        return item.inner.form
+        return item.inner.fingerprint
     if item.encoding is not None:
         return _single(str(item.encoding))
     if item.type is None:
@@ -127,16 +127,16 @@ def _value_form(item: WireItem) -> WireForm:
     return _single("bytes" if item.type.element == "records" else item.type.element)
 
 
-def _single(*parts: object) -> WireForm:
-    """The form of one thing, which is equal where its parts are."""
+def _single(*parts: object) -> Fingerprint:
+    """Return the fingerprint of one thing, which is equal where its parts are."""
     digest = blake2b(repr(parts).encode(), digest_size=16, key=_KEY).digest()
     return int.from_bytes(digest) % _PRIME, _BASE
 
 
-def _concatenate(forms: Iterable[WireForm]) -> WireForm:
-    """The form of several, one after the other."""
+def _concatenate(fingerprints: Iterable[Fingerprint]) -> Fingerprint:
+    """Return the fingerprint of several, one after the other."""
     number, power = _NOTHING
-    for next_number, next_power in forms:
+    for next_number, next_power in fingerprints:
         number, power = (number * next_power + next_number) % _PRIME, power * next_power % _PRIME
     return number, power
 
@@ -217,5 +217,5 @@ def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireSt
     }
     for attribute, property_ in PROPERTIES.items():
         if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
-            pairs[property_.name] = getattr(spec.wire, attribute)
+            pairs[property_.name] = getattr(spec.layout, attribute)
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)

@@ -55,7 +55,7 @@ def encoding_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
     for _versions, encoding in field.spec.encodings if type_.is_encodable else ():
         if encoding.bits > type_.bits:
-            text = f"{encoding} allows values that do not fit {type_}; write {encoding.form}{type_.bits}"
+            text = f"{encoding} allows values that do not fit {type_}; write {encoding.scheme}{type_.bits}"
             yield Finding(field.part, text, encoding_property(type_))
             return
 

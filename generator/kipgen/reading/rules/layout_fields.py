@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kipgen.language.layout_properties import PREFIX_TYPES, PROPERTIES, REST, BitsSpec
 from kipgen.language.names import attribute_name
 from kipgen.language.versions import Versions
-from kipgen.language.wire_form import PREFIX_FORMS, PROPERTIES, REST, BitsSpec
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
 from kipgen.reading.rules.rule import Finding, layout_struct_rule
@@ -47,7 +47,7 @@ def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     for field in struct.fields:
         owners.setdefault(attribute_name(field.spec.name), []).append((field, field.spec.name))
     for field in struct.fields:
-        for index, bits in enumerate(field.spec.wire.bits):
+        for index, bits in enumerate(field.spec.layout.bits):
             attribute = attribute_name(bits.name)
             taken = owners.setdefault(attribute, [])
             for owner, name in taken:
@@ -66,7 +66,7 @@ def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 def presence_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     holders = _holders(struct)
     for position, field in enumerate(struct.fields):
-        name = field.spec.wire.presence_bit
+        name = field.spec.layout.presence_bit
         fault = _fault_of_bit(name, position, field, holders.get(name, [])) if name else None
         if fault:
             yield Finding(field.part, fault, _presence_property(field))
@@ -76,7 +76,7 @@ def _holders(struct: StructDraft) -> dict[str, list[_Holder]]:
     """The bits of a struct by their names."""
     holders: dict[str, list[_Holder]] = {}
     for position, field in enumerate(struct.fields):
-        for bits in field.spec.wire.bits:
+        for bits in field.spec.layout.bits:
             holders.setdefault(bits.name, []).append(_Holder(position, field, bits))
     return holders
 
@@ -97,7 +97,7 @@ def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Ho
 
 def _presence_property(field: FieldDraft) -> str:
     """Choose the one of the two properties that names the field's bit."""
-    return "presentIf" if field.spec.wire.present_if else "absentIf"
+    return "presentIf" if field.spec.layout.present_if else "absentIf"
 
 
 @layout_struct_rule(
@@ -109,7 +109,7 @@ def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     # Writing derives the bit from the value of its field, and two values could give two results.
     users: dict[str, list[FieldDraft]] = {}
     for field in struct.fields:
-        bit = field.spec.wire.presence_bit
+        bit = field.spec.layout.presence_bit
         if bit is not None:
             others = users.setdefault(bit, [])
             other = next((it for it in others if _overlap(it, field)), None)
@@ -129,9 +129,9 @@ def required_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     holders = _holders(struct)
     # A bit of presence follows from a value, so it cannot be a demand on one. Control messages of the KIP-98 draft have
     # such a demand: their key is not null.
-    of_presence = {field.spec.wire.presence_bit for field in struct.fields}
+    of_presence = {field.spec.layout.presence_bit for field in struct.fields}
     for position, field in enumerate(struct.fields):
-        name = field.spec.wire.required_if
+        name = field.spec.layout.required_if
         if not name or not PROPERTIES["required_if"].types.have(field.spec.type):
             continue
         fault = _fault_of_bit(name, position, field, holders.get(name, []))
@@ -154,23 +154,23 @@ def required_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 )
 def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(struct.fields):
-        name = field.spec.wire.size_only_with
+        name = field.spec.layout.size_only_with
         following = next((it for it in _after(struct, position) if _overlap(it, field)), None)
-        fault = _fault_of_partner(name, field, following) if name else None
+        fault = _fault_of_size_only_with(name, field, following) if name else None
         if fault:
             yield Finding(field.part, fault, "sizeOnlyWith")
 
 
-def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
+def _fault_of_size_only_with(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
     """Find the fault of a field whose size is present only if the next field is."""
-    if field.spec.wire.size not in PREFIX_FORMS:
-        forms = f"{', '.join(PREFIX_FORMS[:-1])} or {PREFIX_FORMS[-1]}"
-        return f"it needs a size that can be left out; add size: {forms}"
+    if field.spec.layout.size not in PREFIX_TYPES:
+        types = f"{', '.join(PREFIX_TYPES[:-1])} or {PREFIX_TYPES[-1]}"
+        return f"it needs a size that can be left out; add size: {types}"
     if following is None or following.spec.name != name:
         there = "nothing" if following is None else following.spec.name
         return f"{there} comes after this field, not {name}; name the next field"
     fault = f"{name} must be a rest that may be absent; give it size: rest, and presentIf or absentIf"
-    is_optional = following.spec.wire.size == REST and following.spec.wire.presence_bit is not None
+    is_optional = following.spec.layout.size == REST and following.spec.layout.presence_bit is not None
     return fault_of_versions(field, following) or (None if is_optional else fault)
 
 
@@ -182,7 +182,7 @@ def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None
 )
 def required_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     for field in struct.fields:
-        if not field.spec.wire.is_required or field.spec.wire.is_computed or field.spec.wire.bits:
+        if not field.spec.layout.is_required or field.spec.layout.is_computed or field.spec.layout.bits:
             continue
         if struct.kind != "message":
             text = "only a field of the message itself can be required; leave required out"
@@ -202,7 +202,7 @@ def required_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 def same_length_as(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     earlier: dict[str, FieldDraft] = {}
     for field in struct.fields:
-        name = field.spec.wire.same_length_as
+        name = field.spec.layout.same_length_as
         fault = _fault_of_length(name, field, earlier.get(name)) if name else None
         if fault:
             yield Finding(field.part, fault, "sameLengthAs")
@@ -227,11 +227,11 @@ def rest_last(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     # A reader finds the end of a rest from the end of its struct, less the width of what follows. The message of the
     # KIP-98 draft needs this: its checksum comes after the value.
     for position, field in enumerate(struct.fields):
-        if not is_rest(field) or field.spec.wire.size_only_with:
+        if not is_rest(field) or field.spec.layout.size_only_with:
             continue  # sizeOnlyWith requires a size, which its own rule reports
         for later in _after(struct, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
-                what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"
+                what = "is a sizeOf" if later.spec.layout.size_of else "has no fixed width"
                 text = f"{later.spec.name} (line {later.part.location().line}) comes after it and {what}"
                 yield Finding(field.part, f"{text}; move it before this field, or give this one a size", "size")
                 break
@@ -252,20 +252,20 @@ def fault_of_versions(field: FieldDraft, other: FieldDraft, what: str = "field")
 
 def may_be_missing(field: FieldDraft, other: FieldDraft) -> bool:
     """True if another field may be absent or null in a version in which this one exists."""
-    return bool(other.spec.wire.presence_bit) or not other.spec.nullable_versions.intersect(existing(field)).is_empty
+    return bool(other.spec.layout.presence_bit) or not other.spec.nullable_versions.intersect(existing(field)).is_empty
 
 
 def is_rest(field: FieldDraft) -> bool:
     """True if a field ends only where its struct ends."""
     type_ = field.spec.type
-    return field.spec.wire.size == REST and (type_.is_array or KINDS.get(type_.element) in ("text", "blob"))
+    return field.spec.layout.size == REST and (type_.is_array or KINDS.get(type_.element) in ("text", "blob"))
 
 
 def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
-    if field.spec.type.is_array or field.spec.type.element not in _FIXED or field.spec.wire.size_of:
+    if field.spec.type.is_array or field.spec.type.element not in _FIXED or field.spec.layout.size_of:
         return False
     return all(
-        encoding.form == "fixed" or range_.intersect(versions).is_empty for range_, encoding in field.spec.encodings
+        encoding.scheme == "fixed" or range_.intersect(versions).is_empty for range_, encoding in field.spec.encodings
     )
 
 
@@ -277,7 +277,7 @@ def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
     bad=layout(field_of("int32", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")),
 )
 def size_of_once(struct: StructDraft, _: Draft) -> Iterator[Finding]:
-    sizes = [field for field in struct.fields if field.spec.wire.size_of]
+    sizes = [field for field in struct.fields if field.spec.layout.size_of]
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
         if other:
@@ -293,7 +293,7 @@ def size_of_once(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 def checksum_from(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     named = {field.spec.name: field for field in struct.fields}
     for field in struct.fields:
-        checksum = field.spec.wire.checksum
+        checksum = field.spec.layout.checksum
         if checksum is None:
             continue
         start = named.get(checksum.start)
@@ -323,12 +323,12 @@ def checksum_covers(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     # bytes it would cover while they are still empty.
     positions = {field.spec.name: position for position, field in enumerate(struct.fields)}
     for position, field in enumerate(struct.fields):
-        checksum = field.spec.wire.checksum
+        checksum = field.spec.layout.checksum
         start = position if checksum is None else positions.get(checksum.start, position)
         for index in range(position - 1, start - 1, -1):
             other = struct.fields[index]
-            if _overlap(other, field) and (other.spec.wire.size_of or other.spec.wire.checksum):
-                what = "a checksum" if other.spec.wire.checksum else "a sizeOf"
+            if _overlap(other, field) and (other.spec.layout.size_of or other.spec.layout.checksum):
+                what = "a checksum" if other.spec.layout.checksum else "a sizeOf"
                 text = f"it would cover {other.spec.name}, {what}; name a field after {other.spec.name}"
                 yield Finding(field.part, text, "checksum", ("from",))
                 break

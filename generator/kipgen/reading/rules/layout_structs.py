@@ -38,7 +38,7 @@ def sorted_key(draft: Draft) -> Iterator[Finding]:
     keys = {name: [field for field in struct.fields if field.spec.map_key] for name, struct in structs.items()}
     for field in draft.fields:
         type_ = field.spec.type
-        if field.spec.wire.is_sorted and type_.is_array and type_.element in keys:
+        if field.spec.layout.is_sorted and type_.is_array and type_.element in keys:
             fault = _fault_of_keys(field, keys[type_.element])
             if fault:
                 yield Finding(field.part, fault, "sorted")
@@ -81,7 +81,7 @@ def _nonempty_versions(struct: StructDraft) -> _VersionSet:
     """
     found = 0
     for field in struct.fields:
-        if not (is_rest(field) or field.spec.wire.presence_bit or field.spec.wire.size_only_with):
+        if not (is_rest(field) or field.spec.layout.presence_bit or field.spec.layout.size_only_with):
             found |= _set(existing(field))
     return found
 
@@ -135,7 +135,7 @@ def _goes_on(struct: StructDraft, known: dict[str, _VersionSet]) -> _VersionSet:
     found = sized = 0
     for field in struct.fields:
         present = _set(existing(field))
-        if field.spec.wire.size_of:
+        if field.spec.layout.size_of:
             sized |= present
         elif is_rest(field):
             found |= present & ~sized

@@ -4,14 +4,15 @@ A layout must describe bytes that can be both read and written without a choice.
 it would have no effect, or two of them would decide the same thing. `layout_fields` has the rules between fields of one
 struct, and `layout_structs` has those between structs and their uses.
 
-Which types a property goes with is data (`language.wire_form.PROPERTIES`), so a new property needs no rule for that.
+Which types a property goes with is data (`language.layout_properties.PROPERTIES`), so a new property needs no rule for
+that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipgen.language.wire_form import PROPERTIES, REST, VERSION, has_size
+from kipgen.language.layout_properties import PROPERTIES, REST, VERSION, has_size
 from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
@@ -121,7 +122,7 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     # For the word `version` the highest version is enough, which `valid-versions-closed` makes finite.
-    constant, present = field.spec.wire.constant, field.present
+    constant, present = field.spec.layout.constant, field.present
     if constant is None or present is None or present.is_open or not field.spec.type.is_integer:
         return
     value = present.highest if constant == VERSION else int(constant)
@@ -141,7 +142,7 @@ def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if not field.spec.type.is_integer:
         return
     width = field.spec.type.bits
-    for index, bits in enumerate(field.spec.wire.bits):
+    for index, bits in enumerate(field.spec.layout.bits):
         if bits.highest >= width:
             text = f"{field.spec.type} has no bit {bits.highest}; write bits from 0 to {width - 1}"
             yield Finding(field.part, text, "bits", (index, "bits"))
@@ -155,7 +156,7 @@ def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     owners: dict[int, str] = {}
-    for index, bits in enumerate(field.spec.wire.bits):
+    for index, bits in enumerate(field.spec.layout.bits):
         for bit in range(bits.lowest, bits.highest + 1):
             owner = owners.setdefault(bit, bits.name)
             if owner != bits.name:
@@ -175,12 +176,12 @@ def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     bad=layout(field_of("bytes", size="rest", nullableVersions="0+")),
 )
 def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    wire, type_ = field.spec.wire, field.spec.type
-    form = wire.size or wire.count
-    if not _may_be_null(field) or wire.presence_bit or not (has_size(type_) or type_.is_array):
+    layout, type_ = field.spec.layout, field.spec.type
+    prefix = layout.size or layout.count
+    if not _may_be_null(field) or layout.presence_bit or not (has_size(type_) or type_.is_array):
         return
-    if form in ("uvarint", REST) or wire.size_only_with:
-        what = "sizeOnlyWith" if form not in ("uvarint", REST) else form
+    if prefix in ("uvarint", REST) or layout.size_only_with:
+        what = "sizeOnlyWith" if prefix not in ("uvarint", REST) else prefix
         text = f"{what} cannot express null; add presentIf or absentIf, or leave nullableVersions out"
         yield Finding(field.part, text, "nullableVersions")
 
@@ -204,9 +205,9 @@ def null_struct(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     bad=layout(field_of("[]int32"), field_of("[]int32", "Beta", sameLengthAs="Alpha", nullableVersions="0+")),
 )
 def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    wire = field.spec.wire
-    if field.spec.type.is_array and _may_be_null(field) and (wire.is_sorted or wire.same_length_as):
-        what = "sorted" if wire.is_sorted else "sameLengthAs"
+    layout = field.spec.layout
+    if field.spec.type.is_array and _may_be_null(field) and (layout.is_sorted or layout.same_length_as):
+        what = "sorted" if layout.is_sorted else "sameLengthAs"
         text = f"an array with {what} cannot be null; leave nullableVersions out and use an empty array"
         yield Finding(field.part, text, "nullableVersions")
 

@@ -24,7 +24,7 @@ from kipgen.reading.draft import Draft, SpecPart
 from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.reading.rules.rule import Finding, Folder, folder_rule, repeats
 
-_PARTNERS = {
+_COUNTERPARTS = {
     "request": "response",
     "response": "request",
     "coordinator-key": "coordinator-value",
@@ -114,11 +114,11 @@ def api_key_heir(folder: Folder) -> Iterator[Finding]:
 )
 def pair_missing(folder: Folder) -> Iterator[Finding]:
     if not folder.is_complete or any(_lacks_key(draft) for draft in folder.messages):
-        return  # the partner may be one of those that are not known well enough
+        return  # the counterpart may be one of those that are not known well enough
     registered = {key: draft for draft, key in _registry_entries(folder)}
     for key, draft in registered.items():
-        if key.type in _PARTNERS and _partner(key, registered) is None:
-            text = f"the {_PARTNERS[key.type]} with apiKey {key.api_key} is missing; add it, or correct the apiKey"
+        if key.type in _COUNTERPARTS and _counterpart(key, registered) is None:
+            text = f"the {_COUNTERPARTS[key.type]} with apiKey {key.api_key} is missing; add it, or correct the apiKey"
             yield Finding(draft.part, text, "apiKey")
 
 
@@ -245,19 +245,19 @@ def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
     for draft, key in _registry_entries(folder):
         by_key.setdefault(key, []).append(draft)
     for key, requests in by_key.items():
-        partner = _partner(key, by_key) if key.type == "request" else None
+        counterpart = _counterpart(key, by_key) if key.type == "request" else None
         # Where a key is taken twice, which `api-key-taken` reports, it is not clear which of them belong together.
-        if partner is not None and len(requests) == len(by_key[partner]) == 1:
-            yield requests[0], by_key[partner][0]
+        if counterpart is not None and len(requests) == len(by_key[counterpart]) == 1:
+            yield requests[0], by_key[counterpart][0]
 
 
-def _partner(key: _Key, known: Collection[_Key]) -> _Key | None:
-    """The key of the partner: of a message that is as this one, or else of one that has no other partner.
+def _counterpart(key: _Key, known: Collection[_Key]) -> _Key | None:
+    """The key of the counterpart: of a message that is as this one, or else of one that has no other counterpart.
 
     The latter is a pair of which only one half is served. It must be found, for `pair-versions` to report it.
     """
-    partner = key._replace(type=_PARTNERS[key.type]) if key.type in _PARTNERS else None
-    if partner is None or partner in known:
-        return partner
-    other = partner._replace(is_former=not key.is_former)
+    counterpart = key._replace(type=_COUNTERPARTS[key.type]) if key.type in _COUNTERPARTS else None
+    if counterpart is None or counterpart in known:
+        return counterpart
+    other = counterpart._replace(is_former=not key.is_former)
     return other if other in known and key._replace(is_former=not key.is_former) not in known else None

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipgen.language.spec import Location
-from kipgen.language.tagged_forms import Form, TaggedPart, tagged_parts
+from kipgen.language.tagged_forms import TaggedPart, WireForm, tagged_parts
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
@@ -133,10 +133,10 @@ _FORM = (
     *("encoding", "elementEncoding"),
 )
 """Properties that determine a form."""
-_Forms = tuple[tuple[Versions, Form | None], ...]
+_WireForms = tuple[tuple[Versions, WireForm | None], ...]
 
 
-def _form_text(part: TaggedPart, forms: _Forms) -> str:
+def _form_text(part: TaggedPart, forms: _WireForms) -> str:
     texts = [f"{form or 'absent'} in {versions}" for versions, form in forms]
     where = f"is part of the tagged {part.owner.name}" if part.is_inside else "is tagged"
     listed = f"{', '.join(texts[:-1])} and {texts[-1]}"
@@ -146,7 +146,7 @@ def _form_text(part: TaggedPart, forms: _Forms) -> str:
     )
 
 
-def _form_property(field: FieldDraft, forms: _Forms) -> str:
+def _form_property(field: FieldDraft, forms: _WireForms) -> str:
     """The property that makes the first two of the forms differ."""
     # Doubled, because the caller also passes the forms of a field that has only one.
     (_, before), (_, after), *_more = (*forms, *forms)

@@ -114,11 +114,11 @@ def _compacted_topics(session: Session, roots: Roots) -> set[str]:
     "the metadata log says are compacted.",
 )
 @outputs()
-def command(runner: Runner, path: tuple[str, ...], topics: str, wanted: Outputs) -> None:
+def command(runner: Runner, path: tuple[str, ...], topics: str, outputs: Outputs) -> None:
     """Run the job."""
     found = folders_of_brokers(path, runner.are_here)
     chosen = parse_list(topics)
     if found.segments is not None:
         check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
     report_of = partial(compaction_report, roots=found.paths, wanted=chosen)
-    run(runner, report_of, wanted, found.size(chosen))
+    run(runner, report_of, outputs, found.size(chosen))

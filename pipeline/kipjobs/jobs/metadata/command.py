@@ -17,14 +17,14 @@ from kipjobs.jobs.shared.running import Runner, run
 @LOG_FOLDERS
 @click.option("--at", metavar="TIME", help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
 @outputs()
-def command(runner: Runner, path: tuple[str, ...], at: str | None, wanted: Outputs) -> None:
+def command(runner: Runner, path: tuple[str, ...], at: str | None, outputs: Outputs) -> None:
     """Run the job."""
     time = None if at is None else _time(at)
     found = logs(path, runner.are_here)
     if found.lacks(TOPIC):
         raise nothing_of(found.paths)
     report_of = partial(metadata_report, roots=found.paths, at=time)
-    run(runner, report_of, wanted, found.size([TOPIC]))
+    run(runner, report_of, outputs, found.size([TOPIC]))
 
 
 def _time(text: str) -> datetime:

@@ -24,13 +24,13 @@ STALLED_AFTER: Decorator = click.option(
 @LOG_FOLDERS
 @outputs(METRICS)
 @STALLED_AFTER
-def command(runner: Runner, path: tuple[str, ...], wanted: Outputs, stalled_after: int) -> None:
+def command(runner: Runner, path: tuple[str, ...], outputs: Outputs, stalled_after: int) -> None:
     """Run the job on log folders."""
-    run_on(runner, logs(path, runner.are_here), wanted, stalled_after)
+    run_on(runner, logs(path, runner.are_here), outputs, stalled_after)
 
 
-def run_on(runner: Runner, folders: Logs, wanted: Outputs, stalled_after: int) -> None:
+def run_on(runner: Runner, folders: Logs, outputs: Outputs, stalled_after: int) -> None:
     """Run the job on these folders; `stalled_after` is in seconds."""
     expect_topic(folders, TOPIC)
     report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after)
-    run(runner, report_of, wanted, folders.size())
+    run(runner, report_of, outputs, folders.size())

@@ -101,7 +101,7 @@ class Outputs:
 
 
 def outputs(metrics_help: str = "") -> Decorator:
-    """Add the options of output files; the function gets them as `wanted`, of type `Outputs`.
+    """Add the options of output files; the function gets them as `outputs`, of type `Outputs`.
 
     Args:
         metrics_help: of `--metrics`; empty for a job without metrics.
@@ -139,7 +139,7 @@ def outputs(metrics_help: str = "") -> Decorator:
         ) -> Any:
             if format_ is Format.PROMETHEUS and not metrics_help:
                 raise JobError("--format prometheus: this job has no metrics; offsets and traffic have some")
-            return function(*arguments, wanted=Outputs(out, table_format, html, metrics, format_), **values)
+            return function(*arguments, outputs=Outputs(out, table_format, html, metrics, format_), **values)
 
         decorated: Callable[..., Any] = with_outputs
         for option in reversed(options):

@@ -57,30 +57,32 @@ class Runner(Protocol):
         ...
 
 
-def run(runner: Runner, report_of: ReportOf, wanted: Outputs, size: int | None = None) -> bool:
+def run(runner: Runner, report_of: ReportOf, outputs: Outputs, size: int | None = None) -> bool:
     """Run a job in its own session, and return whether any of its tables has rows.
 
     Args:
         runner: the place where the job runs.
         report_of: the job.
-        wanted: the output files and the format.
+        outputs: the output files and the format.
         size: bytes of the segments or captures that the job reads; None if that is not known.
 
     Raises:
         JobError: its tables, its page or its metrics cannot be written to the given paths.
     """
-    check_tables(wanted.out, wanted.table_format)
-    if wanted.html is not None:
-        check_file(wanted.html, "--html")
-    if wanted.metrics is not None:
-        check_file(wanted.metrics, "--metrics")
+    check_tables(outputs.out, outputs.table_format)
+    if outputs.html is not None:
+        check_file(outputs.html, "--html")
+    if outputs.metrics is not None:
+        check_file(outputs.metrics, "--metrics")
     with runner.session(size) as session:
         with runner.waiting(session):
             report = report_of(session)
-        return deliver(report, wanted, lambda: runner.waiting(session))
+        return deliver(report, outputs, lambda: runner.waiting(session))
 
 
-def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> bool:
+def deliver(
+    report: Report, outputs: Outputs, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> bool:
     """Print a report, write its tables, page and metrics if wanted, and return whether any table it computed has rows.
 
     If a page is written, which has all tables, a terminal gets only the first one. JSON and metrics are alone on
@@ -88,47 +90,47 @@ def deliver(report: Report, wanted: Outputs, waiting: Callable[[], AbstractConte
 
     Args:
         report: of a job.
-        wanted: the output files and the format.
+        outputs: the output files and the format.
         waiting: makes the context for code that waits for results; no code in it prints.
     """
     tables: list[FirstRows] = []
 
     def rows_of(table: Table) -> FirstRows:
         with waiting():
-            return first_rows(table, table.shown if wanted.html is None else _ROWS_OF_PAGE)
+            return first_rows(table, table.shown if outputs.html is None else _ROWS_OF_PAGE)
 
     def compute(chosen: Iterable[Table]) -> Iterator[FirstRows]:
         for table in chosen:
             tables.append(rows_of(table))
             yield tables[-1]
 
-    said = OUT if wanted.shown is Format.TEXT else ERR
+    said = OUT if outputs.shown is Format.TEXT else ERR
     totals = {}
-    if report.totals is not None and (wanted.shown is Format.TEXT or wanted.html is not None):
+    if report.totals is not None and (outputs.shown is Format.TEXT or outputs.html is not None):
         with waiting():
             totals = total_row(report)
-    if wanted.shown is Format.TEXT:
-        show(table_console(), report, compute(report.tables if wanted.html is None else report.tables[:1]), totals)
-    has_rows = _print_json(report, waiting) if wanted.shown is Format.JSON else False
-    if wanted.html is not None:
+    if outputs.shown is Format.TEXT:
+        show(table_console(), report, compute(report.tables if outputs.html is None else report.tables[:1]), totals)
+    has_rows = _print_json(report, waiting) if outputs.shown is Format.JSON else False
+    if outputs.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])
-    if wanted.metrics is not None or wanted.shown is Format.PROMETHEUS:
+    if outputs.metrics is not None or outputs.shown is Format.PROMETHEUS:
         with waiting():
             text = exposition(report.metrics)
-        if wanted.shown is Format.PROMETHEUS:
+        if outputs.shown is Format.PROMETHEUS:
             click.echo(text.encode(), nl=False)
-        if wanted.metrics is not None:
-            write_file(wanted.metrics, text)
-            said.print(f"\nMetrics: {wanted.metrics}")
-    if wanted.out is not None:  # before the page, so that a chart that fails does not lose them
+        if outputs.metrics is not None:
+            write_file(outputs.metrics, text)
+            said.print(f"\nMetrics: {outputs.metrics}")
+    if outputs.out is not None:  # before the page, so that a chart that fails does not lose them
         with waiting():
-            write_tables(wanted.out, report.tables, wanted.table_format)
-        said.print(f"\nTables: {wanted.out}")
-    if wanted.html is not None:
+            write_tables(outputs.out, report.tables, outputs.table_format)
+        said.print(f"\nTables: {outputs.out}")
+    if outputs.html is not None:
         with waiting():
             charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
-        write_file(wanted.html, page(report, tables, charts, totals))
-        said.print(f"\nPage: {wanted.html}")
+        write_file(outputs.html, page(report, tables, charts, totals))
+        said.print(f"\nPage: {outputs.html}")
     return has_rows or any(shown.rows for shown in tables)
 
 
@@ -166,14 +168,14 @@ def on_logs(
 
     @LOG_FOLDERS
     @outputs()
-    def command(runner: Runner, path: tuple[str, ...], wanted: Outputs) -> None:
+    def command(runner: Runner, path: tuple[str, ...], outputs: Outputs) -> None:
         found = find(path, runner.are_here)
         if path and about:
             expect_topic(found, about)
         run(
             runner,
             lambda session: report(session, found.paths),
-            wanted,
+            outputs,
             found.size(topics),
         )
 
@@ -186,12 +188,12 @@ def on_captures(report: Callable[[Session, Roots, str], Report]) -> Callable[...
     @CAPTURES
     @PORTS
     @outputs()
-    def command(runner: Runner, path: tuple[str, ...], ports: str, wanted: Outputs) -> None:
+    def command(runner: Runner, path: tuple[str, ...], ports: str, outputs: Outputs) -> None:
         found = captures(path, ports, runner.are_here)
         run(
             runner,
             lambda session: report(session, found.paths, ports),
-            wanted,
+            outputs,
             found.size,
         )
 

@@ -17,7 +17,7 @@ from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import Message
-from kipwire.records.internal_topics import LEAD_SIZES, METADATA_FRAME
+from kipwire.records.internal_topics import ENVELOPE_SIZES, METADATA_FRAME
 
 TOPIC = "__remote_log_metadata"
 
@@ -26,7 +26,7 @@ _TYPES: tuple[type[Message], ...] = (
     RemoteLogSegmentMetadataUpdateRecord,
     RemotePartitionDeleteMetadataRecord,
 )
-_LEAD = LEAD_SIZES["metadata"]
+_ENVELOPE_SIZE = ENVELOPE_SIZES["metadata"]
 _SEGMENT, _UPDATE, _DELETE = "segment", "update", "delete"
 _OF_SEGMENTS = (
     *("start_offset", "end_offset", "segment_size_in_bytes", "max_timestamp_ms", "segment_leader_epochs"),
@@ -43,13 +43,13 @@ def records(log: DataFrame) -> DataFrame:
         BrokenMessageError: when it is computed, at the first broken record.
     """
     sf = functions_of(log)
-    lead, body = sf.substring("value", 1, _LEAD), sf.octets("value", _LEAD + 1)
+    envelope, body = sf.substring("value", 1, _ENVELOPE_SIZE), sf.octets("value", _ENVELOPE_SIZE + 1)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
         *[
             sf.from_message(
-                sf.when(lead == sf.lit(bytes((METADATA_FRAME, message.API_KEY, message.VERSION))), body),
+                sf.when(envelope == sf.lit(bytes((METADATA_FRAME, message.API_KEY, message.VERSION))), body),
                 message.NAME,
                 message.VERSION,
             ).alias(name)

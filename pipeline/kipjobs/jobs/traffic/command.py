@@ -148,7 +148,7 @@ def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
     help="Release of Kafka, such as 4.4: whose requests does it not serve?",
 )
 @outputs("File for the requests that the release does not serve, in Prometheus' text format.")
-def command(runner: Runner, path: tuple[str, ...], ports: str, upgrade_to: str, wanted: Outputs) -> None:
+def command(runner: Runner, path: tuple[str, ...], ports: str, upgrade_to: str, outputs: Outputs) -> None:
     """Run the job."""
     try:
         release = line_of(upgrade_to)
@@ -156,4 +156,4 @@ def command(runner: Runner, path: tuple[str, ...], ports: str, upgrade_to: str, 
         raise JobError(f"--upgrade-to: {error}") from None
     found = captures(path, ports, runner.are_here)
     report_of = partial(traffic_report, roots=found.paths, ports=ports, release=release)
-    run(runner, report_of, wanted, found.size)
+    run(runner, report_of, outputs, found.size)

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kipjobs.errors import ListingError, SourceError
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.checkpoints import Reached
 from kipjobs.sources.changing_logs.limits import Unread, share_out
 from kipjobs.sources.changing_logs.losses import Present, check_is_there, report_loss
@@ -56,18 +56,18 @@ class Follower:
     """State of a stream between its batches. After a restart, it is rebuilt from the checkpoint and the folders."""
 
     def __init__(
-        self, segments: Callable[[], list[Segment]], wanted: Wanted, split_bytes: int, fail_on_data_loss: bool
+        self, segments: Callable[[], list[Segment]], row_filter: RowFilter, split_bytes: int, fail_on_data_loss: bool
     ) -> None:
         """Begin to follow.
 
         Args:
             segments: lists the segments, or raises a `SourceError` if there are none.
-            wanted: which records.
+            row_filter: which records.
             split_bytes: bytes of a range.
             fail_on_data_loss: whether it is an error if records were deleted before they were read.
         """
         self._segments = segments
-        self._wanted = wanted
+        self._row_filter = row_filter
         self._split_bytes = split_bytes
         self._fails = fail_on_data_loss
         self._ends: dict[str, End] = {}
@@ -114,7 +114,7 @@ class Follower:
         begun = {folder: ranges[folder].first for folder in taken if ranges[folder].begins}
         return Reached({**start.next_offsets, **taken}, begun) if taken else start
 
-    def work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
+    def work(self, start: Reached, end: Reached) -> list[tuple[Split, RowFilter]]:
         """Return the ranges of segments that the batch between two positions reads.
 
         Raises:
@@ -122,9 +122,9 @@ class Follower:
         """
         return settle(lambda: self._work(start, end))
 
-    def _work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
+    def _work(self, start: Reached, end: Reached) -> list[tuple[Split, RowFilter]]:
         logs = self._logs()
-        work: list[tuple[Split, Wanted]] = []
+        work: list[tuple[Split, RowFilter]] = []
         for folder, end_offset in end.next_offsets.items():
             first = end.first_offsets.get(folder, start.next_offsets.get(folder))
             if first is not None and first >= end_offset:
@@ -132,13 +132,13 @@ class Follower:
             log = logs.get(folder)
             if first is None:  # the checkpoints of the first release do not have it
                 first = min(log.segments[0].base_offset, end_offset - 1) if log is not None else 0
-            wanted = self._wanted.between(first, end_offset)
+            row_filter = self._row_filter.between(first, end_offset)
             present = None if log is None else log.present
-            check_is_there(folder, present, wanted.first_offset, wanted.bounds.end_offset, self._fails)
+            check_is_there(folder, present, row_filter.first_offset, row_filter.bounds.end_offset, self._fails)
             if log is not None:
                 known = self._places.get(folder, ())
                 work += [
-                    (split, wanted)
+                    (split, row_filter)
                     for segment, next_base in log.between(first, end_offset)
                     for split in _splits(segment, next_base, first, end_offset, known, self._split_bytes)
                 ]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kipjobs.arrow import pc
 from kipjobs.errors import ListingError, SourceError
 from kipjobs.files.stores import is_url
-from kipjobs.sources.batch_heads import Wanted
+from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.losses import Present, check_is_there
 from kipjobs.sources.changing_logs.places import log_end, settle
 from kipjobs.sources.segments import Segment, find_segments
@@ -25,41 +25,43 @@ _MOST_TIMES = 20
 """Number of times that the segments of a range may be replaced without a record being read in between."""
 
 
-class Level(NamedTuple):
+class Granularity(NamedTuple):
     """Kind of row that `kafka_log` gives, a record or a batch, as the option `level` chooses."""
 
     schema: pa.Schema
     """All columns."""
     default: pa.Schema
     """Columns that are made unless the option names others."""
-    read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
+    read: Callable[[Split, RowFilter, pa.Schema], Iterator[pa.RecordBatch]]
     """Reads a range of a segment that does not change."""
     last: str
     """Name of the column with the last offset of a row."""
 
 
-def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fails: bool) -> Iterator[pa.RecordBatch]:
+def read_range(
+    split: Split, row_filter: RowFilter, granularity: Granularity, schema: pa.Schema, fails: bool
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a range, in the order of the log.
 
     Args:
         split: the range, as it was when its folder was listed.
-        wanted: which records.
-        level: the kind of row.
+        row_filter: which records.
+        granularity: the kind of row.
         schema: the columns.
         fails: true if it is an error that records were deleted before they were read.
 
     Raises:
-        KipwireError: a batch is broken; not if `wanted.permissive`.
+        KipwireError: a batch is broken; not if `row_filter.permissive`.
         SourceError: a file cannot be read, or records were deleted before they were read.
     """
     # The rows give the position of the reader, so they have the column with it until they leave this function.
-    whole = schema if level.last in schema.names else schema.append(level.schema.field(level.last))
+    whole = schema if granularity.last in schema.names else schema.append(granularity.schema.field(granularity.last))
     if split.segment.is_swap:  # it may also have records of other listed segments, which are read from those
-        wanted = wanted.between(split.first_offset, split.end_offset)
-    todo, replaced = [(split, wanted)], 0
+        row_filter = row_filter.between(split.first_offset, split.end_offset)
+    todo, replaced = [(split, row_filter)], 0
     while todo:
         one, of_it = todo.pop(0)
-        reached = yield from _read(one, of_it, level, whole, schema)
+        reached = yield from _read(one, of_it, granularity, whole, schema)
         if reached is None:
             continue
         replaced = replaced + 1 if reached == _first(one, of_it) else 0
@@ -69,13 +71,13 @@ def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fa
 
 
 def _read(
-    split: Split, wanted: Wanted, level: Level, whole: pa.Schema, schema: pa.Schema
+    split: Split, row_filter: RowFilter, granularity: Granularity, whole: pa.Schema, schema: pa.Schema
 ) -> Generator[pa.RecordBatch, None, int | None]:
     """Yield rows until the file is replaced, then return the next offset; return None at the end of the range."""
-    reached = _first(split, wanted)
+    reached = _first(split, row_filter)
     if _is_replaced(split.segment):
         return reached
-    rows = level.read(split, wanted, whole)
+    rows = granularity.read(split, row_filter, whole)
     while True:
         try:
             some = next(rows, None)
@@ -87,14 +89,14 @@ def _read(
             return reached
         if some is None:
             return None
-        last = pc.max(some.column(level.last)).as_py()
+        last = pc.max(some.column(granularity.last)).as_py()
         reached = reached if last is None else max(reached, last + 1)
         yield pa.RecordBatch.from_arrays([some.column(name) for name in schema.names], schema=schema)
 
 
-def _first(split: Split, wanted: Wanted) -> int:
+def _first(split: Split, row_filter: RowFilter) -> int:
     """Return the lowest offset that a wanted record of a range may have."""
-    return max(split.first_offset, wanted.first_offset)
+    return max(split.first_offset, row_filter.first_offset)
 
 
 def _is_replaced(segment: Segment) -> bool:
@@ -110,7 +112,7 @@ def _is_gone(segment: Segment) -> bool:
     return not is_url(segment.path) and not os.path.exists(segment.path)  # noqa: PTH110  as in segments.py
 
 
-def _relocate(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
+def _relocate(split: Split, left: RowFilter, fails: bool) -> list[tuple[Split, RowFilter]]:
     """Find the present ranges with the unread records of a range."""
     replica, present = settle(lambda: _present(split.segment.folder))
     check_is_there(split.segment.folder, present, left.first_offset, left.bounds.end_offset, fails)

@@ -97,7 +97,7 @@ def command(
     seed: int,
     package: tuple[str, ...],
     golden: Path | None,
-    wanted: Outputs,
+    outputs: Outputs,
 ) -> None:
     """Run `kipspark conform`."""
     packages = list(package) or ["kafka_messages"]
@@ -106,5 +106,5 @@ def command(
     if golden is not None:
         check_golden(golden)
     report_of = partial(conform_report, packages=packages, count=count, seed=seed, golden=golden)
-    if run(runner, report_of, wanted):
+    if run(runner, report_of, outputs):
         click.get_current_context().exit(1)

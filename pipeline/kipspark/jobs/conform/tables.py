@@ -138,7 +138,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
     data = line["bytes"]
     try:
         cls = registry_of(line["package"]).message(line["message"], line["version"])
-        form = json.loads(line["json"])
+        expected = json.loads(line["json"])
         message = cls.decode(data)
         through_columns = columns.encode(cls, columns.decode(cls, [data]))[0].as_py()
     except (KipwireError, ValueError) as error:
@@ -146,7 +146,9 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
     found = {
         "encode": _bytes_difference(data, message.encode()),
         "json": (
-            "" if message.to_json() == form else f"expected {form}"[:_SHOWN] + f", got {message.to_json()}"[:_SHOWN]
+            ""
+            if message.to_json() == expected
+            else f"expected {expected}"[:_SHOWN] + f", got {message.to_json()}"[:_SHOWN]
         ),
         "columns": _bytes_difference(data, through_columns),
     }

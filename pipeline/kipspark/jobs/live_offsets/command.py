@@ -64,7 +64,7 @@ def command(
     path: tuple[str, ...],
     bootstrap_servers: str | None,
     command_config: Path | None,
-    wanted: Outputs,
+    outputs: Outputs,
     stalled_after: int,
     stream: bool,
     checkpoint: Path | None,
@@ -80,7 +80,7 @@ def command(
     if bootstrap_servers is None:
         folders = logs(path, runner.are_here)
         if not stream:
-            of_folders.run_on(runner, folders, wanted, stalled_after)
+            of_folders.run_on(runner, folders, outputs, stalled_after)
             return
         check_are_here("--stream", folders.paths)
         commits_of: CommitsOf = partial(reports.commits_of_folders, roots=folders.paths)
@@ -95,33 +95,33 @@ def command(
                 options=options,
                 stalled_after=stalled_after,
             )
-            run(runner, report_of, wanted)
+            run(runner, report_of, outputs)
             return
         commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
-    _check_stream(wanted, checkpoint)
-    assert wanted.out is not None
+    _check_stream(outputs, checkpoint)
+    assert outputs.out is not None
     assert checkpoint is not None
     with runner.session(None) as spark:
-        write_stream(commits_of(spark), wanted.out, checkpoint, every)
+        write_stream(commits_of(spark), outputs.out, checkpoint, every)
 
 
-def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
+def _check_stream(outputs: Outputs, checkpoint: Path | None) -> None:
     """Check that a stream can be written as wanted.
 
     Raises:
         JobError: an option for files is missing, or does not fit a stream.
     """
-    if wanted.out is None or checkpoint is None:
+    if outputs.out is None or checkpoint is None:
         raise JobError("--stream needs --out and --checkpoint")
-    if wanted.html is not None:
+    if outputs.html is not None:
         raise JobError("--html does not go with --stream, which does not end in a report")
-    if wanted.metrics is not None:
+    if outputs.metrics is not None:
         raise JobError("--metrics does not go with --stream, which does not end in a report")
-    if wanted.shown is not Format.TEXT:
-        raise JobError(f"--format {wanted.shown} does not go with --stream, which does not end in a report")
-    if wanted.table_format is not TableFormat.PARQUET:
-        raise JobError(f"--out-format {wanted.table_format} does not go with --stream, which writes Parquet files")
-    check_folder(wanted.out, "--out")
+    if outputs.shown is not Format.TEXT:
+        raise JobError(f"--format {outputs.shown} does not go with --stream, which does not end in a report")
+    if outputs.table_format is not TableFormat.PARQUET:
+        raise JobError(f"--out-format {outputs.table_format} does not go with --stream, which writes Parquet files")
+    check_folder(outputs.out, "--out")
     check_folder(checkpoint, "--checkpoint")
 
 

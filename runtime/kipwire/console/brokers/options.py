@@ -64,7 +64,7 @@ class TargetType(click.ParamType[Target]):
     """Reads a `Target` from an argument."""
 
     name = "WHERE"
-    forms = "controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all"
+    syntax = "controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all"
 
     def convert(self, value: str | Target, param: click.Parameter | None, ctx: click.Context | None) -> Target:
         """The target that a text means; a usage error for any other text."""
@@ -85,7 +85,7 @@ class TargetType(click.ParamType[Target]):
             return Target(kind, topic, int(number))
         kinds = ("controller", "leader", "group", "txn", "node", "all")
         hint = "" if kind in kinds else did_you_mean(kind, kinds)
-        self.fail(f"{value!r} names no broker{hint}; give {self.forms}", param, ctx)
+        self.fail(f"{value!r} names no broker{hint}; give {self.syntax}", param, ctx)
 
 
 TARGET = TargetType()

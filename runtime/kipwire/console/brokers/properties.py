@@ -87,13 +87,15 @@ class Properties:
         text = self.values.get("sasl.jaas.config", "").strip()
         if not text:
             return None
-        form = 'write org.apache.kafka.common.security.plain.PlainLoginModule required username="..." password="...";'
+        example = (
+            'write org.apache.kafka.common.security.plain.PlainLoginModule required username="..." password="...";'
+        )
         match = _LOGIN.match(text)
         if match is None or match["flag"].lower() not in _FLAGS or _within_quotes(text).find(";") != len(text) - 1:
-            raise self.error("sasl.jaas.config", f"is not one login that ends with a semicolon; {form}")
+            raise self.error("sasl.jaas.config", f"is not one login that ends with a semicolon; {example}")
         options = _options(text[match.end() : -1])
         if options is None:
-            raise self.error("sasl.jaas.config", f"its options are not names with values, each in quotes; {form}")
+            raise self.error("sasl.jaas.config", f"its options are not names with values, each in quotes; {example}")
         return Login(match["module"].rpartition(".")[2], options)
 
 

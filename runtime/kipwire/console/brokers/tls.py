@@ -156,12 +156,12 @@ def _pem_file(path: Path) -> str:
         return data.decode("latin-1")
     if data.startswith((_JKS, _DER)):
         is_jks = data.startswith(_JKS)
-        form = "a Java keystore (JKS)" if is_jks else "a PKCS12 keystore"
+        store = "a Java keystore (JKS)" if is_jks else "a PKCS12 keystore"
         own = f"openssl pkcs12 -in {'client.p12' if is_jks else path} -out client.pem"
         if is_jks:
             own = f"keytool -importkeystore -srckeystore {path} -destkeystore client.p12 -deststoretype PKCS12; {own}"
         how = f"for authorities: keytool -list -rfc -keystore {path} > ca.pem; for a client's key: {own}"
-        raise SettingsError(f"{path}: is {form}, and only PEM can be read; convert it, {how}")
+        raise SettingsError(f"{path}: is {store}, and only PEM can be read; convert it, {how}")
     raise SettingsError(f"{path}: is not in PEM; the file must have certificates or keys that begin with -----BEGIN")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     metavar="[JSON | @FILE | -]",
     help="The request, as in '{\"topics\": null}'; fields that are left out have their defaults.",
 )
-@click.option("--to", "target", type=TARGET, help=f"The broker that it is for: {TARGET.forms}.")
+@click.option("--to", "target", type=TARGET, help=f"The broker that it is for: {TARGET.syntax}.")
 @click.option("--version", "-V", type=click.IntRange(min=0), metavar="N", help="The version of the request.")
 @click.option("--list", "-l", "list_", is_flag=True, help="Show the versions that the broker serves, beside ours.")
 @click.option("--template", metavar="API", shell_complete=complete, help="Print a request to edit, with explanations.")

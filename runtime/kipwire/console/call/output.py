@@ -15,7 +15,7 @@ from kipwire.console.call.codes import Names
 from kipwire.console.call.json_text import Line, lines_of
 from kipwire.console.call.records import with_records
 from kipwire.console.call.versions import Row, json_of, table_lines
-from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_request, inspect_response
 from kipwire.message.registry import Registry
@@ -114,5 +114,5 @@ def _print_explained(request: Inspection, response: Inspection | None, node: Nod
             print()
             print_text(response)
         return
-    sides = {"request": json_form(request), "response": None if response is None else json_form(response)}
+    sides = {"request": inspection_json(request), "response": None if response is None else inspection_json(response)}
     print(json.dumps(sides if node is None else {**_of_node(node), **sides}))

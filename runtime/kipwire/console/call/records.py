@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kipwire.description.json_form import bytes_to_json
+from kipwire.description.json_codec import bytes_to_json
 from kipwire.model.errors import KipwireError
 from kipwire.model.structs import Struct
 from kipwire.records import RawHeaderKey, Record, read_batches, write_batch

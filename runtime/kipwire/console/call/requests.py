@@ -9,7 +9,7 @@ import kipwire
 from kipwire.connection import best_version
 from kipwire.console.apis import Api
 from kipwire.console.call.records import with_bytes
-from kipwire.description.json_form import read_partial_json
+from kipwire.description.json_codec import read_partial_json
 from kipwire.message.conversion import Loss
 from kipwire.message.messages import Message
 from kipwire.message.registry import Registry

@@ -8,7 +8,7 @@ from typing import Any
 
 from kipwire.console.call.json_text import Line, Notes, lines_of
 from kipwire.console.call.requests import own_values
-from kipwire.description.json_form import default_to_json
+from kipwire.description.json_codec import default_to_json
 from kipwire.message.messages import Message
 from kipwire.model.structs import Field, Struct
 

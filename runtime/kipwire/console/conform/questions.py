@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from kipwire.conformance.vectors import FORMS, Index, Level, Vector, same_json, without_defaults
+from kipwire.conformance.vectors import VECTOR_FORMS, Index, Level, Vector, same_json, without_defaults
 from kipwire.console.conform.program import Answer, Death, ProgramError, Question
 from kipwire.tools.text import cut, printable_line
 
@@ -57,8 +57,8 @@ class Claims:
                 str(form): {str(name): range(int(ends[0]), int(ends[1]) + 1) for name, ends in messages.items()}
                 for form, messages in answer["claims"].items()
             }
-            if unknown := sorted(set(versions) - set(FORMS)):
-                raise ValueError(f"{unknown[0]!r} is no form; the forms are {', '.join(FORMS)}")
+            if unknown := sorted(set(versions) - set(VECTOR_FORMS)):
+                raise ValueError(f"{unknown[0]!r} is no form; the forms are {', '.join(VECTOR_FORMS)}")
             keeps_order = answer.get("keeps_order", True) is not False
             name, release = _text(answer["name"]), _text(answer.get("release", ""))
             return cls(name, release, cast("frozenset[Op]", ops), versions, keeps_order)

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kipwire.conformance.vectors import FORMS, LEVELS, Form, Level, Vector
+from kipwire.conformance.vectors import LEVELS, VECTOR_FORMS, Level, Vector, VectorForm
 from kipwire.console.conform.questions import Claims, Verdict
 from kipwire.tools.files import need_file
 
@@ -25,7 +25,7 @@ MOST_FAILURES = 20_000
 class Key(NamedTuple):
     """Key by which verdicts are counted."""
 
-    form: Form
+    form: VectorForm
     message: str
     version: int
 
@@ -144,7 +144,7 @@ class Results:
 
     def sorted_counts(self) -> list[tuple[Key, Count]]:
         """The counts by form, message and version."""
-        return sorted(self.counts.items(), key=lambda pair: (FORMS.index(pair[0].form), *pair[0][1:]))
+        return sorted(self.counts.items(), key=lambda pair: (VECTOR_FORMS.index(pair[0].form), *pair[0][1:]))
 
     def is_good(self, level: Level) -> bool:
         """True if there is no unexpected result, up to a level."""

@@ -20,7 +20,7 @@ from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import within
-from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
@@ -146,7 +146,7 @@ def dump(
     for line in inputs.failed:  # before what is long, and with --follow has no end
         report_failure(line)
     lines = JsonLines(decoders) if format_ is Format.JSON else TextLines(decoders)
-    logs = LogDump(lines, out, Wanted(bounds if bounds != Bounds() else None, records, summary))
+    logs = LogDump(lines, out, DumpOptions(bounds if bounds != Bounds() else None, records, summary))
     errors = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
@@ -219,7 +219,7 @@ def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: B
 
 
 def _logs(inputs: Inputs, dump: LogDump, decode_as: str | None, *, is_followed: bool) -> None:
-    bounds = dump.wanted.bounds
+    bounds = dump.options.bounds
     for stream in inputs.streams:
         dump.items(stream.file.log, read_input(stream.ahead, grows=stream.grows, bounds=bounds))
     ends = {file.path.parent: (file, 0) for file in inputs.logs}  # the last segment of each log

@@ -39,7 +39,7 @@ Item = RecordBatch | Damage | Tail
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DumpOptions:
     """Filter and form of a dumped log."""
 
     bounds: Bounds | None = None
@@ -56,7 +56,7 @@ class LogDump:
 
     lines: Lines
     out: Output
-    wanted: Wanted
+    options: DumpOptions
     errors: int = 0
     """Number of errors so far."""
     _shown: Log | None = None
@@ -65,11 +65,11 @@ class LogDump:
     def whole(self, file: LogFile) -> int:
         """Dump a file; return where its next batch will start."""
         size = file.path.stat().st_size
-        return self.items(file.log, read_file(file.path, 0, self.wanted.bounds), size)
+        return self.items(file.log, read_file(file.path, 0, self.options.bounds), size)
 
     def part(self, file: LogFile, start: int) -> int:
         """Dump the batches of a file from a position on; return where its next batch will start."""
-        return self.more(file.log, read_file(file.path, start, self.wanted.bounds), start)
+        return self.more(file.log, read_file(file.path, start, self.options.bounds), start)
 
     def items(self, log: Log, items: Iterable[Item], size: int | None = None) -> int:
         """Dump the content of a log from its start; return the position of its next batch.
@@ -81,7 +81,7 @@ class LogDump:
         """
         self.lines.turn_to(log)
         self._shown = log
-        if self.wanted.summary:
+        if self.options.summary:
             position, tail = self._summary(log, items, size)
         else:
             self.out.write(self.lines.heading(log, size))
@@ -101,7 +101,7 @@ class LogDump:
 
     def _batches(self, log: Log, items: Iterable[Item], start: int) -> tuple[int, Tail | None]:
         position = start
-        line, write, has_records = self.lines.batch, self.out.write, self.wanted.records
+        line, write, has_records = self.lines.batch, self.out.write, self.options.records
         for item in items:
             if isinstance(item, Tail):
                 return item.position, item
@@ -118,7 +118,7 @@ class LogDump:
         return position, None
 
     def _records(self, log: Log, batch: RecordBatch) -> None:
-        records, bounds = batch.records, self.wanted.bounds
+        records, bounds = batch.records, self.options.bounds
         if bounds is not None:
             records = [record for record in records if bounds.has(record)]
         errors = 0

@@ -138,7 +138,7 @@ class Reader:
 
     @property
     def _bounds(self) -> Bounds:
-        return self._dump.wanted.bounds or Bounds()
+        return self._dump.options.bounds or Bounds()
 
     def _log(self, partition: Partition, internal: str | None, what: str) -> Log:
         where = self._brokers.where(partition)
@@ -218,7 +218,7 @@ class Reader:
         return last
 
     def _batches(self, part: Part, heads: list[Head]) -> Iterator[Item]:
-        bounds = self._dump.wanted.bounds
+        bounds = self._dump.options.bounds
         file = io.BytesIO(part.records)
         damage: list[Damage] = []
 

@@ -145,7 +145,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Message):
         return value.to_json()
     if isinstance(value, bytes | bytearray | memoryview):
-        return bytes_form(bytes(value))
+        return text_or_base64(bytes(value))
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Set):
@@ -155,7 +155,7 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def bytes_form(data: bytes) -> str | dict[str, str]:
+def text_or_base64(data: bytes) -> str | dict[str, str]:
     """Bytes in JSON: a string if they are UTF-8, else an object with base64."""
     try:
         return data.decode()

@@ -21,7 +21,7 @@ from kipwire.console.apis import find_api, registry_named
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
-from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import (
     Inspection,
@@ -92,7 +92,7 @@ def inspect(
     if html is not None:
         _write_page(html, inspection)
     if format_ is Format.JSON:
-        print(dumps(json_form(inspection), indent=2))
+        print(dumps(inspection_json(inspection), indent=2))
     elif html is None:
         print_text(inspection)
     if inspection.error is not None:

@@ -29,7 +29,7 @@ class Taken(NamedTuple):
     """Bytes, and what they were taken from."""
 
     data: bytes
-    form: str
+    kind: str
 
 
 class _Row(NamedTuple):
@@ -155,7 +155,7 @@ def read_base64(text: str) -> Taken | None:
     return Taken(data, "base64")
 
 
-def capture_form(data: bytes) -> str:
+def capture_kind(data: bytes) -> str:
     """The kind of a packet capture; empty if the bytes are something else."""
     if data[:4] == b"\x0a\x0d\x0d\x0a" and data[8:12] in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
         return "pcapng"
@@ -223,7 +223,7 @@ def _is_readable(name: str) -> bool:
 
 def _content(raw: bytes, name: str) -> bytes:
     """Hex text and dumps as their bytes, anything else unchanged; what was taken for a dump is said."""
-    kind = capture_form(raw)
+    kind = capture_kind(raw)
     if kind:
         raise ValueError(
             f"{name} is a packet capture ({kind}), not a message; kipwire dump shows the frames in it, "
@@ -245,5 +245,5 @@ def _content(raw: bytes, name: str) -> bytes:
         taken = read_base64(text.strip())
     if taken is None:
         return raw
-    print_err(f"took {printable_line(name)} for {taken.form}: {count_of(len(taken.data), 'byte')}")
+    print_err(f"took {printable_line(name)} for {taken.kind}: {count_of(len(taken.data), 'byte')}")
     return taken.data

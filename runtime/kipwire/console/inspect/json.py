@@ -6,10 +6,10 @@ import uuid
 from typing import Any
 
 from kipwire.console.inspect.tree import Inspection
-from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
+from kipwire.description.json_codec import bytes_to_json, float_to_json, uuid_to_json
 
 
-def json_form(inspection: Inspection) -> dict[str, Any]:
+def inspection_json(inspection: Inspection) -> dict[str, Any]:
     """An object with `message`, `version`, `size` in bytes, `elements` in the order of bytes, and `error` or null."""
     error = inspection.error
     return {

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.description.json_form import uuid_to_json
+from kipwire.description.json_codec import uuid_to_json
 from kipwire.tools.text import count_of, has_colour, print_out, printable_line
 
 _UNKNOWN_STYLE = "bold yellow"

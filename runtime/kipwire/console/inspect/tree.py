@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kipwire import DecodeError, KipwireError, Message, UnsupportedVersionError
-from kipwire.description.walk import Element, walk
+from kipwire.description.trace import Element, trace
 from kipwire.message.frames import class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
 from kipwire.message.registry import Registry
@@ -34,7 +34,7 @@ class Piece:
     path: str
     """The field's path, such as `topics[0].name`; "" for the message itself."""
     role: str
-    """Role as in `kipwire.description.walk.Element`; `length` for the size of a frame."""
+    """Role as in `kipwire.description.trace.Element`; `length` for the size of a frame."""
     kind: str
     """Type and encoding in words, such as `int32 packed32` or `compact string length`."""
     start: int
@@ -135,7 +135,7 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
         name = ", ".join(one.label for one in named) or None
         pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
 
-    return walk(cls, data, pos, add)
+    return trace(cls, data, pos, add)
 
 
 def _number_names(it: Element) -> tuple[NamedNumber, ...]:

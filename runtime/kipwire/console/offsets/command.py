@@ -12,7 +12,7 @@ import click
 
 from kipwire.console.brokers import BROKERS, broker_options
 from kipwire.console.command_line import Command, Later
-from kipwire.console.offsets.given import Format, Wanted, format_option
+from kipwire.console.offsets.given import Format, LagQuery, format_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,4 +112,4 @@ def offsets(
     """Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log folders."""
     from kipwire.console.offsets.running import run_live
 
-    run_live(settings, brokers, Wanted(groups, topics, committed, seconds), format_, stalled_after, listen, every)
+    run_live(settings, brokers, LagQuery(groups, topics, committed, seconds), format_, stalled_after, listen, every)

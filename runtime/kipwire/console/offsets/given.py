@@ -28,7 +28,7 @@ format_option = click.option(
 )
 
 
-class Wanted(NamedTuple):
+class LagQuery(NamedTuple):
     """Groups and topics, and what is asked about them."""
 
     groups: tuple[str, ...] = ()

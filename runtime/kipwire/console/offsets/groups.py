@@ -28,7 +28,7 @@ from kafka_messages.streams_group_describe_request.v1 import StreamsGroupDescrib
 from kipwire.aio import Failure
 from kipwire.console.brokers import Node
 from kipwire.console.offsets.cluster import Cluster, make_problem
-from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.given import LagQuery
 from kipwire.console.offsets.model import Described, Group, Kind, Listed, Member, Place, Problem
 from kipwire.model.errors import DecodeError, KipwireError
 
@@ -58,13 +58,13 @@ class Found(NamedTuple):
     problems: list[Problem]
 
 
-async def find_groups(cluster: Cluster, nodes: Sequence[Node], wanted: Wanted) -> Found:
+async def find_groups(cluster: Cluster, nodes: Sequence[Node], query: LagQuery) -> Found:
     """The groups of all brokers.
 
     Args:
         cluster: its connections.
         nodes: its brokers.
-        wanted: which groups and topics.
+        query: which groups and topics.
     """
     problems: list[Problem] = []
     found: dict[str, Listed] = {}
@@ -72,11 +72,11 @@ async def find_groups(cluster: Cluster, nodes: Sequence[Node], wanted: Wanted) -
         for group in listed:
             found.setdefault(group.name, group)
     names = sorted(found)
-    groups = [found[name] for name in names if is_wanted(name, wanted.groups)]
+    groups = [found[name] for name in names if matches_any(name, query.groups)]
     described, committed = await asyncio.gather(
         _of_all(cluster, groups, _describe, problems), _of_all(cluster, groups, _fetch_offsets, problems)
     )
-    return Found(names, list(_groups(groups, described, committed, wanted.topics)), problems)
+    return Found(names, list(_groups(groups, described, committed, query.topics)), problems)
 
 
 def _groups(
@@ -95,14 +95,14 @@ def _groups(
 
 
 def _filter_places(places: Iterable[Place], patterns: Sequence[str]) -> frozenset[Place]:
-    return frozenset(place for place in places if is_wanted(place.topic, patterns))
+    return frozenset(place for place in places if matches_any(place.topic, patterns))
 
 
 def _of_topics(offsets: Offsets, patterns: Sequence[str]) -> Offsets:
-    return {place: offset for place, offset in offsets.items() if is_wanted(place.topic, patterns)}
+    return {place: offset for place, offset in offsets.items() if matches_any(place.topic, patterns)}
 
 
-def is_wanted(name: str, patterns: Sequence[str]) -> bool:
+def matches_any(name: str, patterns: Sequence[str]) -> bool:
     """Return True if a name fits one of the patterns, or there are none."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 

@@ -6,30 +6,30 @@ import time
 
 from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.ends import Ends, find_ends
-from kipwire.console.offsets.given import Wanted
+from kipwire.console.offsets.given import LagQuery
 from kipwire.console.offsets.groups import find_groups
 from kipwire.console.offsets.model import Group, Kind, Look, Place
 from kipwire.console.offsets.remembered import Memory
 from kipwire.console.offsets.unread import Search, find_firsts
 
 
-async def look(cluster: Cluster, wanted: Wanted, memory: Memory | None = None) -> Look:
+async def look(cluster: Cluster, query: LagQuery, memory: Memory | None = None) -> Look:
     """Look at the groups of a cluster.
 
     Args:
         cluster: its connections.
-        wanted: what is looked at.
+        query: what is looked at.
         memory: of the rounds before, for one of many.
 
     Raises:
         KipwireError: no broker answers.
     """
     nodes = await cluster.brokers()
-    names, groups, problems = await find_groups(cluster, nodes, wanted)
+    names, groups, problems = await find_groups(cluster, nodes, query)
     places = {place for group in groups for place in _places(group)}
-    found = await find_ends(cluster, nodes, places, committed=wanted.committed)
+    found = await find_ends(cluster, nodes, places, committed=query.committed)
     now = time.time()
-    searches = _searches(groups, found) if wanted.seconds else []
+    searches = _searches(groups, found) if query.seconds else []
     if memory is None:
         firsts, more = await find_firsts(cluster, searches)
     else:

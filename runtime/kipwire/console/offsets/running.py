@@ -19,8 +19,8 @@ from kipwire.console.brokers import Settings, listening, run
 from kipwire.console.command_line import fail
 from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
-from kipwire.console.offsets.given import Format, Wanted
-from kipwire.console.offsets.groups import is_wanted
+from kipwire.console.offsets.given import Format, LagQuery
+from kipwire.console.offsets.groups import matches_any
 from kipwire.console.offsets.looking import look
 from kipwire.console.offsets.metrics import metrics_of
 from kipwire.console.offsets.model import Look
@@ -45,7 +45,7 @@ _SECONDS_UNTIL_OLD = 60.0
 def run_live(
     settings: Settings,
     brokers: Sequence[Address],
-    wanted: Wanted,
+    query: LagQuery,
     format_: Format,
     stalled_after: float | None,
     listen: Address | None,
@@ -53,30 +53,30 @@ def run_live(
 ) -> None:
     """Show the groups of a cluster: once, or to Prometheus with `listen`; see `show` and `serve`."""
     if listen is None:
-        show(settings, brokers, wanted, format_, stalled_after)
+        show(settings, brokers, query, format_, stalled_after)
     else:
-        serve(settings, brokers, wanted, listen, every, stalled_after)
+        serve(settings, brokers, query, listen, every, stalled_after)
 
 
 def show(
-    settings: Settings, brokers: Sequence[Address], wanted: Wanted, format_: Format, stalled_after: float | None
+    settings: Settings, brokers: Sequence[Address], query: LagQuery, format_: Format, stalled_after: float | None
 ) -> None:
     """Print a report; exit with 1 if something could not be read, and with 2 if no broker answers.
 
     Args:
         settings: how to reach brokers.
         brokers: some of a cluster.
-        wanted: what is shown.
+        query: what is shown.
         format_: how it is written.
         stalled_after: seconds until a second look, which says who stands still; None for one look.
     """
     where = ",".join(map(shown_address, brokers))
-    first, last = run(_looks(Cluster(settings, brokers), wanted, stalled_after))
-    if not (last.groups or last.problems) and (wanted.groups or wanted.topics):
-        fail(f"{where}: {_nothing(wanted, last.names)}")
+    first, last = run(_looks(Cluster(settings, brokers), query, stalled_after))
+    if not (last.groups or last.problems) and (query.groups or query.topics):
+        fail(f"{where}: {_nothing(query, last.names)}")
     report = Report(where, last, first)
     out = Output()
-    for line in _lines(report, format_, all_rows=bool(wanted.groups or wanted.topics)):
+    for line in _lines(report, format_, all_rows=bool(query.groups or query.topics)):
         out.write(line)
     out.flush()
     if last.problems:
@@ -93,13 +93,13 @@ def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
             return iter([metrics_of(report.look, report.rows_by_group, report.stalled or ())])
 
 
-def _nothing(wanted: Wanted, names: Sequence[str]) -> str:
+def _nothing(query: LagQuery, names: Sequence[str]) -> str:
     """Why nothing is shown."""
-    given = " or ".join(wanted.groups)
-    if wanted.groups and not any(is_wanted(name, wanted.groups) for name in names):
-        near = did_you_mean(wanted.groups[0], names) if len(wanted.groups) == 1 else ""
+    given = " or ".join(query.groups)
+    if query.groups and not any(matches_any(name, query.groups) for name in names):
+        near = did_you_mean(query.groups[0], names) if len(query.groups) == 1 else ""
         return f"no group is named {given}{near or f'; there are {_some(names)}'}"
-    return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(wanted.topics)}"
+    return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(query.topics)}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -107,33 +107,33 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
 
 
-async def _looks(cluster: Cluster, wanted: Wanted, stalled_after: float | None) -> tuple[Look | None, Look]:
+async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None) -> tuple[Look | None, Look]:
     """The look that is shown, after an earlier one if there are two."""
     try:
-        found = await _patient(cluster, wanted)
+        found = await _patient(cluster, query)
         if stalled_after is None:
             return None, found
         await asyncio.sleep(stalled_after)
-        return found, await _patient(cluster, wanted)
+        return found, await _patient(cluster, query)
     finally:
         await cluster.close()
 
 
-async def _patient(cluster: Cluster, wanted: Wanted) -> Look:
+async def _patient(cluster: Cluster, query: LagQuery) -> Look:
     """A look; another one where something may pass by itself, a bounded number of times."""
-    found = await look(cluster, wanted)
+    found = await look(cluster, query)
     for attempt in range(ATTEMPTS - 1):
         if not any(problem.may_pass for problem in found.problems):
             break
         await asyncio.sleep(PAUSE * 2**attempt)
-        found = await look(cluster, wanted)
+        found = await look(cluster, query)
     return found
 
 
 def serve(
     settings: Settings,
     brokers: Sequence[Address],
-    wanted: Wanted,
+    query: LagQuery,
     listen: Address,
     every: float,
     stalled_after: float | None,
@@ -143,7 +143,7 @@ def serve(
     Args:
         settings: how to reach brokers.
         brokers: some of a cluster.
-        wanted: what is shown.
+        query: what is shown.
         listen: host, empty for everywhere, and port, 0 for a free one.
         every: seconds from round to round.
         stalled_after: seconds that an offset stands still to be listed; None for a minute.
@@ -154,17 +154,17 @@ def serve(
         max(_SECONDS_UNTIL_OLD, _ROUNDS_UNTIL_OLD * every),
         lambda line: print_err(f"kipwire: {line}"),
     )
-    work = _serve(Cluster(settings, brokers), exporter, wanted, listen, every)
+    work = _serve(Cluster(settings, brokers), exporter, query, listen, every)
     listening.serve(work, shown_address(listen))
 
 
-async def _serve(cluster: Cluster, exporter: Exporter, wanted: Wanted, listen: Address, every: float) -> None:
+async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: Address, every: float) -> None:
     cluster.check()
     server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
     address = server.sockets[0].getsockname()[:2]
     print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address(address)}/metrics")
     try:
-        await exporter.run(partial(look, cluster, wanted, Memory()), every)
+        await exporter.run(partial(look, cluster, query, Memory()), every)
     finally:
         server.close()
         await cluster.close()

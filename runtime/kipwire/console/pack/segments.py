@@ -70,7 +70,7 @@ class Writer:
             folder: for the folders of partitions.
             partition: for batches whose lines have none.
             segment_bytes: bytes of a segment at most, unless one batch has more; None: the log's own segments, by their
-            names, and elsewhere `SEGMENT_BYTES`.
+                names, and elsewhere `SEGMENT_BYTES`.
             fewer: True to write batches with missing records.
         """
         self.counts = Counts()

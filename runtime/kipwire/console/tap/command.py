@@ -20,7 +20,7 @@ from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
 from kipwire.console.command_line import PATH, discard_output, fail, one_line
 from kipwire.console.options import Format, format_option, ports_option
 from kipwire.console.output import Output
-from kipwire.console.tap.filters import Filter, Wanted, api_keys_of, filter_frames
+from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
 from kipwire.console.tap.tables import list_unserved, summary_json, summary_text, upgrade_json, upgrade_text
 from kipwire.tools.files import need_input
@@ -89,7 +89,7 @@ def tap(
         fail("standard input (-) can be read once; give it once")
     try:
         release = None if upgrade_to is None else line_of(upgrade_to)
-        wanted = Wanted(api_keys_of(apis), tuple(clients), tuple(addresses), tuple(topics), errors)
+        conditions = Conditions(api_keys_of(apis), tuple(clients), tuple(addresses), tuple(topics), errors)
     except ValueError as error:
         fail(str(error))
     for path in paths:
@@ -100,7 +100,7 @@ def tap(
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                problems += _tap(path, ports, wanted, out, lines, counts)
+                problems += _tap(path, ports, conditions, out, lines, counts)
         problems += _conclude(out, counts, summary, release, format_)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
@@ -133,7 +133,7 @@ def _is_pipe(path: Path) -> bool:
 def _tap(
     path: Path,
     ports: Collection[int],
-    wanted: Wanted,
+    conditions: Conditions,
     out: Output,
     lines: TextLines | JsonLines,
     counts: TrafficSummary | None,
@@ -141,14 +141,14 @@ def _tap(
     """Show or count the exchanges of one capture; how many errors there are."""
     is_stdin = path == _STDIN
     name = _NAME_OF_STDIN if is_stdin else str(path)
-    chosen = Filter(wanted)
+    chosen = Filter(conditions)
     problems = 0
     if counts is not None:
         counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
-        filter_frames(_frames(path, ports, out), wanted),
-        with_topics=bool(wanted.topics),
+        filter_frames(_frames(path, ports, out), conditions),
+        with_topics=bool(conditions.topics),
         with_frames=lines.has_bodies,
     )
     try:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from uuid import UUID
 
-from kipwire.description.json_form import uuid_to_json
+from kipwire.description.json_codec import uuid_to_json
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.tools.text import did_you_mean
@@ -21,7 +21,7 @@ _LONGEST_NAME = 249
 _REQUEST = "Request"
 
 
-class Wanted(NamedTuple):
+class Conditions(NamedTuple):
     """Conditions for an exchange to be shown; an empty tuple is no condition. Globs are like the shell's."""
 
     api_keys: tuple[int, ...] = ()
@@ -54,38 +54,38 @@ def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def filter_frames(frames: Iterable[Numbered], wanted: Wanted) -> Iterator[Numbered]:
+def filter_frames(frames: Iterable[Numbered], conditions: Conditions) -> Iterator[Numbered]:
     """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients."""
-    keys = {*wanted.api_keys, API_VERSIONS_KEY}
+    keys = {*conditions.api_keys, API_VERSIONS_KEY}
     for one in frames:
         request = one.found.request
-        if request is None or not wanted.api_keys or wanted.topics or request.api_key in keys:
+        if request is None or not conditions.api_keys or conditions.topics or request.api_key in keys:
             yield one
 
 
 class Filter:
     """Chooses exchanges, and keeps the names of topics that only have ids in most requests."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
         self._names: OrderedDict[UUID, str] = OrderedDict()
 
     def has(self, exchange: Exchange) -> bool:
         """True if an exchange is wanted; an error without a request is, unless its address is not."""
-        wanted = self._wanted
-        if wanted.topics:
+        conditions = self._conditions
+        if conditions.topics:
             self._learn(exchange)
         found = exchange.first.found
         request = found.request
-        if wanted.addresses and not _has_address(wanted.addresses, (found.client, found.listener)):
+        if conditions.addresses and not _has_address(conditions.addresses, (found.client, found.listener)):
             return False
         if request is None:
             return True
         return (
-            (not wanted.api_keys or request.api_key in wanted.api_keys)
-            and (not wanted.clients or _matches(request.client_id or "", wanted.clients))
-            and (not wanted.errors or bool(exchange.errors) or bool(exchange.problems))
-            and (not wanted.topics or self._has_topic(exchange))
+            (not conditions.api_keys or request.api_key in conditions.api_keys)
+            and (not conditions.clients or _matches(request.client_id or "", conditions.clients))
+            and (not conditions.errors or bool(exchange.errors) or bool(exchange.problems))
+            and (not conditions.topics or self._has_topic(exchange))
         )
 
     def _learn(self, exchange: Exchange) -> None:
@@ -97,7 +97,7 @@ class Filter:
                     self._names.popitem(last=False)
 
     def _has_topic(self, exchange: Exchange) -> bool:
-        globs = self._wanted.topics
+        globs = self._conditions.topics
         for row in exchange:
             if row is None:
                 continue

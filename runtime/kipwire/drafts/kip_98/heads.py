@@ -106,10 +106,10 @@ def fault_of_delta(delta: int, needed: int) -> str:
 
 
 def _expect_length(length: int, magic: int, position: int) -> None:
-    form = _FORMATS[magic] if 0 <= magic <= 2 else _FORMATS[2]
-    if length < form.smallest:
-        reason = f"a set cannot have {length} bytes after it; the smallest has {form.smallest}"
-        raise _error(form.size_name, position + SIZE, reason, magic)
+    format_ = _FORMATS[magic] if 0 <= magic <= 2 else _FORMATS[2]
+    if length < format_.smallest:
+        reason = f"a set cannot have {length} bytes after it; the smallest has {format_.smallest}"
+        raise _error(format_.size_name, position + SIZE, reason, magic)
 
 
 def _error(path: str, offset: int, reason: str, magic: int = 2) -> DecodeError:

@@ -1,4 +1,4 @@
-"""Wire form of a field of a record format, where the language leaves the choice.
+"""Properties of a record format's field, where the language leaves a choice of the wire form.
 
 Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
 
@@ -7,8 +7,8 @@ Each property exists because some document draws such bytes: `presentIf` and `so
 `required` for the 0.8 proposal, the others for Kafka's own record formats, too. What no document needs, such as
 presence by the value of several bits, is left out.
 
-A property has one line here, with its name, its types and its reader. `reading.parse_wire_form` and the rules of
-`reading.rules.layouts` go through `PROPERTIES`. CONTRIBUTING.md lists the other places for a new one.
+A property has one line here, with its name, its types and its reader. `reading.parse_layout_properties` and the rules
+of `reading.rules.layouts` go through `PROPERTIES`. CONTRIBUTING.md lists the other places for a new one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Annotated, Literal, NamedTuple, get_type_hints
 
 from kipgen.language.types import FieldType
 
-PREFIX_FORMS = ("int16", "int32", "varint", "uvarint")
-"""The forms of a prefix: the size of a value in bytes, or the count of its elements. `varint` is a zigzag one."""
+PREFIX_TYPES = ("int16", "int32", "varint", "uvarint")
+"""The types of a prefix: the size of a value in bytes, or the count of its elements. `varint` is a zigzag one."""
 REST = "rest"
 """Instead of a prefix: the value goes on to the end of its struct."""
 VERSION = "version"
@@ -70,7 +70,7 @@ class Property(NamedTuple):
     """Name of the property in specs."""
     types: Types
     reader: Literal["nonblank", "flag", "integer", "own"] = "nonblank"
-    """Method of `SpecObject` that reads it; `own` where `parse_wire_form` has a function for it."""
+    """Method of `SpecObject` that reads it; `own` where `parse_layout_properties` has a function for it."""
 
 
 def has_size(type_: FieldType) -> bool:
@@ -89,13 +89,13 @@ _32_BITS = Types("int32 and uint32", lambda it: str(it) in ("int32", "uint32"))
 
 
 @dataclass(frozen=True, slots=True)
-class WireForm:
+class LayoutProperties:
     """The properties that only fields of record formats have; by default a field has none of them."""
 
     size: Annotated[str | None, Property("size", _SIZED)] = None
-    """Form of the value's size prefix: one of `PREFIX_FORMS`, or `REST`."""
+    """Type of the value's size prefix: one of `PREFIX_TYPES`, or `REST`."""
     count: Annotated[str | None, Property("count", _ARRAYS)] = None
-    """Form of an array's count: one of `PREFIX_FORMS`."""
+    """Type of an array's count: one of `PREFIX_TYPES`."""
     size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
     """`REST` where the field is computed: the number of bytes after it, to the end of its struct."""
     checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
@@ -129,9 +129,9 @@ class WireForm:
 
 
 PROPERTIES: dict[str, Property] = {
-    attribute: hint.__metadata__[0] for attribute, hint in get_type_hints(WireForm, include_extras=True).items()
+    attribute: hint.__metadata__[0] for attribute, hint in get_type_hints(LayoutProperties, include_extras=True).items()
 }
-"""The properties by the attributes of `WireForm`."""
+"""The properties by the attributes of `LayoutProperties`."""
 
 
 def parse_bit_range(text: str) -> tuple[int, int]:

@@ -10,7 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kipgen.language.wire_form import PROPERTIES, VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
+from kipgen.language.layout_properties import (
+    PROPERTIES,
+    VERSION,
+    BitsSpec,
+    ChecksumSpec,
+    LayoutProperties,
+    parse_bit_range,
+)
 from kipgen.reading.spec_object import SpecObject, control_character
 
 _INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
@@ -22,12 +29,12 @@ _NOT_IN_LAYOUTS = {
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
-def wire_form(obj: SpecObject) -> WireForm:
+def layout_properties(obj: SpecObject) -> LayoutProperties:
     """Read them; what cannot be read is reported and left out."""
     values: dict[str, Any] = {}
     for attribute, (name, _, reader) in PROPERTIES.items():
         values[attribute] = _OWN_READERS[name](obj) if reader == "own" else getattr(obj, reader)(name)
-    return WireForm(**values)
+    return LayoutProperties(**values)
 
 
 def refuse_foreign(obj: SpecObject) -> None:

@@ -16,7 +16,7 @@ from kipgen.resolve.wire import resolve
 
 
 @dataclass(frozen=True, slots=True)
-class WireForm:
+class VersionGroup:
     """Neighbouring versions that have the same bytes for the same values."""
 
     lowest: int
@@ -33,8 +33,8 @@ class WireForm:
         return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
 
 
-def wire_forms(spec: MessageSpec) -> tuple[WireForm, ...]:
-    """List the wire forms of a message of `kafka_messages`, the newest version first.
+def version_groups(spec: MessageSpec) -> tuple[VersionGroup, ...]:
+    """List the groups of versions of a message of `kafka_messages`, the newest version first.
 
     Args:
         spec: a message that has versions.
@@ -44,7 +44,7 @@ def wire_forms(spec: MessageSpec) -> tuple[WireForm, ...]:
     for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, version)):
         together = list(group)
         python = constructors(kafka_messages.message(spec.name, together[0]))
-        found.append(WireForm(together[-1], together[0], header, drawn, highlighted(python)))
+        found.append(VersionGroup(together[-1], together[0], header, drawn, highlighted(python)))
     return tuple(found)
 
 

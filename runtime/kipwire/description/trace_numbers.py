@@ -1,4 +1,4 @@
-"""The walker's position in the bytes, and the reading of single numbers and texts there; see `walk`."""
+"""The tracer's position in the bytes, and the reading of single numbers and texts there; see `trace`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FIXED = {
 """The types of a fixed width that one unpacking gives."""
 
 
-class NumberWalker:
-    """The part of a walk over one buffer that reads numbers, lengths and text."""
+class NumberTracer:
+    """The part of a trace of one buffer that reads numbers, lengths and text."""
 
     def __init__(self, cls: type[Root], data: bytes) -> None:
         self.cls = cls
@@ -58,9 +58,9 @@ class NumberWalker:
         return self.packed(kind, pos)
 
     def packed(self, kind: str, pos: int) -> tuple[int, int]:
-        form, bits = ENCODINGS[kind].form, ENCODINGS[kind].bits
+        scheme, bits = ENCODINGS[kind].scheme, ENCODINGS[kind].bits
         value, pos = self.varint(pos, bits, kind)
-        if form == "packed":
+        if scheme == "packed":
             return (value >> 1) ^ -(value & 1), pos
         return (value - (1 << bits) if value >> bits - 1 else value), pos
 
@@ -83,20 +83,20 @@ class NumberWalker:
             self.fail(start, f"{what} is a varint of more than {bits} bits")
         return value, pos
 
-    def length(self, form: str, pos: int, what: str, *, nullable: bool, bit: str = "") -> tuple[int | None, int]:
-        """A length or a count in the form of a prefix (see `plan`): (None for null, position after it).
+    def length(self, prefix: str, pos: int, what: str, *, nullable: bool, bit: str = "") -> tuple[int | None, int]:
+        """A length or a count whose type is the prefix (see `plan`): (None for null, position after it).
 
         `bit` names the one that has said already that there is a value.
         """
         start = pos
-        if form in FIXED:
-            length, pos = self.scalar(form, pos)
-        elif form == "varint":
+        if prefix in FIXED:
+            length, pos = self.scalar(prefix, pos)
+        elif prefix == "varint":
             length, pos = self.varint(pos, 32, f"length of the {what}")
             length = length >> 1 ^ -(length & 1)
         else:
             length, pos = self.varint(pos, 31, f"length of the {what}")
-            length -= form == "uvarint_plus_one"
+            length -= prefix == "uvarint_plus_one"
         if length == -1 and bit:
             self.fail(start, f"null, but {bit} says that there is a value")
         if length == -1 and nullable:

@@ -1,7 +1,7 @@
-"""The walker: reads a message item by item from the plan of its class, slowly, but with the location of each.
+"""Tracer: reads a message item by item from the plan of its class, slowly, but with the location of each.
 
-The generated readers only find out that something is wrong. The walker then goes through the same bytes by the same
-rules and finds the place; whoever wants to see every field with its bytes hands it a function to report to.
+The generated readers only find out that something is wrong. The tracer then goes through the same bytes by the same
+rules and finds the place. It reports every field with its bytes to a function, where one is given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kipwire.codec import checksums, wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
-from kipwire.description.walk_numbers import NumberWalker
+from kipwire.description.trace_numbers import NumberTracer
 from kipwire.model.errors import abbreviate, path_text
 from kipwire.model.structs import Field, Root
 from kipwire.tools.text import only_left
@@ -43,20 +43,20 @@ class Element(NamedTuple):  # importing dataclasses would delay every error
     """Position after the last byte; equal to `start` for empty strings and bytes, and for named bits."""
     value: object
     """Value of the bytes: the attribute's value for a primitive, None for a null's length or count, else a number."""
-    form: str = ""
-    """Form of a length prefix, as in `kipwire.description.plan`; empty for other elements."""
+    prefix: str = ""
+    """Type of a length prefix, as in `kipwire.description.plan`; empty for other elements."""
 
     @property
     def kind(self) -> str:
         """Type and encoding in words, such as `int32 packed32`, `compact string length`, `count int32`, `tag`."""
-        field, form = self.field, self.form
+        field, prefix = self.field, self.prefix
         if field is None or self.role == "tag" or (self.role == "size" and field.tag is not None):
             return _TAGGED_KINDS[self.role]
-        if form:
+        if prefix:
             what = (
                 "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
             )
-            return f"compact {what}" if form == "uvarint_plus_one" else f"{what} {form}"
+            return f"compact {what}" if prefix == "uvarint_plus_one" else f"{what} {prefix}"
         if field.bit is not None:
             return f"bit {field.bit}" if field.bits is None else f"bits {field.bit}-{field.bit + field.bits - 1}"
         if self.role == "marker":
@@ -74,7 +74,7 @@ _COMPUTED_KINDS = {"size": "rest size", "bits": "bits", "constant": "constant"}
 Report = Callable[[Element], object]
 
 
-def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -> int:
+def trace(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -> int:
     """Read one message that starts at `pos` and return the position after it.
 
     `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
@@ -85,9 +85,9 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
         DecodeError: at the first error. If bytes do not have their checksum, the error is the checksum, as soon as
             it is known which bytes it covers: what damage makes of the fields would only mislead.
     """
-    walker = Walker(cls, data, pos, report)
-    end, _ = walker.struct(struct_plan(cls), pos)
-    walker.check_empty_elements(pos, end)  # the buffer may have had bytes after the message
+    tracer = Tracer(cls, data, pos, report)
+    end, _ = tracer.struct(struct_plan(cls), pos)
+    tracer.check_empty_elements(pos, end)  # the buffer may have had bytes after the message
     return end
 
 
@@ -109,15 +109,15 @@ class Frame:
         self.plan = plan
         self.seen: dict[str, Seen] = {}
         self.ends_at_limit = plan.ends_at_limit
-        """True if the struct must take all bytes up to the walker's limit."""
+        """True if the struct must take all bytes up to the tracer's limit."""
 
     def is_there(self, presence: Item) -> bool:
         """True if this bit says that its value is present."""
         return bool(self.seen[presence.name].value == presence.means_present)
 
 
-class Walker(NumberWalker):
-    """One walk over one buffer."""
+class Tracer(NumberTracer):
+    """One trace of one buffer."""
 
     def __init__(self, cls: type[Root], data: bytes, start: int, report: Report | None) -> None:
         super().__init__(cls, data)
@@ -126,9 +126,11 @@ class Walker(NumberWalker):
         """Elements without bytes that the arrays so far have."""
         self.report = report
 
-    def emit(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
+    def emit(
+        self, role: Role, start: int, end: int, value: object, field: Field | None = None, prefix: str = ""
+    ) -> None:
         if self.report is not None:
-            self.report(Element(path_text(self.path), role, field, start, end, value, form))
+            self.report(Element(path_text(self.path), role, field, start, end, value, prefix))
 
     def check_empty_elements(self, fault_at: int, end: int) -> None:
         """Check that a message that ends at `end` may have as many elements without bytes as were counted."""
@@ -202,7 +204,7 @@ class Walker(NumberWalker):
         elif item.array:
             value, end = self.array(frame, item, pos)
         elif item.plan is not None:
-            value, end = None, self.walk_nested(item, item.plan, pos)
+            value, end = None, self.trace_nested(item, item.plan, pos)
         else:
             value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
         if not frame.plan.is_plain:
@@ -214,7 +216,7 @@ class Walker(NumberWalker):
                 self.fail(pos, found.what)
         return value, end
 
-    def walk_nested(self, item: Item, plan: Plan, pos: int) -> int:
+    def trace_nested(self, item: Item, plan: Plan, pos: int) -> int:
         if item.nullable:
             start = pos
             if item.tag is None:
