@@ -118,7 +118,11 @@ LINE = json.dumps(MetadataResponse().to_json()).encode()
         (METADATA, LINE + b"\n{\xff}\n", "FILE:2: not JSON: "),
         (METADATA, b'{"a":' * 5000, "FILE:1: not JSON: "),
         (METADATA, b'{"version": "1", "message": {}}', 'FILE:1: "version" must be a whole number from'),
-        (METADATA, b"\0\0\0\1\0", "FILE: such samples contain only requests, since a response does not say what it is"),
+        (
+            METADATA,
+            b"\0\0\0\1\0",
+            "FILE: contains only requests (a response does not contain its API key), but MetadataResponse is a response; give",
+        ),
         (FETCH_REQUEST, b"\0\0\0\1\0\0\0", "FILE: byte 5: the file ends within the size of a frame"),
         (FETCH_REQUEST, b"\0\0\0\1\0\0\0\0\2\0", "FILE: byte 5: a frame of 2 bytes starts here, but only 1 is left"),
         (FETCH_REQUEST, b"\x7f\xff\xff\xff\0\1", "but only 2 are left; is this a file of request frames?"),
@@ -193,7 +197,7 @@ def test_json_lines_need_a_version(tmp_path: Path) -> None:
     file.write_bytes(LINE)
     done = run(METADATA, "--samples", file)
     assert done.exit_code == 2
-    assert f"{file}:1: no version is given; give --version" in done.stderr
+    assert f"{file}:1: the version is missing; use --version" in done.stderr
 
 
 # How it reports.
@@ -211,7 +215,7 @@ def test_text_has_the_figures_and_the_lines_to_paste() -> None:
     assert lines[paste - 1] == f"{METADATA}:48: Topics.Partitions.LeaderEpoch"
     assert '    "elementEncoding": {"0-13": "fixed32", "14+": "upacked32"}' in lines
     assert "ClusterAuthorizedOperations: not in version 14, the next one" in lines
-    assert "Topics.Partitions.OfflineReplicas[*]: the samples have no value of it" in lines
+    assert "Topics.Partitions.OfflineReplicas[*]: no values in the samples" in lines
 
 
 def test_a_message_of_kafka_needs_no_path_to_its_spec() -> None:
