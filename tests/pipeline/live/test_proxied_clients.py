@@ -32,7 +32,7 @@ BROKER = (HOST, PORT)
 REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1
-EXPECTED = "it was broken off by the client"
+EXPECTED = "the client broke off the connection"
 """A client that ends does not wait for what is on its way: its system resets then."""
 LEFT_OVER = {
     "confluent-kafka": {

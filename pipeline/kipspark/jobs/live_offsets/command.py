@@ -108,13 +108,13 @@ def _check_stream(wanted: Outputs, checkpoint: Path | None) -> None:
     if wanted.out is None or checkpoint is None:
         raise JobError("--stream needs --out and --checkpoint")
     if wanted.html is not None:
-        raise JobError("--html does not go with --stream, which does not end in a report")
+        raise JobError("--html cannot be used with --stream, which does not end in a report")
     if wanted.metrics is not None:
-        raise JobError("--metrics does not go with --stream, which does not end in a report")
+        raise JobError("--metrics cannot be used with --stream, which does not end in a report")
     if wanted.shown is not Format.TEXT:
-        raise JobError(f"--format {wanted.shown} does not go with --stream, which does not end in a report")
+        raise JobError(f"--format {wanted.shown} cannot be used with --stream, which does not end in a report")
     if wanted.table_format is not TableFormat.PARQUET:
-        raise JobError(f"--out-format {wanted.table_format} does not go with --stream, which writes Parquet files")
+        raise JobError(f"--out-format {wanted.table_format} cannot be used with --stream, which writes Parquet files")
     check_folder(wanted.out, "--out")
     check_folder(checkpoint, "--checkpoint")
 
