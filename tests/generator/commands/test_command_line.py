@@ -163,7 +163,7 @@ def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
         (["generate", "my_protocol/FooRequest.json"], "is not a folder of specs; give the folder that it is in"),
         (
             ["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"],
-            "my_protocol/FooRequest.json: is a file; a folder is needed",
+            "my_protocol/FooRequest.json: is a file, not a folder",
         ),
         (["check"], "there are no specs in schemas/; give a folder of specs"),
         (["generate"], "there are no specs in schemas/; give a folder of specs"),
@@ -179,7 +179,7 @@ def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
             ["new", "Bar", "--out", "my_protocol", "--api-key", "1000"],
             "--api-key 1000 belongs to FooRequest; 1001 is free",
         ),
-        (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file; a folder is needed"),
+        (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file, not a folder"),
         (["explode"], "No such command"),
         (["chekc"], "No such command 'chekc'. Did you mean 'check'?"),
         (["check", "--wacht"], "No such option '--wacht'. Did you mean '--watch'?"),

@@ -93,7 +93,7 @@ def _nothing(wanted: Wanted, names: Sequence[str]) -> str:
     given = " or ".join(wanted.groups)
     if wanted.groups and not any(is_wanted(name, wanted.groups) for name in names):
         near = did_you_mean(wanted.groups[0], names) if len(wanted.groups) == 1 else ""
-        return f"no group is named {given}{near or f'; there are {_some(names)}'}"
+        return f"no group {given}{near or f'; there are {_some(names)}'}"
     return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(wanted.topics)}"
 
 

@@ -117,7 +117,7 @@ class Writer:
         if batch.count is not None and count != batch.count:
             if not self._takes_fewer:
                 raise LineError(
-                    f"{batch.place}: the batch says {batch.count} in records_count, and {count} follow; dump with "
+                    f"{batch.place}: the batch declares {batch.count} in records_count, and {count} follow; dump with "
                     "--records and without bounds, or give --allow-fewer"
                 )
             self.counts.fewer += 1
