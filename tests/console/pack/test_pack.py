@@ -240,8 +240,8 @@ def test_a_log_without_a_folder_of_a_partition_is_told_its_own(kipwire: Pack, tm
     done = kipwire("pack", "--out", "new", stdin=lines)
     assert (done.returncode, done.stderr) == (
         2,
-        'kipwire: standard input:1: "topic" is null, since the log was in no folder of a partition; say which one it '
-        "is, such as --partition orders/0\n",
+        'kipwire: standard input:1: "topic" is null, since the log was not in the folder of a partition; '
+        "name one with --partition, such as --partition orders/0\n",
     )
     assert kipwire("pack", "--out", "new", "--partition", "my-orders/3", stdin=lines).returncode == 0
     assert (tmp_path / "new/my-orders-3/00000000000000000007.log").read_bytes() == log

@@ -150,10 +150,10 @@ class Program:
     def _why_given_up(self, question: Question) -> Death | None:
         """Explain why a question is not asked any more; None if it is."""
         if self.deaths >= self.most_deaths:
-            return Death(f"skipped: the program crashed {self.deaths} times", is_tried=False)
+            return Death(f"not asked: the program failed to answer {self.deaths} times", is_tried=False)
         deaths = self._deaths_of.get(question.topic, 0)
         if deaths >= max(1, self.most_deaths // 10):
-            return Death(f"skipped: the program crashed {deaths} times on {question.topic}", is_tried=False)
+            return Death(f"not asked: the program failed to answer {deaths} times on {question.topic}", is_tried=False)
         return None
 
     def _line(self, body: Mapping[str, Any]) -> bytes:

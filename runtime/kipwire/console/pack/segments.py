@@ -87,8 +87,8 @@ class Writer:
         partition = batch.partition or self._partition
         if partition is None:
             raise LineError(
-                f'{batch.place}: "topic" is null, since the log was in no folder of a partition; say which one it is, '
-                "such as --partition orders/0"
+                f'{batch.place}: "topic" is null, since the log was not in the folder of a partition; name one with '
+                "--partition, such as --partition orders/0"
             )
         data = self._bytes(batch)
         if data is None:
