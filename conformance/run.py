@@ -99,7 +99,7 @@ def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             least[one["message"]] = {**found, "message": one["message"], "version": one["version"]}
     for one in sorted(least.values(), key=lambda found: (found["kind"] == "refuse", len(found["bytes"]))):
         if len(one["bytes"]) <= 2 * MOST_BYTES:
-            reason = one["reason"].split("; its last words")[0].replace("|", "\\|")
+            reason = one["reason"].split("; its last line on standard error")[0].replace("|", "\\|")
             reason = reason.replace("accepts it, although", "accepts:").replace("refuses it:", "refuses:")
             yield {**one, "reason": reason}
 

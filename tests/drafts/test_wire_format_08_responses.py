@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[Any, Any, str, str]] = {
         produce(),
         fetched(),
         "",
-        "does not answer ProduceRequest v0; give it to the request that it answers",
+        "is not the response to ProduceRequest v0; pass the request that it answers",
     ),
     "a topic missing": (fetch(), fetched(entries=ASKED[:1]), "data", f"1 topic, but the request has 2; {SHORT}"),
     "topics in another order": (
@@ -259,5 +259,5 @@ def test_required_acks_is_a_number_of_replicas_in_each_of_its_three_meanings(
 
 def test_required_acks_means_what_kafka_released_unless_another_meaning_is_given() -> None:
     assert [acks_to_wait_for(number, 3) for number in (-1, 0, 1)] == [3, 0, 1]
-    with pytest.raises(ValueError, match="'released' is no meaning of required_acks"):
+    with pytest.raises(ValueError, match="'released' is not a meaning of required_acks"):
         acks_to_wait_for(0, 3, meaning="released")  # type: ignore[arg-type]

@@ -314,7 +314,7 @@ REFUSED = {
     "a marker with a key too short": (marker(0, b"\0"), "messages[0].key.version", 56, "need 2 bytes"),
     "a marker among messages": (
         a_set(MESSAGES[0], Message(is_control=True, offset_delta=1, key=COMMIT)), "messages", 45,
-        "control messages and others are in one set",
+        "the set mixes control messages and others",
     ),
     "zstd": (CompressedMessageSet(compression_type=4).encode(), "attributes", 17, "compression 4; the draft"),
     "not compressed": (

@@ -118,6 +118,6 @@ def test_what_follows_damage_is_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPat
     last = found[-1]
     assert isinstance(last, Damage)
     assert last.error.reason == (
-        "more than 200,000 bytes follow what is no batch, and are not read; save them to a file (in x)"
+        "more than 200,000 bytes follow an invalid batch and are not read; save them to a file (in x)"
     )
     assert 10 < [type(one) for one in found].count(RecordBatch) < 40

@@ -126,11 +126,11 @@ def test_only_messages_of_its_side_are_taken(entry: str, given: str) -> None:
     [
         (
             lambda: kafka_messages.encode_request(MetadataResponse(), 7),
-            "MetadataResponse v12: message: is a response, not a request; encode_response makes its frame",
+            "MetadataResponse v12: message: is a response, not a request; use encode_response",
         ),
         (
             lambda: kafka_messages.encode_response(MetadataRequest(), 7),
-            "MetadataRequest v12: message: is a request, not a response; encode_request makes its frame",
+            "MetadataRequest v12: message: is a request, not a response; use encode_request",
         ),
         (
             lambda: kafka_messages.encode_request(OffsetCommitValue(), 7),
@@ -138,7 +138,7 @@ def test_only_messages_of_its_side_are_taken(entry: str, given: str) -> None:
         ),
         (
             lambda: kafka_messages.encode_request(FOREIGN, 7),
-            "is not a message of kafka_messages; kipwire.drafts.proposals has it, and makes its frame",
+            "is not a message of kafka_messages; use the registry of kipwire.drafts.proposals",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_broker_shows_where_it_is() -> None:
 
 def test_a_broker_starts_once_and_only_where_nobody_listens() -> None:
     with FakeBroker() as broker:
-        with pytest.raises(RuntimeError, match=rf"runs already, at {broker.bootstrap_servers}"):
+        with pytest.raises(RuntimeError, match=rf"is already running, at {broker.bootstrap_servers}"):
             broker.start()
         other = FakeBroker(port=broker.port)
         with pytest.raises(OSError, match="in use"):
@@ -207,14 +207,14 @@ def test_topics_and_records_are_made_by_tests_too() -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (lambda broker: broker.create_topic("orders"), "the topic 'orders' exists already"),
+        (lambda broker: broker.create_topic("orders"), "the topic 'orders' already exists"),
         (lambda broker: broker.create_topic("a b"), "'a b' is not a valid name of a topic"),
         (lambda broker: broker.create_topic("zero", 0), "a topic needs at least one partition"),
         (lambda broker: broker.delete_topic("other"), "no topic is named 'other'"),
         (lambda broker: broker.append("other", b"v"), "no topic is named 'other'"),
         (lambda broker: broker.records("orders", 1), "orders has no partition 1"),
         (lambda broker: broker.fail(ApiKey.VOTE, ErrorCode.UNKNOWN_SERVER_ERROR), "does not serve 52 VOTE"),
-        (lambda broker: broker.delay(ApiKey.FETCH, 1, times=0), "a fault cannot happen 0 times"),
+        (lambda broker: broker.delay(ApiKey.FETCH, 1, times=0), "times must be 1 or more, or None for always, not 0"),
         (lambda _: FakeBroker(versions={ApiKey.FETCH: range(3, 5)}), "cannot serve 1 FETCH in range.3, 5.*4 to 18"),
         (lambda _: FakeBroker(versions={ApiKey.VOTE: range(1)}), "cannot serve 52 VOTE in range.0, 1.*none"),
         (lambda _: FakeBroker({"a b": 1}), "'a b' is not a valid name"),

@@ -120,9 +120,9 @@ def test_a_request_before_authentication_closes_the_connection(caplog: pytest.Lo
             assert connection.ask(ApiKey.SASL_HANDSHAKE, 1, mechanism="PLAIN").error_code == 0
             assert connection.ask(ApiKey.METADATA, 9, topics=None) is None
     assert [one.getMessage().partition(": ")[2] for one in caplog.records] == [
-        "the client asks 3 METADATA in version 9 before SASL_HANDSHAKE (ILLEGAL_SASL_STATE)",
-        "the client asks 36 SASL_AUTHENTICATE in version 2 before SASL_HANDSHAKE (ILLEGAL_SASL_STATE)",
-        "the client asks 3 METADATA in version 9 before SASL_AUTHENTICATE (ILLEGAL_SASL_STATE)",
+        "the client sent 3 METADATA in version 9 before SASL_HANDSHAKE (ILLEGAL_SASL_STATE)",
+        "the client sent 36 SASL_AUTHENTICATE in version 2 before SASL_HANDSHAKE (ILLEGAL_SASL_STATE)",
+        "the client sent 3 METADATA in version 9 before SASL_AUTHENTICATE (ILLEGAL_SASL_STATE)",
     ]
 
 
@@ -176,4 +176,4 @@ def test_a_client_without_tls_is_refused_in_one_line(caplog: pytest.LogCaptureFi
             with suppress(ConnectionError, RemoteProtocolError):  # an alert of TLS, or nothing
                 connection.receive()
         broker.wait_until(lambda: bool(caplog.records))
-    assert "does not speak TLS" in caplog.records[0].getMessage()
+    assert "TLS handshake with the client failed" in caplog.records[0].getMessage()

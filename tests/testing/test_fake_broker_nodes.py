@@ -327,12 +327,12 @@ def test_the_clock_ends_sessions_transactions_and_fetches(broker: FakeBroker) ->
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (lambda broker: FakeBroker(nodes=0), "a fake broker has 1 node or more, not 0"),
+        (lambda broker: FakeBroker(nodes=0), "nodes must be 1 or more, not 0"),
         (lambda broker: broker.move_leader("orders", 0, to=4), "there is no node 4; the nodes are 1 to 3"),
         (lambda broker: broker.move_controller(to=3), "node 3 is stopped"),
         (lambda broker: broker.move_coordinator(group="g", to=3), "node 3 is stopped"),
         (lambda broker: broker.coordinator(), "give either a group or a transactional id"),
-        (lambda broker: broker.advance(-1), "the clock cannot go back, by -1 s"),
+        (lambda broker: broker.advance(-1), "seconds must be 0 or more, not -1"),
         (lambda broker: broker.stop_node(0), "there is no node 0"),
         (lambda broker: broker.fail(ApiKey.FETCH, 1, node=9), "there is no node 9"),
     ],

@@ -101,10 +101,10 @@ def generate(
         return any(outcome.failed for outcome in outcomes)
 
     if diff and not check:
-        fail("--diff goes with --check, which says what differs; give both")
+        fail("--diff needs --check")
     if watch:
         if check:
-            fail("--check and --watch exclude each other; kipgen check --watch checks specs when they are saved")
+            fail("--check cannot be used with --watch; to check specs when they are saved, run kipgen check --watch")
         watch_folders(folders.values(), run)
     elif run():
         sys.exit(1)
@@ -113,7 +113,7 @@ def generate(
 def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[str, Path]:
     """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
     if package and len(specs) > 1:
-        fail("--package is for one package; give one folder with it")
+        fail("--package needs exactly one folder of specs")
     folders: dict[str, Path] = {}
     for folder in specs:
         if not folder.is_dir():

@@ -21,7 +21,7 @@ def rules(ids: Sequence[str], brief: bool) -> None:
     """Show the rules of the language and of kipgen compat, each with a good and a bad example."""
     known = [rule.id for rule in ALL] + [rule.id for rule in COMPAT]
     for unknown in sorted(set(ids) - set(known)):
-        fail(f"no rule is named {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
+        fail(f"unknown rule {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
     for rule in ALL:
         if ids and rule.id not in ids:
             continue

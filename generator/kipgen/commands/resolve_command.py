@@ -44,7 +44,7 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
     except OSError as error:
         fail(f"{out} {error.strerror}")
     if check and out is None:
-        fail("--check compares with a file; give it with --out")
+        fail("--check needs --out FILE, the file to compare with")
     if not folder.is_dir():
         fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
     policy = Policy.of(settings, strict)
@@ -79,7 +79,7 @@ def _compare(text: str, file: Path) -> None:
     try:
         old = read_regular(file, _LONGEST)
     except FileNotFoundError:
-        print_err(f"{one_line(file)} does not exist; kipgen resolve writes it")
+        print_err(f"{one_line(file)} does not exist; run kipgen resolve")
         sys.exit(1)
     if old == text.encode():
         print_out(f"{one_line(file)}: up to date")
@@ -88,5 +88,5 @@ def _compare(text: str, file: Path) -> None:
     lines = difflib.unified_diff(before, text.splitlines(), f"{file} (on disk)", f"{file} (from specs)", "", "", 1, "")
     for _, line in zip(range(_SHOWN_LINES), lines, strict=False):
         print_out(line)
-    print_err(f"{one_line(file)} is not what the specs say; kipgen resolve writes it")
+    print_err(f"{one_line(file)} is not up to date with the specs; run kipgen resolve")
     sys.exit(1)

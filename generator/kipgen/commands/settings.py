@@ -142,7 +142,7 @@ def _folders(value: object, folder: Path) -> tuple[Path, ...]:
         raise SettingsError('is empty; write folders of specs, as in ["specs/my_protocol"]')
     for text in texts:
         if not (folder / text).is_dir():
-            raise SettingsError(f"{text!r} is not a folder of specs, seen from the file's own folder")
+            raise SettingsError(f"{text!r} is not a folder of specs; paths are relative to the folder of this file")
     return tuple(folder / text for text in texts)
 
 
@@ -188,7 +188,7 @@ def _rules(value: object, known: Mapping[str, object]) -> frozenset[str]:
     ids = _texts(value, "a list of rules")
     for one in ids:
         if one not in known:
-            raise SettingsError(f"no rule is named {one}{did_you_mean(one, known) or '; see kipgen rules --brief'}")
+            raise SettingsError(f"unknown rule {one}{did_you_mean(one, known) or '; see kipgen rules --brief'}")
     return frozenset(ids)
 
 

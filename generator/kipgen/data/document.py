@@ -93,7 +93,7 @@ def _kafka_header(name: str) -> MessageSpec:
     """Kafka's own header, which messages have in a package without headers."""
     file = kafka_spec(name)
     spec = check.read_file(file).spec if file is not None else None
-    assert spec is not None, f"the specs of Kafka's messages are part of kipgen, but {name} is not among them"
+    assert spec is not None, f"kipgen has no spec of Kafka's {name}"
     return spec
 
 

@@ -30,7 +30,7 @@ NAMES = {
 _MAP = 'write an array of structs with a key and a value, such as []Entry with "mapKey": true for the key'
 _TIME = "write int64, for milliseconds since 1970"
 _LENGTH = "write int32 or int64, for milliseconds"
-_NULLABLE = 'write {type}, and say in "nullableVersions" when it may be null'
+_NULLABLE = 'write {type}, and set "nullableVersions" to the versions in which it may be null'
 _ADVICE = {
     "enum": 'write int8, and name a table of its numbers with "enum"',
     **dict.fromkeys(("map", "dict", "dictionary", "hashmap"), _MAP),

@@ -197,7 +197,7 @@ def differences(changes: PackageChanges) -> Iterator[str]:
         )
     for path in changes.stale:
         yield f"--- {changes.package / path} (on disk)"
-        yield "+++ no spec needs this file any more"
+        yield "+++ no longer generated from any spec"
 
 
 def _hashes(specs: Path) -> dict[str, str]:

@@ -140,7 +140,7 @@ def files_at(
             missing = error.filename
         except OSError as error:
             raise ListingError(f"{error.filename}: cannot be listed: {error.strerror or error}") from None
-    what = "was removed while its folder was listed, or it is a link to nothing"
+    what = "was removed while its folder was listed, or is a broken link"
     raise ListingError(f"{missing}: {what} ({_MOST_TIMES} attempts)")
 
 

@@ -94,7 +94,7 @@ def chosen_types(records: Records) -> dict[int, Record]:
         JobError: there is no such family, or it has no such type.
     """
     if records.family not in (*COORDINATORS, "metadata"):
-        raise JobError(f"there is no coordinator {records.family!r}; the coordinators are {', '.join(COORDINATORS)}")
+        raise JobError(f"unknown coordinator {records.family!r}; the coordinators are {', '.join(COORDINATORS)}")
     types = types_of(records.family, records.package)
     names = {record.name for record in types.values()}
     for name in records.types:

@@ -99,7 +99,7 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat =
                 engine.write_text(table.frame, table.order, table_format, made / names[-1])
             else:
                 raise JobError(
-                    f"{out}: Spark does not see this folder, and writes only Parquet files elsewhere; "
+                    f"{out}: Spark runs elsewhere without access to this folder, and writes only Parquet there; "
                     f"leave out --out-format {table_format}, or choose a folder that all its machines share"
                 )
         if target == made:
@@ -143,7 +143,7 @@ def json_lines(tables: Iterable[Table]) -> Iterator[str]:
         for table in tables:
             engine, file = engine_of(table.frame), Path(folder) / table.name
             if not engine.sees(table.frame, file.parent):
-                raise JobError(f"Spark does not see {folder}, and gives no JSON; leave out --format json")
+                raise JobError(f"--format json needs a folder that Spark can write to; it has no access to {folder}")
             engine.write_text(table.frame, table.order, TableFormat.JSONL, file)
             with file.open(encoding="utf-8", newline="\n") as lines:
                 yield from (f'{{"table":"{table.name}",{line[1:]}' for line in lines)

@@ -134,7 +134,7 @@ def frames_plan(given: Mapping[str, str]) -> Plan:
     directions = options.texts("directions")
     for direction in directions:
         if direction not in DIRECTIONS:
-            raise SourceError(f"kafka_frames: there is no direction {direction!r}; use request or response")
+            raise SourceError(f"kafka_frames: unknown direction {direction!r}; use request or response")
     chosen = FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds"))
     split_bytes = options.number("splitBytes", 1) or _INDEX_BYTES
     packet_tasks = options.number("packetTasks", 1) or 1

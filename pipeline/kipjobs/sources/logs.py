@@ -60,9 +60,11 @@ def schema_of(options: Options) -> pa.Schema:
         raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
         if name not in whole.names:
-            raise SourceError(f"kafka_log: option columns: there is no {name!r}; there are {', '.join(whole.names)}")
+            raise SourceError(
+                f"kafka_log: option columns: unknown column {name!r}; the columns are {', '.join(whole.names)}"
+            )
         if names.count(name) > 1:
-            raise SourceError(f"kafka_log: option columns: {name!r} is there twice; name it once")
+            raise SourceError(f"kafka_log: option columns: {name!r} is duplicated; name it once")
     return pa.schema([whole.field(name) for name in names]) if names else granularity.default
 
 

@@ -77,7 +77,7 @@ def _request(given: Mapping[str, str], schema: StructType) -> Request:
         for field in schema:
             type_ = struct_type(whole)[field.name].dataType if field.name in whole.names else None
             if type_ is None:
-                raise SourceError(f"kafka_log: there is no column {field.name!r}; there are {', '.join(whole.names)}")
+                raise SourceError(f"kafka_log: unknown column {field.name!r}; the columns are {', '.join(whole.names)}")
             if field.dataType != type_:
                 raise SourceError(
                     f"kafka_log: the column {field.name!r} cannot be {field.dataType.simpleString()}; "

@@ -76,13 +76,13 @@ def make(run: Callable[[], object]) -> Path:
             os.fsync(file.fileno())  # else a power cut could leave the name without the bytes
             size = os.fstat(file.fileno()).st_size
         if not is_whole:
-            raise JobError(f"{folder}: Java has not completed the archive; is there room for 200 MB?")
+            raise JobError(f"{folder}: Java did not complete the archive; does the disk have 200 MB free?")
         for earlier in folder.glob(f"{name}-*.jsa"):
             earlier.unlink()
         return made.rename(folder / f"{name}-{size}.jsa")
     except OSError as error:
         what = f"{error.filename or folder}: {error.strerror}"
-        raise JobError(f"Java {java} has made no archive of classes ({what})") from None
+        raise JobError(f"Java {java} did not write the class archive ({what})") from None
     finally:
         made.unlink(missing_ok=True)
 

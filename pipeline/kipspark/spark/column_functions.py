@@ -38,8 +38,8 @@ _KEEPS_EXPENSIVE = (4, 2)
 """First version of Spark that leaves filters above expensive columns, and that gives columns of a scan to functions."""
 
 _FIXES = {
-    BYTES: "do not cast it, or make bytes of it with to_binary or encode",
-    STRUCTS: "use what from_message gives, or make one with struct or named_struct",
+    BYTES: "remove the cast, or convert it to bytes with to_binary or encode",
+    STRUCTS: "use the result of from_message, or build one with struct or named_struct",
 }
 
 

@@ -187,7 +187,7 @@ def _check_answers(remote: str) -> None:
     try:
         socket.create_connection((host, port), _SECONDS_TO_ANSWER).close()
     except OSError as error:
-        raise JobError(f"--remote: nothing answers at {host}, port {port}: {error.strerror or error}") from None
+        raise JobError(f"--remote: cannot connect to {host}, port {port}: {error.strerror or error}") from None
 
 
 @contextmanager

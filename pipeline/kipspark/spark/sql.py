@@ -261,5 +261,5 @@ def _check_options(options: Mapping[str, str], known: tuple[str, ...]) -> dict[s
     """Return options as arguments of a function."""
     for name in options:
         if name not in known:
-            raise JobError(f"there is no option {name!r}; the options are {', '.join(known) or 'none'}")
+            raise JobError(f"unknown option {name!r}; the options are {', '.join(known) or 'none'}")
     return {name: parse_list(text) if name in _LISTS else text for name, text in options.items()}

@@ -23,7 +23,7 @@ _AGAIN_AFTER = (0.85, 0.95)
 """Range for the part of a session's lifetime after which the client authenticates again: random, as in Java, so that
 many clients do not come at once.
 """
-_SUSPICION = "some brokers do so where they do not accept the credentials"
+_SUSPICION = "some brokers close the connection if they reject the credentials"
 
 
 class Session:
@@ -107,7 +107,7 @@ class Session:
         except AuthenticationError as error:
             raise AuthenticationFailure(self._address, str(error)) from None
         except DecodeError as error:
-            raise AuthenticationFailure(self._address, f"the broker's answer cannot be read: {error}") from None
+            raise AuthenticationFailure(self._address, f"the broker's response cannot be decoded: {error}") from None
         return request
 
     async def _response(self, request: Message, timeout: float) -> Message:
@@ -118,7 +118,7 @@ class Session:
         try:
             response = await answer
         except TimeoutError:
-            raise TimedOut(self._address, f"no response to {request.NAME} v{version} came in time") from None
+            raise TimedOut(self._address, f"timed out waiting for the response to {request.NAME} v{version}") from None
         return response.body
 
 

@@ -117,7 +117,7 @@ class Connection:
         deadline = await self._turn(timeout)
         frame = self._encode(request, version, lost)
         if not self._is_answered(frame):
-            raise LocalProtocolError(f"no response comes to {described(request)} with acks of 0; use send")
+            raise LocalProtocolError(f"{described(request)} with acks of 0 has no response; use send")
         response = await self._answer(frame, deadline, type(request))
         assert response is not None
         return response.body_as(type(request), lost=lost)
@@ -149,7 +149,7 @@ class Connection:
         deadline = await self._turn(timeout)
         frame = self._encode(request, version, lost)
         if self._is_answered(frame):
-            raise LocalProtocolError(f"a response comes to {described(request)}; use request")
+            raise LocalProtocolError(f"{described(request)} has a response; use request")
         self._link.submit(frame, deadline)
 
     async def exchange(self, frame: bytes, timeout: float | None = None) -> bytes | None:
@@ -165,7 +165,7 @@ class Connection:
             LocalProtocolError: the frame is too short for a request.
         """
         if len(frame) < HEAD.size:
-            raise LocalProtocolError(f"{len(frame)} bytes cannot be a request, whose header has at least {HEAD.size}")
+            raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
         deadline = await self._turn(timeout)
         (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
         if not self._link.is_taken(number):
@@ -216,7 +216,7 @@ class Connection:
             async with asyncio.timeout_at(None if deadline == inf else deadline):
                 await self._link.turn()
         except TimeoutError:
-            why = "the broker reads too slowly, or too many requests wait for their responses"
+            why = "the broker reads too slowly, or too many requests are waiting for responses"
             raise TimedOut(self._address, f"the request could not be sent in time: {why}") from None
         return deadline
 
@@ -242,4 +242,4 @@ class Connection:
         except TimeoutError:
             api_key, version, _ = HEAD.unpack_from(frame)
             what = f"the request with API key {api_key}" if cls is None else cls.NAME
-            raise TimedOut(self._address, f"no response to {what} v{version} came in time") from None
+            raise TimedOut(self._address, f"timed out waiting for the response to {what} v{version}") from None

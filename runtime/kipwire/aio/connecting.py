@@ -50,9 +50,9 @@ IN_FLIGHT = 1000
 """Requests."""
 _SOFTWARE = {"client_software_name": "kipwire", "client_software_version": kipwire.__version__}
 """Fields of ApiVersions that describe the client."""
-_NO_TLS = "is it a listener for TLS?"
-_TLS = "does it want a certificate of the client?"
-_NO_SASL = "a listener for SASL does so to a client that does not authenticate"
+_NO_TLS = "is it a TLS listener?"
+_TLS = "does it require a client certificate?"
+_NO_SASL = "a SASL listener closes the connection of a client that does not authenticate"
 
 
 class Connecting:
@@ -104,7 +104,7 @@ class Connecting:
                     link.fail(Closed(self._address, "the connection was not opened"))
                     raise
         except TimeoutError:
-            raise TimedOut(self._address, f"no connection was opened in {self._timeout:.3g} s") from None
+            raise TimedOut(self._address, f"timed out opening a connection after {self._timeout:.3g} s") from None
 
     async def _open_link(self) -> Link:
         """A link whose transport is open.
@@ -120,16 +120,16 @@ class Connecting:
         except tls.SSLError as error:
             raise TlsFailure(self._address, tls_reason(error)) from None
         except ConnectionRefusedError:
-            raise Refused(self._address, "nothing listens there; is the broker running, at this port?") from None
+            raise Refused(self._address, "connection refused; is the broker running on this port?") from None
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
                 raise  # raised by `_connect`
             if self._context is not None and isinstance(error, ConnectionError):
-                why = "the broker broke off the handshake of TLS; is it a listener without TLS?"
+                why = "the broker closed the connection during the TLS handshake; is it a listener without TLS?"
                 raise TlsFailure(self._address, why) from None
-            raise Refused(self._address, f"cannot be reached: {error.strerror or error}") from None
+            raise Refused(self._address, f"cannot connect: {error.strerror or error}") from None
         except UnicodeError:
-            raise Refused(self._address, "this cannot be the name of a host") from None
+            raise Refused(self._address, "invalid host name") from None
         return link
 
     async def _agree(self, connection: Connection, link: Link) -> None:
@@ -148,9 +148,9 @@ class Connecting:
             if (version := version_to_retry(self._registry, answer)) is not None:
                 answer = await self._hello(connection, version)
         except DecodeError as error:
-            raise ProtocolFailure(self._address, f"the broker does not say its versions: {error}") from None
+            raise ProtocolFailure(self._address, f"the ApiVersions response cannot be decoded: {error}") from None
         if code := getattr(answer, "error_code", 0):
-            raise ProtocolFailure(self._address, f"the broker does not say its versions: {ErrorCode.text(code)}")
+            raise ProtocolFailure(self._address, f"the broker rejected ApiVersions: {ErrorCode.text(code)}")
         connection.agree(served_versions(answer))
 
     async def _authenticate(self, connection: Connection, link: Link) -> None:

@@ -55,15 +55,15 @@ def tls_reason(error: ssl.SSLError) -> str:
     """Explain why TLS failed, and what would be right."""
     if isinstance(error, ssl.SSLCertVerificationError):
         why = error.verify_message.rstrip(".")
-        right = "connect to a name that the certificate has"
+        right = "connect to a host name in the certificate"
         if "mismatch" not in why:
-            right = "give the authority that has signed it"
-        return f"the certificate of the broker is not accepted: {why}; {right}"
+            right = "trust the authority that signed it"
+        return f"cannot verify the broker's certificate: {why}; {right}"
     name, said = error.reason or "", openssl_says(error)
     if name in _NO_TLS:
-        return f"the listener does not speak TLS ({said}); connect without TLS, or to the port of a listener with TLS"
+        return f"the listener does not speak TLS ({said}); connect without TLS, or to the port of a TLS listener"
     if "CERTIFICATE" in name and "ALERT" in name:
-        return f"the broker does not accept the certificate of the client, or misses one: {said}"
+        return f"the broker rejected the client certificate, or requires one: {said}"
     return f"TLS failed: {said}"
 
 
@@ -104,8 +104,8 @@ def parse_address(text: str) -> Address:
     found = _ADDRESS.fullmatch(text)
     port = int(found["port"] or DEFAULT_PORT) if found else 0
     if found is None or not 0 < port < 1 << 16:
-        right = "give HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
-        raise ValueError(f"{abbreviate(text)} is not an address of a broker; {right}")
+        right = "use HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
+        raise ValueError(f"{abbreviate(text)} is not a valid address; {right}")
     return found["bare"] or found["ipv6"] or found["host"], port
 
 
@@ -116,4 +116,4 @@ def expect_some(in_flight: int) -> None:
         ValueError: none may.
     """
     if in_flight < 1:
-        raise ValueError(f"in_flight is how many requests may be open at the same time, 1 or more, not {in_flight}")
+        raise ValueError(f"in_flight must be 1 or more, not {in_flight}")

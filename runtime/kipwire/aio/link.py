@@ -232,7 +232,7 @@ class Link(asyncio.Protocol):
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, f"this is not Kafka's protocol: {error}{self._suspicion()}"))
+            self.fail(ProtocolFailure(self._address, f"invalid bytes from the broker: {error}{self._suspicion()}"))
         if not self._waiting:
             self._note_idle()
         if self._turns:
@@ -248,7 +248,7 @@ class Link(asyncio.Protocol):
         if isinstance(error, ssl.SSLError):
             failure = TlsFailure(self._address, tls_reason(error))
         else:
-            how = "has closed the connection"
+            how = "closed the connection"
             if error is not None:
                 how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
             failure = Closed(self._address, f"the broker {how}{self._suspicion()}")

@@ -121,7 +121,7 @@ class Served(asyncio.Protocol):
             self._unseen = 0
             for event in self._wire.events():
                 if isinstance(event, SaslToken):
-                    raise ClosedByHandler("tokens of SASL without headers are not served; SaslHandshake v1 has headers")
+                    raise ClosedByHandler("SASL tokens without headers are not supported; use SaslHandshake v1")
                 if self._most_in_flight == 1:
                     await self._answer(handler, event)
                 else:

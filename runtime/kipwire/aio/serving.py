@@ -159,7 +159,7 @@ class Server:
             await self._shake_hands(served, client)
             await served.run()
         except tls.SSLError as error:
-            self._warn(f"the client does not speak TLS as this server does: {openssl_says(error)}")
+            self._warn(f"TLS handshake with the client failed: {openssl_says(error)}")
         except (ClosedByHandler, DecodeError, Failure, RemoteProtocolError) as error:
             if str(error):
                 self._warn(str(error))

@@ -122,7 +122,7 @@ class Vector:
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise VectorError(f"{place}: is not a vector: {error}; see kipgen vectors --schema") from None
         if vector.kind in ("valid", "unknown_tags") and vector.json is None:
-            raise VectorError(f"{place}: the key 'json' is missing; only what is refused has none")
+            raise VectorError(f"{place}: the key 'json' is missing; only invalid vectors omit it")
         return vector
 
 
@@ -134,7 +134,7 @@ def _text(value: object) -> str:
 
 def _one_of(value: object, known: tuple[Any, ...]) -> Any:
     if value not in known:
-        raise ValueError(f"{value!r} is none of {', '.join(known)}")
+        raise ValueError(f"{value!r} must be one of {', '.join(known)}")
     return value
 
 
@@ -203,7 +203,7 @@ def read_index(folder: Path) -> Index:
     """
     file = folder / INDEX
     if not file.exists():
-        raise VectorError(f"{folder} has no {INDEX}; give a folder that kipgen vectors has written")
+        raise VectorError(f"{folder} has no {INDEX}; give a folder written by kipgen vectors")
     try:
         return Index.of_text(read_regular(file, _LONGEST_INDEX).decode(), str(file))
     except UnicodeDecodeError as error:

@@ -108,8 +108,7 @@ class ClientConnection:
     def _bytes_to_send(self, frame: bytes, cls: Any) -> bytes:
         """The bytes to send for a request, whose response is expected from now on; `cls` is its class, if known."""
         if len(frame) < HEAD.size:
-            had = count_of(len(frame), "byte")
-            raise LocalProtocolError(f"{had} cannot be a request, whose header has at least {HEAD.size}")
+            raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
         expected = Expected(*HEAD.unpack_from(frame))
         if cls is not None and expected.api_version != cls.VERSION:
             expected = expected._replace(request=cls)
@@ -179,7 +178,7 @@ class ClientConnection:
             RemoteProtocolError: the frame is too short, or has another correlation id.
         """
         if len(frame) < CORRELATION_ID.size:
-            what = f"{count_of(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
+            what = f"a response has at least {CORRELATION_ID.size} bytes, not {len(frame)}"
             self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:

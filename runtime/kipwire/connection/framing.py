@@ -173,9 +173,9 @@ class Splitter:
     def _wrong_size(self, size: int) -> str:
         # Of the size alone, so that the error is the same however the bytes come.
         hint = foreign_protocol(bytes(self._bytes[self._at : self._at + _SIZE.size]))
-        reason = f"a frame of {count_of(size, 'byte')} is announced; the limit is {self._largest:,}"
+        reason = f"the frame size is {count_of(size, 'byte')}; the limit is {self._largest:,}"
         if size < 0:
-            reason = f"a frame of {size} bytes is announced; a size must not be negative"
+            reason = f"the frame size is {size}; it must not be negative"
         return f"{reason}; {hint}" if hint else reason
 
     def _describe_cut(self) -> str:

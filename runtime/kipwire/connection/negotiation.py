@@ -43,7 +43,7 @@ def served_versions(answer: Message) -> dict[int, range]:
     """
     cls = type(answer)
     if getattr(cls, "TYPE", None) != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
-        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {described(answer)}")
+        raise TypeError(f"expected an ApiVersionsResponse, not {described(answer)}")
     rows: Any = getattr(answer, "api_keys", ())
     return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
 
@@ -63,13 +63,13 @@ def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Map
     """
     cls: Any = request if isinstance(request, type) else type(request)
     if getattr(cls, "TYPE", None) != "request":
-        raise TypeError(f"versions are agreed on for requests, not for {described(request)}")
+        raise TypeError(f"expected a request, not {described(request)}")
     served = theirs.get(cls.API_KEY, range(0))
     common = range(max(cls.MIN_VERSION, served.start), min(cls.VERSION, served.stop - 1) + 1)
     if served and common:
         return common[-1]
     if not served:
-        raise UnsupportedVersionError(f"{cls.NAME}: the peer does not serve its API key, {cls.API_KEY}")
+        raise UnsupportedVersionError(f"{cls.NAME}: the peer does not support API key {cls.API_KEY}")
     ours = range(cls.MIN_VERSION, cls.VERSION + 1)
     what = f"{cls.NAME}: the peer has {_text_of(served)}, and this program {_text_of(ours)}"
     if served[-1] < cls.MIN_VERSION:

@@ -55,7 +55,7 @@ class AuthenticationError(KipwireError):
         """The mechanisms of the broker, if it does not have this one."""
 
     def __str__(self) -> str:
-        return f"cannot authenticate by {self.mechanism}: {self.reason}"
+        return f"cannot authenticate with {self.mechanism}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,7 @@ class Scram:
         _check_text("the user name", self.username, without="\0")
         _check_text("the password", self.password)
         if self.mechanism not in scram.HASHES:
-            raise ValueError(
-                f"{abbreviate(self.mechanism)} is no mechanism of SCRAM; it is {' or '.join(scram.HASHES)}"
-            )
+            raise ValueError(f"{abbreviate(self.mechanism)} is not a SCRAM mechanism; use {' or '.join(scram.HASHES)}")
 
     @property
     def name(self) -> str:
@@ -111,11 +109,9 @@ class OAuthBearer:
         """Refuse extensions that the message cannot carry."""
         for key, value in self.extensions.items():
             if not _EXTENSION.fullmatch(key) or key == "auth":
-                raise ValueError(
-                    f"an extension has a name of letters, other than the token's, unlike {abbreviate(key)}"
-                )
+                raise ValueError(f"{abbreviate(key)} is not a valid extension name; use letters only, and not 'auth'")
             if not _EXTENSION_VALUE.fullmatch(value):
-                raise ValueError(f"the value of the extension {key} is empty, or has a character that is not ASCII")
+                raise ValueError(f"the value of the extension {key} must not be empty, and must be ASCII")
 
 
 Mechanism = Plain | Scram | OAuthBearer
@@ -147,7 +143,7 @@ def authenticate(mechanism: Mechanism, versions: Mapping[int, range]) -> Generat
     # Outside of `except`, so that no other error with what the broker said is in the context of this one.
     said = printable_line(shorten(refused.said))
     if any(secret in refused.said or secret in said for secret in secrets):
-        said = "(what it says is left out, since a secret is in it)"
+        said = "(message omitted: it contains a secret)"
     reason = f"{refused.reason}: {said}" if said else refused.reason
     offered = tuple(name for name in refused.offered if name not in secrets)
     raise AuthenticationError(mechanism.name, reason, refused.error_code, offered)
@@ -157,9 +153,11 @@ def _check_versions(versions: Mapping[int, range]) -> None:
     """Refuse a broker without SASL, or without SaslAuthenticate."""
     handshakes = versions.get(SaslHandshakeRequest.API_KEY)
     if not handshakes:
-        raise Refused("the broker has no SASL: it does not serve SaslHandshake")
+        raise Refused("the broker does not support SASL: it has no SaslHandshake")
     if SaslHandshakeRequest.VERSION not in handshakes or not versions.get(SaslAuthenticateRequest.API_KEY):
-        raise Refused("the broker is older than Kafka 1.0: it has SaslHandshake v0, with tokens without headers, alone")
+        raise Refused(
+            "the broker is older than Kafka 1.0: it supports only SaslHandshake v0, with tokens without headers"
+        )
 
 
 def _exchange(mechanism: Mechanism, secrets: list[str]) -> Exchange:
@@ -167,7 +165,7 @@ def _exchange(mechanism: Mechanism, secrets: list[str]) -> Exchange:
     if isinstance(mechanism, OAuthBearer):
         token = mechanism.token()
         if not isinstance(token, str):
-            raise Refused(f"the callback gives {type(token).__name__} for a token, which is text")
+            raise Refused(f"the token callback must return str, not {type(token).__name__}")
         secrets += [one for one in (token, *mechanism.extensions.values()) if one]
         return _bearer(token, mechanism.extensions)
     if mechanism.password:
@@ -194,7 +192,9 @@ def _steps(mechanism: Mechanism, exchange: Exchange) -> Generator[Message, Messa
         except StopIteration:
             break
     if response.session_lifetime_ms < 0:
-        raise Refused(f"the broker says that the session lasts {response.session_lifetime_ms:,} ms")
+        raise Refused(
+            f"the session lifetime from the broker is {response.session_lifetime_ms:,} ms; it must not be negative"
+        )
     return response.session_lifetime_ms
 
 
@@ -203,9 +203,11 @@ def _check_handshake(response: SaslHandshakeResponse) -> None:
     code = response.error_code
     if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         offered = tuple(name for name in response.mechanisms[:_MOST_OFFERED] if _NAME.fullmatch(name))
-        raise Refused("the broker does not have this mechanism; it has", ", ".join(offered) or "none", code, offered)
+        raise Refused(
+            "the broker does not support this mechanism; it supports", ", ".join(offered) or "none", code, offered
+        )
     if code == ErrorCode.ILLEGAL_SASL_STATE:
-        reason = "this listener of the broker has no SASL, or does not want it again (ILLEGAL_SASL_STATE)"
+        reason = "this listener does not use SASL, or does not allow authenticating again (ILLEGAL_SASL_STATE)"
         raise Refused(reason, error_code=code)
     if code:
         raise _make_refusal(code)
@@ -217,7 +219,7 @@ def _make_refusal(error_code: int, message: str | None = None) -> Refused:
         name = ErrorCode(error_code).name
     except ValueError:
         name = f"error {error_code}"
-    return Refused(f"the broker answers {name}", message or "", error_code)
+    return Refused(f"the broker returned {name}", message or "", error_code)
 
 
 def _plain(mechanism: Plain) -> Exchange:
@@ -228,11 +230,11 @@ def _plain(mechanism: Plain) -> Exchange:
 def _bearer(token: str, extensions: Mapping[str, str]) -> Exchange:
     """The message with the token, and the one that asks for the error after its reason."""
     if not _TOKEN.fullmatch(token):
-        raise Refused("the callback's token is empty, or has a character that no token has, such as a line end")
+        raise Refused("the token is empty, or contains an invalid character, such as a line break")
     pairs = [f"auth=Bearer {token}", *(f"{key}={value}" for key, value in extensions.items())]
     answer = yield "\x01".join(["n,,", *pairs, "\x01"]).encode()
     if answer:
-        refused = Refused("the broker refuses the token", _status(answer))
+        refused = Refused("the broker rejected the token", _status(answer))
         try:
             yield b"\x01"
         except Refused as end:
@@ -255,8 +257,8 @@ def _status(answer: bytes) -> str:
 def _check_text(what: str, text: str, without: str = "") -> None:
     """Refuse a text that cannot be sent; an error of `encode` would show all of it."""
     if not isinstance(text, str):
-        raise TypeError(f"{what} is a text, not {type(text).__name__}")
+        raise TypeError(f"{what} must be str, not {type(text).__name__}")
     if any("\ud800" <= one <= "\udfff" for one in text):
-        raise ValueError(f"{what} has a character that UTF-8 does not have, a surrogate")
+        raise ValueError(f"{what} contains a lone surrogate, which cannot be encoded as UTF-8")
     if without and without in text:
-        raise ValueError(f"{what} has the character of number 0, which the mechanism cannot carry")
+        raise ValueError(f"{what} contains a NUL character, which the mechanism does not allow")

@@ -84,7 +84,7 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
 
     server_final = _text((yield f"{client_final},p={proof}".encode()))
     if not hmac.compare_digest(_read_final(server_final), hmac.digest(keys.server, signed, hash_name)):
-        raise Refused("the broker's signature is wrong: it does not have the password, or another one")
+        raise Refused("the broker's signature is wrong: it has another password for this user, or none")
 
 
 def _text(message: bytes) -> str:
@@ -108,7 +108,7 @@ def server_exchange(passwords: Mapping[str, str], hash_name: str) -> ServerExcha
     """
     first = _CLIENT_FIRST.fullmatch((yield b"").decode("utf-8", "replace"))
     if not first or first[1] not in ("", f"a={first[3]}"):
-        raise Refused("the client's first message is not a user and a nonce without channel binding")
+        raise Refused("the client's first message must be a user name and a nonce, without channel binding")
     username = first[3].replace("=2C", ",").replace("=3D", "=")
     nonce, salt = first[4] + new_nonce(), os.urandom(_BYTES_OF_A_NONCE)
     server_first = f"r={nonce},s={b64encode(salt).decode()},i={FEWEST_ITERATIONS}"
@@ -142,17 +142,17 @@ def _proof(hash_name: str, client_key: bytes, signed: bytes) -> str:
 def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:
     """The nonce of both sides, the salt and the number of iterations."""
     if message.startswith("m="):
-        raise Refused("the broker's first message asks for an extension that SCRAM does not have yet")
+        raise Refused("the broker's first message requires a SCRAM extension, and none is supported")
     found = _FIRST.fullmatch(message)
     salt = _decode_base64(found[2]) if found else b""
     if not found or not salt:
-        raise Refused("the broker's first message is not a nonce, a salt and a number of iterations")
+        raise Refused("the broker's first message must be a nonce, a salt and an iteration count")
     if not found[1].startswith(nonce) or found[1] == nonce:
-        raise Refused("the broker's nonce does not begin with the client's, and go on")
+        raise Refused("the broker's nonce must begin with the client's nonce and be longer")
     iterations = int(found[3])
     if not FEWEST_ITERATIONS <= iterations <= MOST_ITERATIONS:
-        allowed = f"{FEWEST_ITERATIONS:,} to {MOST_ITERATIONS:,} are allowed"
-        raise Refused(f"the broker asks for {iterations:,} iterations of the hash; {allowed}")
+        allowed = f"it must be {FEWEST_ITERATIONS:,} to {MOST_ITERATIONS:,}"
+        raise Refused(f"the broker's iteration count is {iterations:,}; {allowed}")
     return found[1], salt, iterations
 
 
@@ -160,10 +160,10 @@ def _read_final(message: str) -> bytes:
     """The broker's signature."""
     found = _FINAL.fullmatch(message)
     if found and found[1] == "e":
-        raise Refused("the broker refuses the proof", found[2])
+        raise Refused("the broker rejected the proof", found[2])
     signature = _decode_base64(found[2]) if found else b""
     if not signature:
-        raise Refused("the broker's last message is neither a signature nor an error")
+        raise Refused("the broker's last message must be a signature or an error")
     return signature
 
 
@@ -192,12 +192,14 @@ def saslprep(text: str) -> str:
     kept = "".join(" " if stringprep.in_table_c12(one) else one for one in text if not stringprep.in_table_b1(one))
     prepared = unicodedata.ucd_3_2_0.normalize("NFKC", kept)
     if any(table(one) for one in prepared for table in _PROHIBITED):
-        raise ValueError("a text for SASL has a character that RFC 4013 prohibits, such as a control character")
+        raise ValueError("the text contains a character that RFC 4013 prohibits, such as a control character")
     right_to_left = [stringprep.in_table_d1(one) for one in prepared]
     if any(right_to_left):
         has_left_to_right = any(stringprep.in_table_d2(one) for one in prepared)
         if has_left_to_right or not (right_to_left[0] and right_to_left[-1]):
-            raise ValueError("a text for SASL that is written from right to left must be so from its first to its last")
+            raise ValueError(
+                "the text must begin and end with right-to-left characters, and contain no left-to-right ones"
+            )
     return prepared
 
 

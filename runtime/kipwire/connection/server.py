@@ -18,7 +18,6 @@ from kipwire.message.conversion import convert
 from kipwire.message.frames import LARGEST_FRAME, may_answer_in_version_0
 from kipwire.message.messages import described
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY, UNSUPPORTED_VERSION
-from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ class ServerConnection:
                 yield SaslToken(frame)
                 continue
             if len(frame) < HEAD.size:
-                reason = f"{count_of(len(frame), 'byte')} cannot be a request, whose header has at least {HEAD.size}"
+                reason = f"a request has at least {HEAD.size} bytes, not {len(frame)}"
                 self._splitter.refuse(location, reason)
             request = Request(self._registry, frame)
             if request.is_answered:
@@ -198,7 +197,7 @@ class ServerConnection:
             LocalProtocolError: the client waits for a response instead.
         """
         if not self._takes_tokens or self._open:
-            raise LocalProtocolError("tokens without headers are sent after the response to SaslHandshake v0 alone")
+            raise LocalProtocolError("tokens without headers may be sent only after the response to SaslHandshake v0")
         return add_size(token)
 
     def expect_tokens(self) -> None:
@@ -213,14 +212,14 @@ class ServerConnection:
         waiting = self._waiting.get(id(request))
         if waiting is not None:
             return waiting
-        why = "has its response already, or is not of this connection" if request.is_answered else "expects no response"
+        why = "was already answered, or belongs to another connection" if request.is_answered else "expects no response"
         raise LocalProtocolError(f"the request with correlation id {request.correlation_id} {why}")
 
     def _answer(self, waiting: _Open, frame: bytes) -> bytes:
         due = waiting.request.correlation_id
         if frame[: CORRELATION_ID.size] != CORRELATION_ID.pack(due):
             shown = frame[: CORRELATION_ID.size].hex(" ") or "nothing"
-            raise LocalProtocolError(f"the response to correlation id {due} cannot begin with {shown}")
+            raise LocalProtocolError(f"the response must begin with correlation id {due}, not with the bytes {shown}")
         return self._settle(waiting, frame)
 
     def _settle(self, waiting: _Open, frame: bytes | None) -> bytes:

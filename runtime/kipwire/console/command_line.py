@@ -184,7 +184,7 @@ def ended_by_signals() -> Iterator[None]:
             raise
         for one in ours:
             signal.signal(one, signal.SIG_IGN)  # while what is left is removed
-        print_err(f"{_program()}: ended by {got[0].name}")
+        print_err(f"{_program()}: terminated by {got[0].name}")
         sys.exit(_SIGNALLED + got[0])
     finally:
         if not got:
@@ -216,7 +216,7 @@ def system_error(error: OSError) -> str:
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         for part in (*reversed(path.parents), path):
             if os.path.lexists(part) and not part.is_dir():
-                return f"{part}: is a file; a folder is needed"
+                return f"{part}: is a file, not a folder"
     if error.errno == errno.ENOENT and not path.parent.exists():
         return f"{path}: the folder {path.parent} does not exist"
     return f"{path}: {error.strerror or error}"

@@ -57,7 +57,7 @@ def _remember_json(context: click.Context, _: click.Parameter, given: bool) -> N
 def _one_format(context: click.Context, _: click.Parameter, given: Format | None) -> Format:
     as_json = context.meta.get(__name__, False)
     if as_json and given not in (None, Format.JSON):
-        fail("--json is --format json; give one format")
+        fail(f"--json cannot be used with --format {given}")
     return Format.JSON if as_json else given or Format.TEXT
 
 

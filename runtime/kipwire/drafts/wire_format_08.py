@@ -72,7 +72,7 @@ def check_response(request: Message, response: Message) -> None:
     """
     asked, answered = _original(request, "Request"), _original(response, "Response")
     if answered != asked.replace("Request", "Response"):
-        raise _mismatch(response, "", f"does not answer {_title(request)}; give it to the request that it answers")
+        raise _mismatch(response, "", f"is not the response to {_title(request)}; pass the request that it answers")
     for name in ("correlation_id", "request_type_id"):
         ours, theirs = getattr(request, name, None), getattr(response, name, None)
         if None not in (ours, theirs) and ours != theirs:
@@ -123,7 +123,7 @@ def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning =
         ValueError: the number has no meaning there, or `meaning` is another text.
     """
     if meaning not in _ACKS:
-        raise ValueError(f"{meaning!r} is no meaning of required_acks; give one of {', '.join(_ACKS)}")
+        raise ValueError(f"{meaning!r} is not a meaning of required_acks; use one of {', '.join(_ACKS)}")
     none, all_in_sync = _ACKS[meaning]
     if required_acks == none:
         return 0

@@ -101,8 +101,8 @@ def _target_of(message: Message, version: int | type[Message]) -> type[Message]:
     if isinstance(version, int):
         return in_version(type(message), version)
     if not isinstance(version, type) or not issubclass(version, Message):
-        what = f"{message.NAME} becomes another version of it, given by its number or its class"
-        raise TypeError(f"{what}, but not {described(version)}")
+        what = f"{message.NAME} must be converted to a version number or a message class"
+        raise TypeError(f"{what}, not {described(version)}")
     if version.NAME != message.NAME:
         what = f"{message.NAME} cannot become {version.NAME}, which is another message"
         raise UnsupportedVersionError(f"{what}; give a class of {message.NAME}")

@@ -193,7 +193,7 @@ class Counts:
                 histograms = {name: tuple(field[name]) for name in ("packed", "upacked")}
                 counts._settled[path] = IntegerCounts(**{**field, **histograms})
                 if any(len(one) != _varint_bytes(TYPES[field["type"]].bits) for one in histograms.values()):
-                    raise ValueError(f"a histogram of {path} is not as long as its type demands")
+                    raise ValueError(f"a histogram of {path} does not have the length of its type")
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not counts in the form of to_plain: {error!r}") from error
         return counts
@@ -212,7 +212,7 @@ class Counts:
         if self.message is None:
             self.message = cls.NAME
         elif self.message != cls.NAME:
-            raise ValueError(f"counts of {self.message} cannot take in a {cls.NAME}")
+            raise ValueError(f"cannot add a {cls.NAME} to counts of {self.message}")
         self._gather(_parts(cls, ""), messages)  # type: ignore[arg-type]  # the class is hashable
         self.versions[cls.VERSION] = self.versions.get(cls.VERSION, 0) + len(messages)
 

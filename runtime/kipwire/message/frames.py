@@ -179,9 +179,9 @@ def refuse_body(body: object, due: str, package: str) -> NoReturn:
         raise TypeError(f"the body of a frame is a {due}, not {described(body)}")
     if due == body.TYPE:
         own = type(body).__module__.rsplit(".", 2)[0]
-        reason = f"is not a message of {package}; {own} has it, and makes its frame"
+        reason = f"is not a message of {package}; use the registry of {own}"
     elif body.TYPE in ("request", "response"):
-        reason = f"is a {body.TYPE}, not a {due}; encode_{body.TYPE} makes its frame"
+        reason = f"is a {body.TYPE}, not a {due}; use encode_{body.TYPE}"
     else:
         reason = f"is not a {due}; only requests and responses have frames"
     raise EncodeError(body.NAME, body.VERSION, "", reason)
@@ -195,7 +195,7 @@ def refuse_class(cls: type[Message], package: str) -> NoReturn:
     """
     own = cls.__module__.rsplit(".", 2)[0]
     what = f"{cls.NAME} v{cls.VERSION} of {own} is not a message of {package}"
-    raise UnsupportedVersionError(f"{what}; {own} has it, and reads its frame")
+    raise UnsupportedVersionError(f"{what}; use the registry of {own}")
 
 
 def as_sent(response: type[Message], version: int | None) -> type[Message]:

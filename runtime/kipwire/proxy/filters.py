@@ -141,7 +141,7 @@ class Filter:
         key = exchange.request.api_key
         if result is None or isinstance(result, (kind, ErrorCode)) or (is_response and key == result.API_KEY):
             return result
-        raise FilterError(f"{self} returned {described(result)}; its type says what it may return")
+        raise FilterError(f"{self} returned {described(result)}, which the type of the filter does not allow")
 
 
 def _is_kept(message: Message, other: Message) -> bool:
@@ -191,5 +191,5 @@ def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     elif isinstance(what, type) and issubclass(what, Message) and getattr(what, "TYPE", "") in ("request", "response"):
         facts = (what.TYPE == "request", what.API_KEY, what.VERSION)
     elif what not in (Request, Response):
-        raise TypeError(f"a filter is of a class of requests or responses, or of a projection, not of {what!r}")
+        raise TypeError(f"a filter needs a request class, a response class or a projection, not {what!r}")
     return lambda function: Filter(function, what, *facts, otherwise)

@@ -125,7 +125,7 @@ class Proxy:
                 if failure is not None and (failure.__cause__ or not isinstance(failure, Closed)):
                     raise failure
         except (KipwireError, OSError) as error:
-            reason = f"it was broken off by the client: {error}" if isinstance(error, OSError) else str(error)
+            reason = f"the client broke off the connection: {error}" if isinstance(error, OSError) else str(error)
             log.warning("the connection of %s is closed: %s", shown_address(client.address), printable_line(reason))
             raise ClosedByHandler from None
 
@@ -175,7 +175,7 @@ class _Link:
         if not asked.is_answered:
             return None
         if frame is None:
-            raise FilterError("a filter has changed acks to 0, and so taken away the response that the client awaits")
+            raise FilterError("a filter changed acks to 0, but the client waits for a response")
         to = Expected(asked.api_key, asked.api_version, asked.correlation_id)
         if position is None and is_rewritten(asked.api_key, asked.api_version):
             move = partial(self.proxy._moved, self.client)
@@ -189,6 +189,6 @@ class _Link:
 def _response(asked: Request, given: Any) -> bytes:
     """The frame of a response that a filter has made: of an error code, or of a message of any version."""
     if not asked.is_answered:  # Kafka's brokers close the connection, too, if a Produce with acks of 0 fails
-        raise FilterError("a filter refuses Produce with acks of 0, to which no response can be sent")
+        raise FilterError("a filter rejected a Produce request with acks of 0, which has no response")
     body = refusal(asked.body, given, given.about) if isinstance(given, ErrorCode) else given
     return asked.registry.encode_response(body, asked.correlation_id, version=asked.api_version)

@@ -171,7 +171,7 @@ def _rest(
             cast("BinaryIO", _Moved(kept, position)), name, start=position, grows=grows and not more, bounds=bounds
         )
     if more:
-        reason = f"more than {MOST_KEPT:,} bytes follow what is no batch, and are not read; save them to a file"
+        reason = f"more than {MOST_KEPT:,} bytes follow an invalid batch and are not read; save them to a file"
         yield Damage(end, end + 1, error_at((cursor.number, end, name), 2, "", 0, reason), False)
 
 

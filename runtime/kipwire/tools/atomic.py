@@ -73,7 +73,7 @@ def _errors_named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder; a file is needed", str(path)) from None
+            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path)) from None
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
 
 

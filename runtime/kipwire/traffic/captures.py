@@ -278,7 +278,9 @@ def _line(file: BufferedReader, path: ReadableFile, at: int, number: int | None)
     with readable(path):
         line = file.readline(LONGEST_LINE + 1)
     if len(line) > LONGEST_LINE:
-        raise CaptureError(f"{_place(path, at, number)}: a line of more than {LONGEST_LINE} bytes is not of an index")
+        raise CaptureError(
+            f"{_place(path, at, number)}: the line is longer than {LONGEST_LINE} bytes, the limit for an index"
+        )
     return line
 
 

@@ -61,7 +61,7 @@ def segment_of(link: int, data: bytes) -> Segment | None:
     """
     find = _LINKS.get(link)
     if find is None:
-        raise Unreadable(f"link type {link} is not known")
+        raise Unreadable(f"unknown link type {link}")
     try:
         kind, at = find(data)
         if kind == _IP4:
@@ -142,7 +142,7 @@ def _tcp(data: bytes, at: int, end: int, source: bytes, target: bytes) -> Segmen
     start = at + (data[at + 12] >> 4) * 4
     size = end - start
     if size < 0 or start < at + 20:
-        raise Unreadable("its headers do not fit together")
+        raise Unreadable("its headers are inconsistent")
     return Segment(
         source + data[at : at + 2],
         target + data[at + 2 : at + 4],

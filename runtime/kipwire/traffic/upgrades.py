@@ -106,7 +106,7 @@ def line_of(release: str) -> str:
     line = ".".join(release.split(".")[:2])
     known = releases()
     if line not in known or not re.fullmatch(r"\d+\.\d+(\.\d+)?", release):
-        raise ValueError(f"{release!r} is no release of Kafka that is known; give one from {known[0]} to {known[-1]}")
+        raise ValueError(f"{release!r} is not a known release of Kafka; use one from {known[0]} to {known[-1]}")
     return line
 
 

@@ -130,9 +130,9 @@ def test_properties_that_count_for_kafkas_tools_alone_are_named(
     settings = config(f"{text}\n{handler.format('OAuthBearerLoginCallbackHandler')}")
     assert settings.security == settings.security
     said = capsys.readouterr().err
-    assert said == f"{settings.config}: is read without sasl.kerberos.service.name, ssl.cipher.suites\n"
+    assert said == f"{settings.config}: ignored settings: sasl.kerberos.service.name, ssl.cipher.suites\n"
     _ = config(handler.format("Mine")).security
-    assert "is read without sasl.login.callback.handler.class\n" in capsys.readouterr().err
+    assert "ignored settings: sasl.login.callback.handler.class\n" in capsys.readouterr().err
 
 
 def test_an_option_wins_over_the_environment_and_that_over_the_file(
@@ -158,7 +158,7 @@ def test_the_password_of_another_user_is_not_taken_from_the_file(config: Callabl
     text = (
         f'security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN} required username="alice" '
     )
-    with pytest.raises(SettingsError, match="the password of bob is missing; give it by --password-file"):
+    with pytest.raises(SettingsError, match="the password of bob is missing; use --password-file"):
         _ = config(f'{text} password="a";', login=Given(user="bob")).security
 
 
@@ -182,11 +182,11 @@ def test_tokens_come_from_a_file_a_variable_a_command_or_claims(
     monkeypatch.setenv("KIPWIRE_TOKEN", "from.the.environment")
     assert token() == "from.the.environment"
     monkeypatch.delenv("KIPWIRE_TOKEN")
-    with pytest.raises(SettingsError, match="OAUTHBEARER needs a token; give it by --token-file FILE, --token-command"):
+    with pytest.raises(SettingsError, match="OAUTHBEARER needs a token; use --token-file FILE, --token-command"):
         token()
-    with pytest.raises(SettingsError, match="from a file: URL alone; fetch it with --token-command"):
+    with pytest.raises(SettingsError, match="only a file: URL is supported; fetch the token with --token-command"):
         token("sasl.oauthbearer.token.endpoint.url=https://example.com/token")
-    for command, reason in (("echo hunter2; exit 3", "exit status 3"), ("true # hunter2", "prints nothing")):
+    for command, reason in (("echo hunter2; exit 3", "exit status 3"), ("true # hunter2", "printed nothing")):
         with pytest.raises(SettingsError, match=reason) as error:
             token(token_command=command)
         assert "hunter2" not in str(error.value)
@@ -198,13 +198,17 @@ def test_tokens_come_from_a_file_a_variable_a_command_or_claims(
 @pytest.mark.parametrize(
     ("text", "given", "reason"),
     [
-        ("security.protocol=SASL", Given(), "there is no protocol 'SASL'; did you mean SSL.; give one"),
-        ("security.protocol=SASL_SSL", Given(), "sasl.mechanism: GSSAPI is not supported; PLAIN, SCRAM-SHA-256"),
+        ("security.protocol=SASL", Given(), "unknown protocol 'SASL'; did you mean SSL.; give one"),
+        (
+            "security.protocol=SASL_SSL",
+            Given(),
+            "sasl.mechanism: GSSAPI is not supported; use one of PLAIN, SCRAM-SHA-256",
+        ),
         ("security.protocol=SASL_SSL\nsasl.mechanism=PLAN", Given(), "PLAN is not supported; .* did you mean PLAIN"),
-        ("", Given(user="alice"), "say by --sasl which mechanism it is for"),
-        ("", Given(Sasl.PLAIN), "SASL PLAIN needs a user: give --user NAME"),
+        ("", Given(user="alice"), "needs --sasl MECHANISM"),
+        ("", Given(Sasl.PLAIN), "SASL PLAIN needs a user: use --user NAME"),
         (f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={SCRAM} required;", Given(),
-         "ScramLoginModule does not serve PLAIN; PlainLoginModule does"),
+         "ScramLoginModule cannot be used with PLAIN; use PlainLoginModule"),
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit_say_what_would(
@@ -227,7 +231,7 @@ def test_what_a_mechanism_cannot_carry_is_a_line_without_the_secret(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(b"", "is empty; its first line must be the secret"), (b"\xff\xfehunter2", "is not text in UTF-8"),
-     (None, "No such file"), (b"x" * (LARGEST_FILE + 1), "no file of settings is so large")],
+     (None, "No such file"), (b"x" * (LARGEST_FILE + 1), "the limit for a file of settings")],
 )  # fmt: skip
 def test_a_file_without_a_secret_says_so(content: bytes | None, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "secret"
@@ -309,14 +313,17 @@ def test_certificates_of_another_form_say_how_to_convert_them(content: bytes, re
 
 def test_a_key_that_does_not_fit_says_why(tmp_path: Path) -> None:
     cases = [
-        (Certificates(cert=TLS / "ca.pem"), "there are no private keys in PEM; give one, as --key"),
-        (Certificates(key=TLS / "client.pem"), "--key is of no use without its certificate"),
+        (
+            Certificates(cert=TLS / "ca.pem"),
+            "found no private keys in PEM, expected one; if it is in another file, use --key",
+        ),
+        (Certificates(key=TLS / "client.pem"), "--key needs --cert, the certificate of the key"),
         (Certificates(cert=TLS / "client.pem", key=TLS / "other-client.pem"), "does not belong to the certificate"),
     ]
     for certificates, reason in cases:
         with pytest.raises(SettingsError, match=reason):
             _ = Settings(certificates=certificates).security
-    with pytest.raises(SettingsError, match="--no-tls goes without certificates"):
+    with pytest.raises(SettingsError, match="--no-tls cannot be used with --ca, --cert, --key or --insecure"):
         _ = Settings(tls=False, certificates=Certificates(ca=TLS / "ca.pem")).security
 
 
@@ -328,7 +335,9 @@ def test_an_encrypted_key_takes_its_password_and_never_shows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: Callable[..., Settings]
 ) -> None:
     certificates = Certificates(cert=ENCRYPTED)
-    with pytest.raises(SettingsError, match="the key has a password; give it by --key-password-file, the variable"):
+    with pytest.raises(
+        SettingsError, match="the key is encrypted; its password can be in --key-password-file, the variable"
+    ):
         _ = Settings(certificates=certificates).security
     monkeypatch.setenv("KIPWIRE_KEY_PASSWORD", "wrong2")
     with pytest.raises(SettingsError, match="the password of the private key is wrong, or the key is damaged") as error:

@@ -148,21 +148,21 @@ def test_a_command_gives_the_token(call: Call) -> None:
 
 
 REFUSED: dict[str, tuple[Listener, list[object], str]] = {
-    "wrong password, PLAIN": (SASL, ["--sasl", "PLAIN", "--user", USERNAME], "cannot authenticate by PLAIN: "),
+    "wrong password, PLAIN": (SASL, ["--sasl", "PLAIN", "--user", USERNAME], "cannot authenticate with PLAIN: "),
     "wrong password, SCRAM": (
         SASL,
         ["--sasl", "SCRAM-SHA-512", "--user", USERNAME],
-        "cannot authenticate by SCRAM-SHA-512",
+        "cannot authenticate with SCRAM-SHA-512",
     ),
     "wrong password over TLS": (
         SASL_TLS,
         [*given(SASL_TLS), "--sasl", "SCRAM-SHA-256", "--user", USERNAME],
-        "cannot authenticate by SCRAM-SHA-256",
+        "cannot authenticate with SCRAM-SHA-256",
     ),
     "expired token": (
         SASL,
         ["--sasl", "OAUTHBEARER", "--token-command", f"echo {token(seconds=-30)}"],
-        "cannot authenticate by OAUTHBEARER: ",
+        "cannot authenticate with OAUTHBEARER: ",
     ),
     "wrong CA": (TLS, given(TLS, ca=OTHER_CA), "certificate"),
     "no CA": (TLS, ["--tls"], "certificate"),
@@ -189,4 +189,4 @@ def test_who_is_not_let_in_is_told_so_in_one_line(name: str, call: Call, monkeyp
 def test_a_request_that_the_broker_closes_on_is_one_line(call: Call) -> None:
     done = call(ADDRESS, "CreateAcls", "--version", "3", '{"creations": [{"resourceType": 0}]}')
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"kipwire: {ADDRESS}: the broker has closed the connection")
+    assert done.stderr.startswith(f"kipwire: {ADDRESS}: the broker closed the connection")

@@ -110,9 +110,9 @@ def test_what_another_version_lacks_is_named(call: Call) -> None:
 def test_apis_and_versions_that_the_broker_lacks_are_one_line(call: Call) -> None:
     with FakeBroker(versions={ApiKey.METADATA: range(5)}) as old:
         cases = (
-            (("CreateAcls",), "CreateAclsRequest: the peer does not serve its API key, 30"),
+            (("CreateAcls",), "CreateAclsRequest: the peer does not support API key 30"),
             (("Metadata", '{"topics": [{"name": null}]}'), "cannot become version 4: "),
-            (("Metadata", "--version", "12"), "the broker has closed the connection"),
+            (("Metadata", "--version", "12"), "the broker closed the connection"),
         )
         for arguments, reason in cases:
             done = call(old.bootstrap_servers, *arguments)
@@ -187,7 +187,7 @@ def test_a_request_without_a_response_ends_with_0(broker: FakeBroker, call: Call
     value = json.dumps({"acks": 0, "topicData": [{"name": "orders", "partitionData": [partition]}]})
     done = call(broker.bootstrap_servers, "Produce", value)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "kipwire: sent; no response comes to such a request\n"
+    assert done.stderr == "kipwire: sent; the request has no response\n"
     broker.wait_until(lambda: [one.value for one in broker.records("orders", 0)] == [b"tea"])
 
 
@@ -206,7 +206,7 @@ def test_the_right_broker_is_found(target: str, broker: FakeBroker, answer: Call
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("node:7", "the broker does not know node 7; its nodes are 1"),
+        ("node:7", "the broker does not list node 7; its nodes are 1"),
         ("leader:order/0", "the broker has no topic 'order': 3 UNKNOWN_TOPIC_OR_PARTITION"),
         ("leader:orders/2", "the broker has no orders partition 2; orders has 2 partitions"),
     ],
@@ -227,8 +227,8 @@ NO_TARGETS = (
 def test_words_that_name_no_broker_say_which_do(target: str, call: Call) -> None:
     done = call(unused_address(), "--to", target, "DescribeCluster")
     assert done.returncode == 2
-    assert f"{target!r} names no broker" in done.stderr
-    assert "give controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all" in done.stderr
+    assert f"{target!r} is not a valid target" in done.stderr
+    assert "use controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all" in done.stderr
 
 
 def test_one_of_all_brokers_without_an_answer_does_not_hide_the_others(call: Call) -> None:
@@ -257,7 +257,7 @@ def test_one_of_all_brokers_without_an_answer_does_not_hide_the_others(call: Cal
     assert (done.returncode, text.returncode) == (2, 2)
     assert (first["node"], first["response"]["groups"]) == (1, [])
     assert (second["node"], second["response"]) == (2, None)
-    assert second["error"] == f"{dead}: nothing listens there; is the broker running, at this port?"
+    assert second["error"] == f"{dead}: connection refused; is the broker running on this port?"
     assert done.stderr == f"kipwire: node 2 at {dead}: {second['error']}\n"
     assert f"// ListGroupsResponse version 5, from node 1 at {broker.bootstrap_servers}" in text.stdout
 
@@ -270,15 +270,15 @@ def framed(frame: bytes) -> bytes:
 
 
 HOSTILE: dict[str, tuple[Callable[[bytes], bytes | None], str]] = {
-    "closed": (lambda frame: None, "the broker has closed the connection"),
+    "closed": (lambda frame: None, "the broker closed the connection"),
     "cut short": (lambda frame: framed(frame[4:8] + b"\0\0\0")[:-1], ""),
     "broken body": (
         lambda frame: framed(frame[4:8] + b"\0\0\0"),
-        "the response cannot be read: HeartbeatResponse v4: .*; --explain shows its bytes",
+        "the response cannot be decoded: HeartbeatResponse v4: .*; --explain shows its bytes",
     ),
-    "empty body": (lambda frame: framed(frame[4:8]), "the response cannot be read: ResponseHeader v1: .*"),
+    "empty body": (lambda frame: framed(frame[4:8]), "the response cannot be decoded: ResponseHeader v1: .*"),
     "another id": (lambda frame: framed(b"\x7f\x7f\x7f\x7f" + b"\0" * 7), "response without a request: "),
-    "huge": (lambda frame: b"\x7f\xff\xff\xff", "a frame of 2,147,483,647 bytes is announced"),
+    "huge": (lambda frame: b"\x7f\xff\xff\xff", "the frame size is 2,147,483,647 bytes"),
     "negative": (lambda frame: b"\xff\xff\xff\xff", ""),
     "http": (lambda frame: b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"),
     "empty frame": (lambda frame: framed(b""), ""),
@@ -300,14 +300,14 @@ def test_a_broken_response_can_be_explained(call: Call) -> None:
         done = call(address, "Heartbeat", "--explain", "-f", "text")
     assert done.returncode == 2
     assert "HeartbeatResponse v4: 11 bytes" in done.stdout and "error: HeartbeatResponse v4:" in done.stdout
-    assert done.stderr.startswith(f"kipwire: {address}: the response cannot be read: ")
+    assert done.stderr.startswith(f"kipwire: {address}: the response cannot be decoded: ")
 
 
 def test_bytes_after_a_response_are_counted(call: Call) -> None:
     body = HeartbeatResponse().encode() + b"xyz"
     with scripted(lambda frame: framed(frame[4:8] + b"\0" + body)) as address:
         done = call(address, "Heartbeat")
-    assert (done.returncode, done.stderr) == (0, f"kipwire: {address}: 3 bytes more than the response has\n")
+    assert (done.returncode, done.stderr) == (0, f"kipwire: {address}: 3 extra bytes after the response\n")
 
 
 def test_text_of_a_broker_does_nothing_to_a_terminal(call: Call) -> None:
@@ -328,27 +328,27 @@ def test_nobody_listens_and_nobody_answers(call: Call) -> None:
     dead = unused_address()
     done = call(dead, "Metadata")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"kipwire: {dead}: nothing listens there; is the broker running, at this port?\n"
+    assert done.stderr == f"kipwire: {dead}: connection refused; is the broker running on this port?\n"
     with FakeBroker() as broker:
         broker.delay(ApiKey.METADATA, seconds=3)
         done = call(broker.bootstrap_servers, "Metadata", "--timeout", "0.2")
     assert done.returncode == 2
-    assert done.stderr.startswith(f"kipwire: {broker.bootstrap_servers}: no response to ")
+    assert done.stderr.startswith(f"kipwire: {broker.bootstrap_servers}: timed out waiting for the response to ")
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "say whom to ask for what: kipwire call localhost:9092 Metadata"),
-        (["localhost:9092"], "say what to ask for: kipwire call localhost:9092 Metadata; --list shows"),
-        (["localhost:9092", "Metadata", "--list"], "--list shows the versions of all APIs; leave out Metadata"),
-        (["localhost:9092", "--template", "Metadata"], "--template stands alone"),
+        ([], "the broker and the API are missing: kipwire call localhost:9092 Metadata"),
+        (["localhost:9092"], "the API is missing: kipwire call localhost:9092 Metadata; --list shows"),
+        (["localhost:9092", "Metadata", "--list"], "--list cannot be used with an API; remove Metadata"),
+        (["localhost:9092", "--template", "Metadata"], "--template cannot be used with a broker or --list"),
         (["localhost:9092", "Metadta"], "kafka_messages has no API named 'Metadta'; did you mean Metadata?"),
         (["--template", "Metadta"], "did you mean Metadata?"),
         (["--template", "Metadata", "--version", "99"], "unknown version 99 of MetadataRequest"),
-        (["a b", "Metadata"], "is not an address of a broker"),
-        (["localhost:99999", "Metadata"], "is not an address of a broker"),
+        (["a b", "Metadata"], "is not a valid address"),
+        (["localhost:99999", "Metadata"], "is not a valid address"),
         (["localhost:9092", "Metadata", "{}", "--package", "nothing_here"], "nothing_here: cannot be imported"),
         (["localhost:9092", "Metadata", "{}", "--sasl", "GSSAPI"], "'GSSAPI' is not one of 'PLAIN'"),
         (["localhost:9092", "Metadata", "{}", "--timeout", "0"], "'--timeout'"),

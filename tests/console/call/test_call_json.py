@@ -70,13 +70,13 @@ def test_comments_and_last_commas_are_passed_over(text: str, expected: dict[str,
         ('{"a": 1\n "b": 2}', "x: line 2, column 2: expecting ',' delimiter"),
         ('// one\n{"a": /* two */ 1}', "x: line 2, column 7: expecting value"),
         ('{"a": 1,, }', "x: line 1, column 11: expecting property name"),
-        ("[1]", "x: is no JSON object, which begins with a brace"),
-        ('"a"', "x: is no JSON object"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "x: the key 'c' is there twice in one object"),
-        ('{"a": NaN}', 'x: NaN is no JSON; write it as a string, as in "NaN"'),
-        ('{"a": -Infinity}', "x: -Infinity is no JSON"),
+        ("[1]", "x: must be a JSON object, as in"),
+        ('"a"', "x: must be a JSON object"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "x: the key 'c' is duplicated in one object"),
+        ('{"a": NaN}', 'x: NaN is not valid JSON; write it as a string, as in "NaN"'),
+        ('{"a": -Infinity}', "x: -Infinity is not valid JSON"),
         ('{"a": ' + "9" * 5000 + "}", "x: a number has too many digits for any field"),
-        ('{"a": ' + "[" * 100_000, "x: is nested deeper than any message"),
+        ('{"a": ' + "[" * 100_000, "x: is nested too deeply for any message"),
         ('{"a": "b\nc"}', "x: line 1, column 9: invalid control character"),
         ('{"a": "b', "x: line 1, column 7: unterminated string"),
         ('{"a": 1} {"b": 2}', "x: line 1, column 10: extra data"),
@@ -213,7 +213,7 @@ def test_no_value_is_lost_without_a_word() -> None:
         encode_negotiated(REGISTRY, found, {found.key: range(7)}, {"groups": groups}, "me")
     with pytest.raises(JsonError, match=r"OffsetFetchRequest v7: topics\[0\].nam: .* did you mean name"):
         encode_negotiated(REGISTRY, found, ALL_VERSIONS, {"groupId": "g", "topics": [{"nam": "orders"}]}, "me")
-    with pytest.raises(UnsupportedVersionError, match="the peer does not serve its API key, 9"):
+    with pytest.raises(UnsupportedVersionError, match="the peer does not support API key 9"):
         encode_negotiated(REGISTRY, found, {}, {}, "me")
 
 
@@ -344,9 +344,9 @@ def test_a_file_and_standard_input_are_read(
     assert done.stdout == call("localhost:9", "Metadata", '{"topics": null}', "--dry-run").stdout
     (tmp_path / "b.json").write_bytes(b'{"a": "\xff"}')
     for argument, said in (
-        ("@b.json", "kipwire: b.json: byte 7 is not UTF-8, which JSON is written in\n"),
+        ("@b.json", "kipwire: b.json: byte 7 is not valid UTF-8\n"),
         ("@c.json", "kipwire: c.json: No such file or directory\n"),
-        ("topics", "kipwire: 'topics' is no JSON object; give one, as in '{\"topics\": null}', or @FILE, or -\n"),
+        ("topics", "kipwire: 'topics' is not a JSON object; use one such as '{\"topics\": null}', or @FILE, or -\n"),
     ):
         done = call("localhost:9", "Metadata", argument, "--dry-run")
         assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -159,10 +159,10 @@ def test_a_head_with_offsets_that_wrap_is_shown(dump: Dump, tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (("missing.log",), "missing.log does not exist; give a log segment, a folder of a partition or a capture"),
-        (("a-0/x.index", "-r"), "a-0/x.index is an offset index, which is shown whole; give it without options but"),
+        (("a-0/x.index", "-r"), "a-0/x.index is an offset index, which is always shown whole; only --format"),
         (("empty",), "empty: no log segments, packets or frames.jsonl; give a file, or a folder with files such as"),
-        (("a-0", "-r", "-s"), "--records shows more than batches and --summary less; give one of them"),
-        (("a-0", "-s", "-F"), "--summary needs the end of a file, and --follow has none; give one of them"),
+        (("a-0", "-r", "-s"), "--records cannot be used with --summary"),
+        (("a-0", "-s", "-F"), "--summary cannot be used with --follow, which has no end"),
         (("a-0", "--since", "yesterday"), "'yesterday' is not a time; write one such as 2026-11-21T08:00:00Z"),
         (("a-0", "--from-offset", "5", "--to-offset", "5"), "--from-offset 5 is not below --to-offset 5"),
         (("a-0", "--since", "2026-01-02", "--until", "2026-01-01"), "--since 2026-01-02 is not before --until"),

@@ -45,7 +45,7 @@ def test_a_file_that_is_no_log_is_called_so(text: str, dump: Dump, tmp_path: Pat
     done = dump(file)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f"kipwire: {file} is no log: it does not begin with a batch, and its name says nothing;"
+        f"kipwire: {file} is not a log: neither its first bytes nor its name are those of one; "
     )
 
 

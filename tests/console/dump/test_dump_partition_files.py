@@ -80,7 +80,7 @@ def test_an_index_without_its_offset_in_its_name_is_an_error(dump: Dump, folder:
     done = dump("payments-0/some.index")
     assert (done.returncode, done.stderr) == (
         1,
-        "error: payments-0/some.index: the name must say the first offset, as in 00000000000000000612.index\n",
+        "error: payments-0/some.index: the name must be the base offset, as in 00000000000000000612.index\n",
     )
 
 

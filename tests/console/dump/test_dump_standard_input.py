@@ -93,7 +93,7 @@ def test_packets_are_frames(dump: Dump, form: str) -> None:
         (
             FIRST,
             ("-", "--follow"),
-            "standard input is shown as it comes, to its end; --follow is for files",
+            "--follow cannot be used with standard input, which is always read to its end",
         ),
         (FIRST, ("-", "--port", "1"), "standard input is a log; --port is for captures"),
         (

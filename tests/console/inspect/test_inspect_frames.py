@@ -69,12 +69,12 @@ def test_the_number_is_that_of_tap_with_the_same_ports(kipwire: Kipwire, packets
         (("nothing", "--frame", 0), "nothing does not exist; give a capture"),
         (
             (ROOT / "README.md", "--frame", 0),
-            "is no capture; give packets (pcap, pcapng) or a capture of kipwire's own",
+            "is not a capture; give packets (pcap, pcapng) or a capture of kipwire's own",
         ),
         (("--frame", 0), "--frame needs one capture"),
         (("-", "--frame", 0), "--frame needs one capture"),
-        ((CAPTURE, "--frame", 0, "--request"), "a capture says what its frames are"),
-        ((CAPTURE, "--port", 9092), "--port is for a frame of a capture; give --frame, too"),
+        ((CAPTURE, "--frame", 0, "--request"), "--frame cannot be used with --request or --response"),
+        ((CAPTURE, "--port", 9092), "--port needs --frame"),
     ],
 )
 def test_what_is_not_there_is_one_line(kipwire: Kipwire, arguments: tuple[object, ...], said: str) -> None:

@@ -109,7 +109,7 @@ def test_stalled_is_known_after_several_rounds() -> None:
 
 def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:
     said: list[str] = []
-    failure = Refused(("kafka", 9092), "nothing listens there")
+    failure = Refused(("kafka", 9092), "connection refused")
     exporter = made([seen(3, 10, 1000), failure, failure], said)
     _, body = asyncio.run(scrape(exporter))
     assert set(samples(body)) == {
@@ -119,11 +119,11 @@ def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:
     head, reason = asyncio.run(scrape(exporter, "/health"))
     assert (head.splitlines()[0], reason) == (
         b"HTTP/1.1 503 Service Unavailable",
-        "kafka:9092: nothing listens there\n",
+        "kafka:9092: connection refused\n",
     )
-    assert said == ["kafka:9092: nothing listens there"]
+    assert said == ["kafka:9092: connection refused"]
     made([failure, seen(3, 10, 1000, Problem("node 2", "gone")), seen(3, 10, 1000, Problem("node 2", "gone"))], said)
-    assert said[1:] == ["kafka:9092: nothing listens there", "the cluster answers again", "node 2: gone"]
+    assert said[1:] == ["kafka:9092: connection refused", "the cluster is reachable again", "node 2: gone"]
 
 
 def test_an_old_round_is_not_shown() -> None:

@@ -92,8 +92,8 @@ def test_groups_and_topics_are_chosen_by_patterns(broker: FakeBroker, offsets: O
 def test_what_does_not_exist_is_an_error_with_what_there_is(broker: FakeBroker, offsets: Offsets) -> None:
     where = broker.bootstrap_servers
     for arguments, reason in (
-        (("--group", "biling"), "no group is named biling; did you mean billing?"),
-        (("--group", "x*"), "no group is named x*; there are billing"),
+        (("--group", "biling"), "no group biling; did you mean billing?"),
+        (("--group", "x*"), "no group x*; there are billing"),
         (("--topic", "x"), "no group has offsets of x"),
         (("--group", "billing", "--topic", "x"), "no group named billing has offsets of x"),
     ):
@@ -151,7 +151,7 @@ def test_any_broker_that_answers_will_do(broker: FakeBroker, offsets: Offsets) -
     assert offsets("--brokers", where).returncode == 0
     done = offsets("--brokers", f"{unused_address()},{unused_address()}")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "nothing listens there" in done.stderr
+    assert "connection refused" in done.stderr
     assert offsets("--brokers", "a b").stderr.endswith("localhost:9092 or [::1]:9092\n")
 
 
@@ -165,7 +165,7 @@ def test_what_stays_unknown_is_said_and_is_exit_status_1(broker: FakeBroker, off
     broker.fail(ApiKey.OFFSET_FETCH, ErrorCode.GROUP_AUTHORIZATION_FAILED, times=None)
     done = offsets(*of(broker))
     assert (done.returncode, done.stderr) == (1, "")
-    line = "group billing: the coordinator answers 30 GROUP_AUTHORIZATION_FAILED"
+    line = "group billing: the coordinator returned 30 GROUP_AUTHORIZATION_FAILED"
     assert f"What could not be read\n{line}\n" in done.stdout
     broker.clear_faults()
     broker.fail(ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)

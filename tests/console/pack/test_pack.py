@@ -240,8 +240,8 @@ def test_a_log_without_a_folder_of_a_partition_is_told_its_own(kipwire: Pack, tm
     done = kipwire("pack", "--out", "new", stdin=lines)
     assert (done.returncode, done.stderr) == (
         2,
-        'kipwire: standard input:1: "topic" is null, since the log was in no folder of a partition; say which one it '
-        "is, such as --partition orders/0\n",
+        'kipwire: standard input:1: "topic" is null, since the log was not in the folder of a partition; '
+        "name one with --partition, such as --partition orders/0\n",
     )
     assert kipwire("pack", "--out", "new", "--partition", "my-orders/3", stdin=lines).returncode == 0
     assert (tmp_path / "new/my-orders-3/00000000000000000007.log").read_bytes() == log
@@ -258,7 +258,7 @@ def test_what_could_not_be_read_is_left_out_and_counted(kipwire: Pack, tmp_path:
     assert [json.loads(line)["type"] for line in lines.splitlines()].count("error") == 2
     done = kipwire("pack", "--out", "new", stdin=lines)
     assert done.returncode == 1
-    assert done.stderr == "error: 2 errors in the dump, of what could not be read; those batches are left out\n"
+    assert done.stderr == "error: 2 errors in the dump; the batches that could not be read are left out\n"
     assert (tmp_path / "new/orders-0" / NAME).read_bytes() == parts[0] + parts[3]
 
 
@@ -274,11 +274,11 @@ def test_records_may_be_taken_out(kipwire: Pack, tmp_path: Path) -> None:
     done = kipwire("pack", "--out", "new", stdin=fewer)
     assert (done.returncode, done.stderr) == (
         2,
-        "kipwire: standard input:1: the batch says 4 in records_count, and 3 follow; dump with --records and without "
-        "bounds, or give --allow-fewer\n",
+        "kipwire: standard input:1: the batch declares 4 in records_count, and 3 follow; dump with --records and "
+        "without bounds, or give --allow-fewer\n",
     )
     done = kipwire("pack", "--out", "new", "--allow-fewer", stdin=fewer)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "2 batches with fewer records than they say")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "2 batches with fewer records than they declare")
     (batch,) = read_batches((tmp_path / "new/orders-0" / NAME).read_bytes())
     assert batch.records == [some[0], some[1], some[3]]
     assert (batch.base_offset, batch.last_offset, batch.last_sequence, batch.producer_id) == (0, 3, 3, 7)

@@ -64,18 +64,18 @@ CASES: dict[str, tuple[Change, str]] = {
         ":1: \"topic\" must be the name of a topic; it is '../../etc'",
     ),
     "a file": (lambda it: it[0].update(file=5), ':1: "file" must be a string or null; it is 5'),
-    "a record first": (lambda it: it.pop(0), ":1: a record without the line of its batch before it"),
+    "a record first": (lambda it: it.pop(0), ":1: a record without a batch line before it"),
     "a record of another batch": (
         lambda it: it.pop(3),
         ":4: the record is not of the batch before it, which is at standard input:1",
     ),
     "a record more": (
         lambda it: it.insert(1, it[1]),
-        ":4: one record more than the batch at standard input:1 says in records_count",
+        ":4: one record more than the batch at standard input:1 declares in records_count",
     ),
     "no records": (
         lambda it: it.pop(1) and it.pop(1),
-        ":1: the batch says 2 in records_count, and 0 follow; dump with --records and without bounds, or give "
+        ":1: the batch declares 2 in records_count, and 0 follow; dump with --records and without bounds, or give "
         "--allow-fewer",
     ),
     "no value": (lambda it: it[1].pop("value"), ':2: "value" is missing'),
@@ -129,7 +129,7 @@ CASES: dict[str, tuple[Change, str]] = {
         lambda it: it[0].pop("type"),
         ':1: "type" is missing; give the lines of kipwire dump --records --format json',
     ),
-    "nothing": (lambda it: it.clear(), ": there is no batch; give the lines of kipwire dump --records --format json"),
+    "nothing": (lambda it: it.clear(), ": contains no batches; give the lines of kipwire dump --records --format json"),
 }
 
 
@@ -167,14 +167,14 @@ def test_lines_and_batches_have_bounds(
     assert done.stderr == "kipwire: standard input:3: the records of one batch have more than 1 bytes\n"
     monkeypatch.setattr(pack_lines, "LONGEST_LINE", 100)
     done = kipwire("pack", "--out", "new", stdin=text_of(good))
-    assert done.stderr == "kipwire: standard input:1: a line of more than 100 bytes is not of a dump\n"
+    assert done.stderr == "kipwire: standard input:1: the line is longer than 100 bytes, the limit for a dump\n"
 
 
 def test_a_folder_that_is_there_is_left_alone(kipwire: Pack, good: list[dict[str, Any]], tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/file").write_text("")
     (tmp_path / "file").write_text("")
-    for out, reason in (("taken", " is not empty; give a new folder"), ("file", ": is a file; a folder is needed")):
+    for out, reason in (("taken", " is not empty; give a new folder"), ("file", ": is a file, not a folder")):
         done = kipwire("pack", "--out", out, stdin=text_of(good))
         assert (done.returncode, done.stderr) == (2, f"kipwire: {out}{reason}\n")
     done = kipwire("pack", "--out", "missing/new", stdin=text_of(good))
@@ -183,7 +183,7 @@ def test_a_folder_that_is_there_is_left_alone(kipwire: Pack, good: list[dict[str
     assert (done.returncode, done.stderr) == (2, "kipwire: absent.jsonl: No such file or directory\n")
     done = kipwire("pack", "--out", "new", "--partition", "orders-0", stdin=text_of(good))
     assert done.returncode == 2
-    assert "'orders-0' is no partition; give TOPIC/PARTITION, such as orders/0" in done.stderr
+    assert "'orders-0' is not a partition; use TOPIC/PARTITION, such as orders/0" in done.stderr
 
 
 JSON = st.recursive(

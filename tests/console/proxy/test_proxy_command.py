@@ -82,7 +82,7 @@ def run(
         ("import nothing_at_all", "ModuleNotFoundError: No module named 'nothing_at_all'"),
         ("raise SystemExit(5)", "SystemExit: 5"),
         ("open('absent.txt')", "FileNotFoundError: "),
-        ("from kipwire.proxy import on\n@on(5)\ndef f(a, b): ...", "a filter is of a class of requests or responses"),
+        ("from kipwire.proxy import on\n@on(5)\ndef f(a, b): ...", "a filter needs a request class, a response class"),
         ("x = 5", "wrong.py: has no filters; define functions with @on(...) of kipwire.proxy"),
         (None, "wrong.py: No such file or directory"),
         (b"\xff\xfe", "wrong.py: cannot be imported: "),
@@ -105,10 +105,10 @@ def test_a_file_of_filters_that_cannot_be_used_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--listen", "local host"], "--listen: 'local host' is not an address"),
-        (["--listen-key", "a.pem"], "give the certificate, too, as --listen-cert"),
+        (["--listen", "local host"], "--listen: 'local host' is not a valid address"),
+        (["--listen-key", "a.pem"], "--listen-key and --listen-ca need --listen-cert"),
         (["--listen-cert", "absent.pem"], "absent.pem: No such file or directory"),
-        (["--listen-cert", str(TLS / "ca.pem")], "of no use for TLS"),
+        (["--listen-cert", str(TLS / "ca.pem")], "cannot be used for TLS"),
         (["--listen-cert", str(TLS / "broker.pem"), "--listen-ca", "absent.pem"], "absent.pem: No such file"),
         (["--sasl", "PLAIN"], "needs a user"),
     ],

@@ -182,10 +182,10 @@ def test_names_of_topics_come_from_entity_types(objects: Objects, tmp_path: Path
     ("arguments", "said"),
     [
         (("--api", "Fetsh", CAPTURE), "Kafka has no API named 'Fetsh'; did you mean Fetch?"),
-        (("--upgrade-to", "5.0", CAPTURE), "'5.0' is no release of Kafka that is known; give one from 2.2 to 4.4"),
-        (("--bodies", "--summary", CAPTURE), "give one of them"),
+        (("--upgrade-to", "5.0", CAPTURE), "'5.0' is not a known release of Kafka; use one from 2.2 to 4.4"),
+        (("--bodies", "--summary", CAPTURE), "--bodies cannot be used with --summary or --upgrade-to"),
         (("nothing",), "nothing does not exist; give a capture, or - for packets from standard input"),
-        ((ROOT / "README.md",), "is no capture; give packets"),
+        ((ROOT / "README.md",), "is not a capture; give packets"),
         (("-", "-"), "standard input (-) can be read once"),
     ],
 )

@@ -229,7 +229,7 @@ def test_a_histogram_of_the_wrong_length_is_refused() -> None:
 
 def test_counts_of_different_messages_do_not_mix() -> None:
     counts = count(MetadataResponse())
-    with pytest.raises(ValueError, match="MetadataResponse cannot take in a FetchResponse"):
+    with pytest.raises(ValueError, match="cannot add a FetchResponse to counts of MetadataResponse"):
         counts.add(FetchResponse())
     with pytest.raises(ValueError, match="cannot be merged"):
         merge(counts, count(FetchResponse()))

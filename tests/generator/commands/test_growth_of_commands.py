@@ -78,7 +78,7 @@ def advised(it: Case) -> Action:
         try:
             advise(spec, counts)
         except AdviceError as error:
-            assert "its structs share structs" in str(error)
+            assert "shared structs give its fields" in str(error)
 
     return action
 

@@ -166,10 +166,10 @@ def test_strays_fail_a_check_with_one_line_each(tmp_path: Path, call: Call) -> N
     strays = ["generated/mine/extra.py", "generated/mine/probe0/v9.py"]
     for path in strays:
         (tmp_path / path).write_text("EVIL = 1\n")
-    said = [f"{path}: no spec makes this file; remove it, or move it out of the package" for path in strays]
+    said = [f"{path}: not generated from any spec; remove it, or move it out of the package" for path in strays]
     done = call("generate", "mine", "--check")
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.splitlines() == [*said, "mine: not up to date: remove what is not its own"]
+    assert done.stdout.splitlines() == [*said, "mine: not up to date: remove the files that are not generated"]
     done = call("generate", "mine")
     assert (done.returncode, done.stdout.splitlines()[:2]) == (0, said)
     report = json.loads(call("generate", "mine", "--check", "--format", "json").stdout)["packages"][0]

@@ -139,7 +139,7 @@ WRONG = {
     "specs = 3": "specs: 3 is not valid; write a folder, or a list of folders",
     "specs = [3]": "specs: 3 is not valid; write text in a list, in quotes",
     "specs = []": 'specs: is empty; write folders of specs, as in ["specs/my_protocol"]',
-    'specs = ["missing"]': "specs: 'missing' is not a folder of specs, seen from the file's own folder",
+    'specs = ["missing"]': "specs: 'missing' is not a folder of specs; paths are relative to the folder of this file",
     "out = true": "out: true is not valid; write a folder, in quotes",
     'kafka = "yes"': "kafka: 'yes' is not valid; write true or false",
     "strict = [1]": "strict: a list is not valid; write true or false",
@@ -149,7 +149,7 @@ WRONG = {
     "specs = { a = 3 }": "specs: 3 is not valid; write text in a list, in quotes",
     "specs = {}": 'specs: is empty; write folders of specs, as in ["specs/my_protocol"]',
     'package = "mine"': "package: is the name of one package; give specs with one folder",
-    'ignore = ["tag-gpa"]': "ignore: no rule is named tag-gpa; did you mean tag-gap?",
+    'ignore = ["tag-gpa"]': "ignore: unknown rule tag-gpa; did you mean tag-gap?",
     'ignore = ["type-syntax"]': "ignore: type-syntax is an error of the language",
     'error = "tag-gap"': "error: 'tag-gap' is not valid; write a list of rules",
 }  # fmt: skip

@@ -120,7 +120,7 @@ def _each(columns: Sequence[Column]) -> Iterator[Column]:
         pytest.param(
             spec(ALPHA, field_of("int32", "Beta", "0")),
             spec(ALPHA, valid="1-3"),
-            [("column-removed", "Probe.Beta", "the column beta is gone (version 0)")],
+            [("column-removed", "Probe.Beta", "the column beta was removed (version 0)")],
             id="removed with its versions",
         ),
         pytest.param(spec(ALPHA), spec(field_of("int64")), [], id="wire finding of the same field"),

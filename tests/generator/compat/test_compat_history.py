@@ -70,7 +70,7 @@ def test_tag_that_was_forgotten_long_ago_is_found_with_the_commit_that_had_it(sp
     _commit(specs, spec(ALPHA, _tagged("Gamma", 1)))
     (found,) = compare_with_commit(specs, "HEAD").findings
     assert (found.rule.id, found.severity, found.path) == ("tag-forgotten", "wire", "Probe.Beta")
-    assert found.change == f"tag 0 was Beta's up to commit {last[:10]}"
+    assert found.change == f"tag 0 belonged to Beta up to commit {last[:10]}"
     (specs / "Probe.json").write_text(spec(ALPHA, _tagged("Gamma", 1), more='"reservedTags": [0]'))
     assert _found(specs) == []
 

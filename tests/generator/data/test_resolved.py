@@ -246,7 +246,7 @@ def test_problems_are_those_of_check_and_nothing_is_written(kipgen: Any, tmp_pat
     [
         (["none"], "none is not a folder of specs"),
         (["specs/Foo.json"], "specs/Foo.json is not a folder of specs; give the folder that it is in"),
-        (["specs", "--check"], "--check compares with a file; give it with --out"),
+        (["specs", "--check"], "--check needs --out FILE, the file to compare with"),
         (["specs", "--package", "a-b"], "'a-b' is not a valid name"),
         (["specs", "--out", "specs"], "specs"),
     ],

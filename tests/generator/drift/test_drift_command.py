@@ -48,7 +48,7 @@ def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: 
     }
     written = kipgen(specs, release, "--write")
     assert (written.returncode, written.stdout) == (0, "1 message compared: no drift\n")
-    assert "ColourRequest.Shades.Before: has no about yet" in written.stderr
+    assert "ColourRequest.Shades.Before: about is missing" in written.stderr
 
 
 def broken_jar(folder: Path, content: bytes) -> Path:
@@ -121,10 +121,10 @@ def test_a_release_alone_is_compared_with_the_specs_that_kipgen_has(tmp_path: Pa
     assert [one["ours"] for one in only_in_the_jar] == [None]
     refused = kipgen(release, "--write")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "kipgen: --write changes a folder of specs; give it before the jars\n"
+    assert refused.stderr == "kipgen: --write needs a folder of specs before the jars\n"
 
 
 def test_a_folder_without_a_jar_is_refused(tmp_path: Path) -> None:
     done = kipgen(package(tmp_path, Colour=as_data(OURS)))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no jar to compare" in done.stderr
+    assert "no jar to compare" in done.stderr

@@ -48,9 +48,9 @@ ADVICE = {
     "map": "write an array of structs with a key and a value",
     "dict": "write an array of structs with a key and a value",
     "timestamp": "write int64, for milliseconds since 1970",
-    "string?": 'write string, and say in "nullableVersions" when it may be null',
-    "optional<list<string>>": 'write []string, and say in "nullableVersions" when it may be null',
-    "optional string": 'write string, and say in "nullableVersions" when it may be null',
+    "string?": 'write string, and set "nullableVersions" to the versions in which it may be null',
+    "optional<list<string>>": 'write []string, and set "nullableVersions" to the versions in which it may be null',
+    "optional string": 'write string, and set "nullableVersions" to the versions in which it may be null',
     "struct": "write a struct's name, such as Topic, and its fields",
     "list": "write [] before the type of the elements, as in []int32",
 }

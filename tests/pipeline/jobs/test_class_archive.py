@@ -72,16 +72,16 @@ def test_a_new_archive_replaces_the_earlier_one(installed: Installed) -> None:
 
 @pytest.mark.parametrize("written", [b"", bytes(4) + b"Java has not written the header yet"])
 def test_what_java_has_not_completed_is_not_kept(installed: Installed, written: bytes) -> None:
-    with pytest.raises(JobError, match="Java has not completed the archive; is there room for 200 MB"):
+    with pytest.raises(JobError, match="Java did not complete the archive; does the disk have 200 MB free"):
         installed.make(written)
     assert not list(installed.kept.iterdir())
 
 
 def test_a_java_that_writes_nothing_is_reported(installed: Installed) -> None:
-    with pytest.raises(JobError, match=r"has made no archive of classes .*No such file"):
+    with pytest.raises(JobError, match=r"did not write the class archive .*No such file"):
         make(lambda: None)
     installed.base.unlink()  # a Java without an archive of its own
-    with pytest.raises(JobError, match=r"has made no archive of classes .*classes\.jsa: No such file"):
+    with pytest.raises(JobError, match=r"did not write the class archive .*classes\.jsa: No such file"):
         installed.make()
 
 

@@ -112,7 +112,7 @@ def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(spark: Sp
 
 @pytest.mark.parametrize(
     ("wanted", "wrong"),
-    [(["orders"], "--topics: there is no 'orders' in "), ([], "no topic is known to be compacted; name some with")],
+    [(["orders"], "--topics: no topic 'orders' in "), ([], "no topic is known to be compacted; name some with")],
 )
 def test_topics_that_are_not_there_are_named(
     spark: SparkSession, tmp_path: Path, wanted: list[str], wrong: str

@@ -69,11 +69,11 @@ def test_a_job_runs_on_its_samples_without_spark_and_leaves_nothing(job: str, tm
         ("metadata --at yesterday", r"--at: 'yesterday' is not a valid time"),
         ("offsets {none}", r"none: there is no such file or folder"),
         ("offsets --out-format csv", r"--out-format csv needs --out, the folder for the tables"),
-        ("metadata -f prometheus", r"--format prometheus: this job has no metrics; offsets and traffic have some"),
+        ("metadata -f prometheus", r"--format prometheus: only offsets and traffic have metrics"),
         ("offsets --metrics {here}", r"is a folder; --metrics needs the name of a file"),
         ("traffic --ports 0", r"--ports: '0' is not a list of ports"),
-        ("traffic --upgrade-to 9.9", r"--upgrade-to: '9.9' is no release of Kafka"),
-        ("compaction {orders} --topics none", r"--topics: there is no 'none' in"),
+        ("traffic --upgrade-to 9.9", r"--upgrade-to: '9.9' is not a known release of Kafka"),
+        ("compaction {orders} --topics none", r"--topics: no topic 'none' in"),
         ("transactions s3://bucket/logs", r"files beside segments are read in the folders of brokers, not in stores"),
         ("metadata {orders}", r"no records of __cluster_metadata"),
         (
@@ -198,7 +198,7 @@ def test_a_signal_is_said_and_leaves_nothing(tmp_path: Path, number: signal.Sign
     sleep(seconds)
     running.send_signal(number)
     _, said = running.communicate(timeout=60)
-    how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+    how = "interrupted" if number == signal.SIGINT else f"terminated by {number.name}"
     assert (running.returncode, said) == (128 + number, f"kipwire: {how}\n")
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not (tmp_path / "tables").exists() or list((tmp_path / "tables").iterdir()) == []

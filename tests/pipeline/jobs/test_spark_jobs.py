@@ -258,7 +258,7 @@ def test_a_report_says_where_the_metadata_is_from(spark: SparkSession, at: str |
         (
             "__cluster_metadata",
             "2026-11-21T16:00:00Z",
-            "nothing is known as of .*: the log begins at 2026-11-21 16:05:30",
+            "no state at .*: the log begins at 2026-11-21 16:05:30",
         ),
         ("orders", None, "no records of __cluster_metadata; the folder __cluster_metadata-0 is"),
     ],

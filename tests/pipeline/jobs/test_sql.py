@@ -119,7 +119,7 @@ def test_help_says_how_a_function_is_called(function: object, sql: SparkSession)
         ),
         (
             "from_message(value, 'OffsetCommitValue', 3, map('made', 'x'))",
-            "there is no option 'made'; the options are f",
+            "unknown option 'made'; the options are f",
         ),
         (
             "from_message(value, 'OffsetCommitValue', 3, map('mode', 'x'))",

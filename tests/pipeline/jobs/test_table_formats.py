@@ -203,7 +203,10 @@ def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tm
     reader = SimpleNamespace(text=lambda _: SimpleNamespace(collect=list))
     elsewhere = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
     table = Table("t", "", elsewhere, ())  # type: ignore[arg-type]
-    with pytest.raises(JobError, match=r"out: Spark does not see this folder.*; leave out --out-format csv, or choose"):
+    with pytest.raises(
+        JobError,
+        match=r"out: Spark runs elsewhere without access to this folder.*; leave out --out-format csv, or choose",
+    ):
         write_tables(tmp_path / "out", [table], TableFormat.CSV)
     assert list((tmp_path / "out").iterdir()) == []
 

@@ -50,24 +50,24 @@ def test_each_listener_answers_many_requests(way: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "reason", "listener", "options"),
     [
-        (ProtocolFailure, "is it a listener for TLS", listeners.TLS, dict),
+        (ProtocolFailure, "is it a TLS listener", listeners.TLS, dict),
         (TlsFailure, "a listener without TLS", listeners.CLEAR, lambda: {"ssl": listeners.context()}),
         (
             TlsFailure,
-            "give the authority that has",
+            "trust the authority that",
             listeners.TLS,
             lambda: {"ssl": listeners.context(listeners.OTHER_CA)},
         ),
-        (TlsFailure, "give the authority that has signed it", listeners.TLS, lambda: {"ssl": True}),
-        ((TlsFailure, Closed), "certificate of the client", listeners.MUTUAL_TLS, lambda: {"ssl": listeners.context()}),
+        (TlsFailure, "trust the authority that signed it", listeners.TLS, lambda: {"ssl": True}),
+        ((TlsFailure, Closed), "client certificate", listeners.MUTUAL_TLS, lambda: {"ssl": listeners.context()}),
         (
             (TlsFailure, Closed),
-            "certificate of the client",
+            "client certificate",
             listeners.MUTUAL_TLS,
             lambda: {"ssl": listeners.context(listeners.CA, listeners.OTHER_CLIENT)},
         ),
-        (Closed, "a listener for SASL does so", listeners.SASL, dict),
-        (AuthenticationFailure, "has no SASL", listeners.CLEAR, lambda: {"sasl": Plain("alice", SECRET)}),
+        (Closed, "a SASL listener closes", listeners.SASL, dict),
+        (AuthenticationFailure, "does not support SASL", listeners.CLEAR, lambda: {"sasl": Plain("alice", SECRET)}),
         (AuthenticationFailure, "Invalid username or pass", listeners.SASL, lambda: {"sasl": Plain("alice", SECRET)}),
         (
             AuthenticationFailure,
@@ -77,11 +77,11 @@ def test_each_listener_answers_many_requests(way: str) -> None:
         ),
         (
             AuthenticationFailure,
-            "refuses the token",
+            "rejected the token",
             listeners.SASL,
             lambda: {"sasl": OAuthBearer(lambda: listeners.token(seconds=-60))},
         ),
-        (Refused, "nothing listens there", listeners.CLEAR._replace(address="127.0.0.1:1"), dict),
+        (Refused, "connection refused", listeners.CLEAR._replace(address="127.0.0.1:1"), dict),
     ],
 )
 def test_each_wrong_way_is_one_line(

@@ -32,7 +32,7 @@ BROKER = (HOST, PORT)
 REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1
-EXPECTED = "it was broken off by the client"
+EXPECTED = "the client broke off the connection"
 """Log line of a client that ends: it waits for no data on its way, so its system resets the connection."""
 LEFT_OVER = {
     "confluent-kafka": {

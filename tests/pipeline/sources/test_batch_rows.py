@@ -465,9 +465,12 @@ def test_columns_are_chosen_in_the_order_of_the_option() -> None:
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"columns": "offset,time"}, "option columns: there is no 'time'; there are topic, partition, offset"),
-        ({"columns": "offset", "level": "batches"}, "there is no 'offset'; there are topic, partition, base_offset"),
-        ({"columns": "offset,offset"}, "option columns: 'offset' is there twice; name it once"),
+        ({"columns": "offset,time"}, "option columns: unknown column 'time'; the columns are topic, partition, offset"),
+        (
+            {"columns": "offset", "level": "batches"},
+            "unknown column 'offset'; the columns are topic, partition, base_offset",
+        ),
+        ({"columns": "offset,offset"}, "option columns: 'offset' is duplicated; name it once"),
         ({"columns": " , "}, "option columns is empty; name some of topic, partition"),
         ({"level": "topics"}, "option level is 'topics'; it must be records or batches"),
     ],
@@ -482,5 +485,5 @@ def test_a_users_schema_chooses_columns_of_their_own_types() -> None:
     source.reader(StructType([StructField("offset", LongType())]))
     with pytest.raises(SourceError, match="the column 'offset' cannot be int; it is bigint"):
         source.reader(StructType([StructField("offset", IntegerType())]))
-    with pytest.raises(SourceError, match="there is no column 'time'; there are topic, partition"):
+    with pytest.raises(SourceError, match="unknown column 'time'; the columns are topic, partition"):
         source.reader(StructType([StructField("time", LongType())]))

@@ -71,7 +71,7 @@ HOSTILE = [
     (b'{"i": ' + b"9" * 5000 + b"}\n", "not JSON"),
     (b'{"client_id": "\xff"}\n', "not JSON"),
     (b"null\n", "not a JSON object"),
-    (b" " * LONGEST_LINE + b"{}\n", f"a line of more than {LONGEST_LINE} bytes"),
+    (b" " * LONGEST_LINE + b"{}\n", f"the line is longer than {LONGEST_LINE} bytes"),
 ]
 
 
@@ -113,7 +113,7 @@ def test_a_packed_line_or_frame_of_much_costs_no_more_memory_than_its_bound(tmp_
     much = 64 * LONGEST_LINE
     index = write(tmp_path, b" " * much, (much).to_bytes(4, "big") + bytes(100), packed=True)
     tracemalloc.start()
-    with pytest.raises(CaptureError, match=f":1: a line of more than {LONGEST_LINE} bytes"):
+    with pytest.raises(CaptureError, match=f":1: the line is longer than {LONGEST_LINE} bytes"):
         read(index)
     assert tracemalloc.get_traced_memory()[1] < 8 * LONGEST_LINE
     tracemalloc.stop()

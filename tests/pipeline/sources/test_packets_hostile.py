@@ -209,7 +209,7 @@ def test_packets_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
         "2 packets that cannot be read: cut short within its headers",
     ]
     assert errors_of(found_in(tmp_path, data[:20] + pack("<I", 105) + data[24:])) == [
-        "10 packets that cannot be read: link type 105 is not known"
+        "10 packets that cannot be read: unknown link type 105"
     ]
 
 

@@ -102,16 +102,18 @@ def test_each_mechanism_lets_requests_through(mechanism: Mechanism, has_tls: boo
 @pytest.mark.parametrize(
     ("mechanism", "reason"),
     [
-        (Plain("alice", "wrong-secret"), "PLAIN: the broker answers SASL_AUTHENTICATION_FAILED: Invalid username or"),
+        (Plain("alice", "wrong-secret"), "PLAIN: the broker returned SASL_AUTHENTICATION_FAILED: Invalid username or"),
         (Scram("alice", "wrong-secret", "SCRAM-SHA-256"), "SCRAM-SHA-256: .*: wrong password"),
-        (OAuthBearer(lambda: "wrong-secret"), "OAUTHBEARER: the broker refuses the token: status invalid_token"),
+        (OAuthBearer(lambda: "wrong-secret"), "OAUTHBEARER: the broker rejected the token: status invalid_token"),
     ],
     ids=["PLAIN", "SCRAM", "OAUTHBEARER"],
 )
 def test_wrong_credentials_are_a_failure_without_a_secret(mechanism: Mechanism, reason: str) -> None:
     async def work() -> None:
         async with SaslBroker().serve() as server:
-            with pytest.raises(AuthenticationFailure, match=f"127.0.0.1:.*: cannot authenticate by {reason}") as caught:
+            with pytest.raises(
+                AuthenticationFailure, match=f"127.0.0.1:.*: cannot authenticate with {reason}"
+            ) as caught:
                 await connect(server.address, sasl=mechanism)
             error: BaseException | None = caught.value
             while error is not None:
@@ -130,7 +132,7 @@ def test_a_broker_that_closes_or_says_nothing_is_told_apart() -> None:
 
     async def work() -> None:
         async with serve(refuse) as server:
-            with pytest.raises(Closed, match="some brokers do so where they do not accept the credentials"):
+            with pytest.raises(Closed, match="some brokers close the connection if they reject the credentials"):
                 await connect(server.address, sasl=Plain("alice", PASSWORD))
         broker = Broker()
         broker.may_answer.clear()
@@ -149,7 +151,9 @@ def test_an_answer_that_cannot_be_read_is_a_failure() -> None:
 
     async def work() -> None:
         async with serve(handle) as server:
-            with pytest.raises(AuthenticationFailure, match="the broker's answer cannot be read: SaslAuthenticateRes"):
+            with pytest.raises(
+                AuthenticationFailure, match="the broker's response cannot be decoded: SaslAuthenticateRes"
+            ):
                 await connect(server.address, sasl=Plain("alice", PASSWORD))
 
     run(work())
@@ -215,9 +219,9 @@ def test_a_session_that_cannot_be_prolonged_ends_the_connection_with_the_reason(
         return await broker(request)
 
     expected: dict[str, tuple[type[Failure], str]] = {
-        "refused": (AuthenticationFailure, "the broker refuses the token"),
+        "refused": (AuthenticationFailure, "the broker rejected the token"),
         "callback": (AuthenticationFailure, "no token to authenticate again: the callback failed with LookupError"),
-        "silent": (TimedOut, "no response to SaslHandshakeRequest v1 came in time"),
+        "silent": (TimedOut, "timed out waiting for the response to SaslHandshakeRequest v1"),
     }
 
     async def work() -> None:

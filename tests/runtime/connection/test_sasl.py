@@ -72,17 +72,17 @@ WRONG: dict[str, tuple[Mechanism, Server, str]] = {
     "PLAIN": (
         Plain("me", "pen"),
         sasl_server.plain({"me": "pencil"}),
-        "PLAIN: the broker answers SASL_AUTHENTICATION_FAILED: Invalid username or password",
+        "PLAIN: the broker returned SASL_AUTHENTICATION_FAILED: Invalid username or password",
     ),
     "SCRAM": (
         Scram("me", "pen", "SCRAM-SHA-512"),
         sasl_server.scram("SCRAM-SHA-512", {"me": "pencil"}),
-        "SCRAM-SHA-512: the broker answers SASL_AUTHENTICATION_FAILED: wrong password",
+        "SCRAM-SHA-512: the broker returned SASL_AUTHENTICATION_FAILED: wrong password",
     ),
     "OAUTHBEARER": (
         OAuthBearer(lambda: "x"),
         sasl_server.bearer({"y": {}}),
-        "OAUTHBEARER: the broker refuses the token: status invalid_token, scope brokers",
+        "OAUTHBEARER: the broker rejected the token: status invalid_token, scope brokers",
     ),
 }
 
@@ -92,7 +92,7 @@ def test_wrong_passwords_and_tokens_are_one_line_with_the_reason(name: str) -> N
     mechanism, server, said = WRONG[name]
     with pytest.raises(AuthenticationError) as caught:
         run(mechanism, server)
-    assert str(caught.value) == f"cannot authenticate by {said}"
+    assert str(caught.value) == f"cannot authenticate with {said}"
     assert (caught.value.mechanism, caught.value.error_code) == (mechanism.name, 58)
     assert isinstance(caught.value, KipwireError)
 
@@ -100,18 +100,20 @@ def test_wrong_passwords_and_tokens_are_one_line_with_the_reason(name: str) -> N
 def test_a_mechanism_that_the_broker_does_not_have_is_refused_with_those_that_it_has() -> None:
     with pytest.raises(AuthenticationError) as caught:
         run(ME, server_of(ME), offered=("PLAIN", "GSSAPI"))
-    assert str(caught.value).endswith("SCRAM-SHA-256: the broker does not have this mechanism; it has: PLAIN, GSSAPI")
+    assert str(caught.value).endswith(
+        "SCRAM-SHA-256: the broker does not support this mechanism; it supports: PLAIN, GSSAPI"
+    )
     assert (caught.value.offered, caught.value.error_code) == (("PLAIN", "GSSAPI"), 33)
     none = refusal(ME, SaslHandshakeResponse(error_code=33, mechanisms=["", "a b", "X" * 21]))
-    assert str(none).endswith("it has: none")
+    assert str(none).endswith("it supports: none")
 
 
 @pytest.mark.parametrize(
     ("versions", "why"),
     [
-        ({}, "the broker has no SASL: it does not serve SaslHandshake"),
-        ({17: range(0), 36: range(3)}, "the broker has no SASL: it does not serve SaslHandshake"),
-        ({17: range(1), 18: range(1)}, "the broker is older than Kafka 1.0: it has SaslHandshake v0"),
+        ({}, "the broker does not support SASL: it has no SaslHandshake"),
+        ({17: range(0), 36: range(3)}, "the broker does not support SASL: it has no SaslHandshake"),
+        ({17: range(1), 18: range(1)}, "the broker is older than Kafka 1.0: it supports only SaslHandshake v0"),
         ({17: range(1), 36: range(3)}, "the broker is older than Kafka 1.0"),
         ({17: range(2), 36: range(0)}, "the broker is older than Kafka 1.0"),
     ],
@@ -129,9 +131,12 @@ def test_brokers_without_sasl_or_with_that_before_kip_152_alone_are_refused(
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (SaslHandshakeResponse(error_code=34), "this listener of the broker has no SASL, or does not want it again"),
-        (SaslHandshakeResponse(error_code=-1), "the broker answers UNKNOWN_SERVER_ERROR"),
-        (SaslHandshakeResponse(error_code=999), "the broker answers error 999"),
+        (
+            SaslHandshakeResponse(error_code=34),
+            "this listener does not use SASL, or does not allow authenticating again",
+        ),
+        (SaslHandshakeResponse(error_code=-1), "the broker returned UNKNOWN_SERVER_ERROR"),
+        (SaslHandshakeResponse(error_code=999), "the broker returned error 999"),
     ],
 )
 def test_other_errors_of_a_handshake_have_their_names(answer: SaslHandshakeResponse, why: str) -> None:
@@ -142,7 +147,7 @@ def test_other_errors_of_a_handshake_have_their_names(answer: SaslHandshakeRespo
 
 def test_a_session_cannot_last_less_than_no_time() -> None:
     error = refusal(Plain("me", ""), SaslHandshakeResponse(), SaslAuthenticateResponse(session_lifetime_ms=-1))
-    assert error.reason == "the broker says that the session lasts -1 ms"
+    assert error.reason == "the session lifetime from the broker is -1 ms; it must not be negative"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +158,7 @@ def test_a_token_is_refused_whatever_the_status_is(status: bytes) -> None:
     answers = SaslHandshakeResponse(), SaslAuthenticateResponse(auth_bytes=status), SaslAuthenticateResponse()
     assert answered(MECHANISMS["OAUTHBEARER"], *answers[:2])[-1] == SaslAuthenticateRequest(auth_bytes=b"\1")
     line = str(refusal(MECHANISMS["OAUTHBEARER"], *answers))
-    assert "the broker refuses the token: " in line
+    assert "the broker rejected the token: " in line
     assert line.isprintable() and len(line) < 2200
 
 
@@ -170,7 +175,7 @@ def test_a_token_is_refused_whatever_the_status_is(status: bytes) -> None:
 def test_a_status_is_shown_without_its_json(status: str, shown: str) -> None:
     answers = SaslAuthenticateResponse(auth_bytes=status.encode()), SaslAuthenticateResponse(error_code=58)
     error = refusal(MECHANISMS["OAUTHBEARER"], SaslHandshakeResponse(), *answers)
-    assert error.reason == f"the broker refuses the token: {shown}"
+    assert error.reason == f"the broker rejected the token: {shown}"
 
 
 def test_what_a_broker_says_is_shown_on_one_line_of_a_bounded_length() -> None:
@@ -197,16 +202,19 @@ def test_errors_can_be_copied_and_sent_to_other_processes() -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda: Plain("me", "a\0secret"), "the password has the character of number 0"),
-        (lambda: Plain("a\0", "secret"), "the user name has the character of number 0"),
-        (lambda: Plain("me", "secret\ud800"), "the password has a character that UTF-8 does not have"),
-        (lambda: Scram("me", "secret\udfff", "SCRAM-SHA-256"), "the password has a character that UTF-8"),
-        (lambda: Scram("me\0", "secret", "SCRAM-SHA-256"), "the user name has the character of number 0"),
-        (lambda: Scram("me", "secret", "SCRAM-SHA-1"), "'SCRAM-SHA-1' is no mechanism of SCRAM; it is"),  # type: ignore[arg-type]
-        (lambda: OAuthBearer(str, {"auth": "secret"}), "other than the token's, unlike 'auth'"),
-        (lambda: OAuthBearer(str, {"a1": "secret"}), "an extension has a name of letters"),
-        (lambda: OAuthBearer(str, {"a": "secret\1"}), "the value of the extension a is empty, or has"),
-        (lambda: OAuthBearer(str, {"a": ""}), "the value of the extension a is empty, or has"),
+        (lambda: Plain("me", "a\0secret"), "the password contains a NUL character"),
+        (lambda: Plain("a\0", "secret"), "the user name contains a NUL character"),
+        (lambda: Plain("me", "secret\ud800"), "the password contains a lone surrogate"),
+        (lambda: Scram("me", "secret\udfff", "SCRAM-SHA-256"), "the password contains a lone surrogate"),
+        (lambda: Scram("me\0", "secret", "SCRAM-SHA-256"), "the user name contains a NUL character"),
+        (lambda: Scram("me", "secret", "SCRAM-SHA-1"), "'SCRAM-SHA-1' is not a SCRAM mechanism; use"),  # type: ignore[arg-type]
+        (lambda: OAuthBearer(str, {"auth": "secret"}), "use letters only, and not 'auth'"),
+        (lambda: OAuthBearer(str, {"a1": "secret"}), "'a1' is not a valid extension name; use letters only"),
+        (
+            lambda: OAuthBearer(str, {"a": "secret\1"}),
+            "the value of the extension a must not be empty, and must be ASCII",
+        ),
+        (lambda: OAuthBearer(str, {"a": ""}), "the value of the extension a must not be empty, and must be ASCII"),
     ],
 )
 def test_what_a_mechanism_cannot_carry_is_refused_at_once(make: Callable[[], Mechanism], why: str) -> None:
@@ -217,18 +225,18 @@ def test_what_a_mechanism_cannot_carry_is_refused_at_once(make: Callable[[], Mec
 
 def test_something_else_than_text_is_refused() -> None:
     secret: Any = b"secret"
-    with pytest.raises(TypeError, match="the password is a text, not bytes"):
+    with pytest.raises(TypeError, match="the password must be str, not bytes"):
         Plain("me", secret)
 
 
 @pytest.mark.parametrize(
     ("token", "why"),
     [
-        ("", "the callback's token is empty, or has"),
-        ("secret\n", "the callback's token is empty, or has a character that no token has"),
-        ("secrét", "the callback's token is empty, or has a character that no token has"),
-        (b"secret", "the callback gives bytes for a token, which is text"),
-        (None, "the callback gives NoneType for a token, which is text"),
+        ("", "the token is empty, or contains"),
+        ("secret\n", "the token is empty, or contains an invalid character"),
+        ("secrét", "the token is empty, or contains an invalid character"),
+        (b"secret", "the token callback must return str, not bytes"),
+        (None, "the token callback must return str, not NoneType"),
     ],
 )
 def test_what_is_no_token_is_not_sent(token: Any, why: str) -> None:

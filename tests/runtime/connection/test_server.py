@@ -106,7 +106,7 @@ def test_a_request_is_settled_once() -> None:
     first, second = requests(connection)
     connection.leave_unanswered(second)
     for settle in (connection.leave_unanswered, lambda one: connection.respond(one, HeartbeatResponse())):
-        with pytest.raises(LocalProtocolError, match="correlation id 2 has its response already"):
+        with pytest.raises(LocalProtocolError, match="correlation id 2 was already answered"):
             settle(second)
     assert connection.open_requests == (first,)
 
@@ -149,13 +149,15 @@ def test_what_is_not_a_response_to_a_request_is_refused() -> None:
         with pytest.raises(LocalProtocolError, match="is not the response to API key 3, version 12"):
             connection.respond(event, body)
     for frame, shown in ((b"\0\0\0\x08", "00 00 00 08"), (b"\0\0", "00 00"), (b"", "nothing")):
-        with pytest.raises(LocalProtocolError, match=f"the response to correlation id 7 cannot begin with {shown}"):
+        with pytest.raises(
+            LocalProtocolError, match=f"the response must begin with correlation id 7, not with the bytes {shown}"
+        ):
             connection.respond_frame(event, frame)
     broken: Any = MetadataResponse(controller_id=2**40)
     with pytest.raises(EncodeError):
         connection.respond(event, broken)
     connection.respond(event, MetadataResponse())
-    with pytest.raises(LocalProtocolError, match="has its response already"):
+    with pytest.raises(LocalProtocolError, match="was already answered"):
         connection.respond(event, MetadataResponse())
 
 
@@ -182,13 +184,13 @@ def test_responses_take_a_header_with_tags() -> None:
 @pytest.mark.parametrize(
     ("after", "said"),
     [
-        (b"\xff\xff\xff\xff", "a frame of -1 bytes is announced; a size must not be negative"),
-        (b"\0\0\x10\1", "a frame of 4,097 bytes is announced; the limit is 4,096"),
+        (b"\xff\xff\xff\xff", "the frame size is -1; it must not be negative"),
+        (b"\0\0\x10\1", "the frame size is 4,097 bytes; the limit is 4,096"),
         (b"GET / HTTP/1.1", "begin as HTTP does"),
         (b"CONNECT a:1 HTTP/1.1", "begin as HTTP does"),
         (b"\x16\x03\x01\x02\x00", "begin as TLS does"),
-        (b"\0\0\0\0", "0 bytes cannot be a request, whose header has at least 8"),
-        (b"\0\0\0\7abcdefg", "7 bytes cannot be a request"),
+        (b"\0\0\0\0", "a request has at least 8 bytes, not 0"),
+        (b"\0\0\0\7abcdefg", "a request has at least 8 bytes, not 7"),
     ],
 )
 def test_what_is_not_a_frame_is_an_error_with_its_place(after: bytes, said: str) -> None:
@@ -213,7 +215,7 @@ def test_a_size_that_is_too_large_takes_no_memory_and_is_refused_at_once() -> No
     assert list(connection.events()) == []
     connection = ServerConnection(REGISTRY)
     connection.receive_data((100 * 1024 * 1024 + 1).to_bytes(4))
-    with pytest.raises(RemoteProtocolError, match="104,857,601 bytes is announced; the limit is 104,857,600"):
+    with pytest.raises(RemoteProtocolError, match="the frame size is 104,857,601 bytes; the limit is 104,857,600"):
         next(connection.events())
 
 

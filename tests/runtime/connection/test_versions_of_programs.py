@@ -164,8 +164,8 @@ def test_the_best_version_is_the_highest_of_both_that_the_program_knows(
 @pytest.mark.parametrize(
     ("request_", "theirs", "error", "text"),
     [
-        (MetadataRequest, {}, UnsupportedVersionError, "MetadataRequest: the peer does not serve its API key, 3"),
-        (MetadataRequest, peer((3, 5, 2)), UnsupportedVersionError, "the peer does not serve its API key, 3"),
+        (MetadataRequest, {}, UnsupportedVersionError, "MetadataRequest: the peer does not support API key 3"),
+        (MetadataRequest, peer((3, 5, 2)), UnsupportedVersionError, "the peer does not support API key 3"),
         (
             v4.MetadataRequest(),
             peer((3, 9, 12)),
@@ -180,8 +180,8 @@ def test_the_best_version_is_the_highest_of_both_that_the_program_knows(
             "MetadataRequest: the peer has version 14, and this program versions 0 to 13; the peer needs a newer "
             "package, since this one ends at 13",
         ),
-        (MetadataResponse, {}, TypeError, "versions are agreed on for requests, not for the class MetadataResponse"),
-        (None, {}, TypeError, "versions are agreed on for requests, not for None"),
+        (MetadataResponse, {}, TypeError, "expected a request, not the class MetadataResponse"),
+        (None, {}, TypeError, "expected a request, not None"),
     ],
 )
 def test_sides_without_a_common_version_are_an_error_that_names_theirs(
@@ -243,7 +243,11 @@ def decoded_as(cls: Any, version: Any) -> None:
             ConversionError,
             "MetadataRequest v13: cannot become version 3: allow_auto_topic_creation: version 3 has no such field",
         ),
-        (lambda: sent(MetadataRequest(topics=[]), "9"), TypeError, "given by its number or its class, but not a str"),
+        (
+            lambda: sent(MetadataRequest(topics=[]), "9"),
+            TypeError,
+            "converted to a version number or a message class, not a str",
+        ),
         (lambda: sent(MetadataResponse(), 9), LocalProtocolError, "MetadataResponse v13 is not a request"),
         (lambda: sent(FOREIGN, 0), KipwireError, "FooRequest v0: message: is not a message of kafka_messages"),
         (lambda: responded(MetadataResponse(), 99), UnsupportedVersionError, "unknown version 99 of MetadataResponse"),
@@ -257,7 +261,7 @@ def decoded_as(cls: Any, version: Any) -> None:
             lambda: read_as(type(FOREIGN)),
             UnsupportedVersionError,
             "FooRequest v0 of kipwire.drafts.proposals is not a message of kafka_messages; "
-            "kipwire.drafts.proposals has it, and reads its frame",
+            "use the registry of kipwire.drafts.proposals",
         ),
         (lambda: read_as(MetadataResponseTopic), TypeError, "name a response by its class"),
         (lambda: read_as(None), TypeError, "name a response by its class"),

@@ -56,7 +56,7 @@ def test_a_request_is_served_or_not(line: str, key: int, version: int, is_served
 def test_a_release_is_known_by_its_line() -> None:
     assert line_of("4.0.1") == line_of("4.0") == "4.0"
     for text in ("4", "4.9", "2.1", "four", "4.0.x", "4.0.1.1", ""):
-        with pytest.raises(ValueError, match=r"is no release of Kafka that is known; give one from 2\.2 to 4\.4"):
+        with pytest.raises(ValueError, match=r"is not a known release of Kafka; use one from 2\.2 to 4\.4"):
             line_of(text)
 
 

@@ -208,7 +208,9 @@ class _Reader:
             if self.spec.type == "request":
                 header, body = self.registry.decode_request(frame)
                 if version not in (None, body.VERSION):
-                    raise SamplesError(f"{place}: a request of version {body.VERSION}, but the index says {version}")
+                    raise SamplesError(
+                        f"{place}: a request of version {body.VERSION}, but the index has version {version}"
+                    )
             else:
                 assert version is not None  # only captures have responses, with their versions
                 header, body = self.registry.decode_response(frame, self.spec.api_key or 0, version)
@@ -235,7 +237,7 @@ class _Reader:
                 version, value = whole_number(place, entry, "version", *_INT16), entry["message"]
             if version is None:
                 wrapped = '{"version": 0, "message": {...}}'
-                raise SamplesError(f"{place}: no version is given; give --version, or write {wrapped}")
+                raise SamplesError(f"{place}: the version is missing; use --version, or write {wrapped}")
             try:
                 message = self.registry.message(self.spec.name, version).from_json(cast("dict[str, object]", value))
                 size = message.encoded_size()
@@ -246,6 +248,6 @@ class _Reader:
 
     def _need_frames(self, path: Path, types: tuple[str, ...]) -> None:
         if self.spec.type not in types:
-            what = "requests and responses" if len(types) > 1 else "requests, since a response does not say what it is"
+            what = "requests and responses" if len(types) > 1 else "requests (a response does not contain its API key)"
             hint = "give JSON lines" if self.spec.type != "response" else "give a capture or JSON lines"
-            raise SamplesError(f"{path}: such samples contain only {what}, which {self.spec.name} is not ({hint})")
+            raise SamplesError(f"{path}: contains only {what}, but {self.spec.name} is a {self.spec.type}; {hint}")

@@ -125,7 +125,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
     # Structs that share structs may have 2**n paths, so they are counted before they are listed.
     if (ways := _ways(spec)) > MOST_PATHS:
-        text = f"its structs share structs, so that its fields have {ways:,} paths, and the limit is {MOST_PATHS:,}"
+        text = f"shared structs give its fields {ways:,} paths; the limit is {MOST_PATHS:,}"
         raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
     counted = dict(counts.fields)
     fields = []
@@ -206,7 +206,7 @@ def _advise_field(
     current_size = counts.size(str(current)) if fits else sizes[str(fixed)]
     best, note = current, reason
     if not reason and not counts.count:
-        note = "the samples have no value of it"
+        note = "no values in the samples"
     elif not reason:
         # A default such as -1 will be sent even if no sample has it, and upacked32 takes five bytes for it.
         cheapest = ENCODINGS[counts.best(expect_negative=isinstance(field.default, int) and field.default < 0)]

@@ -79,7 +79,7 @@ def _allowance(rule: str, path: str, reason: str, where: str) -> Allowance:
         raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=reason'")
     if rule not in BY_ID:
         hint = did_you_mean(rule, BY_ID) or "; see kipgen rules --brief"
-        raise ValueError(f"{where}: no rule is named {rule}{hint}")
+        raise ValueError(f"{where}: unknown rule {rule}{hint}")
     return Allowance(rule, path, reason)
 
 

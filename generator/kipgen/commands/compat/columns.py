@@ -147,7 +147,7 @@ def _compare(
         heir = None if column.name in later else heirs.get(column.location)
         match = later.get(column.name) or heir
         if match is None:
-            text = f"the column {column.name} is gone"
+            text = f"the column {column.name} was removed"
             spots = Spot(new.location), Spot(column.location)
             yield Change("column-removed", f"{path}.{column.spec_name}", text, *spots, column.versions)
             continue

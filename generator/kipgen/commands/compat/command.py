@@ -82,12 +82,12 @@ def compat(
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
     if as_json and format_ not in (None, Format.JSON):
-        fail("--json is --format json; give one format")
+        fail(f"--json cannot be used with --format {format_}")
     chosen = Format.JSON if as_json else choose_format(format_)
     if sarif == "-":
         if as_json or format_ not in (None, Format.SARIF):
             given = "--json" if as_json else f"--format {format_}"
-            fail(f"{given} and --sarif - both write to standard output; give --sarif a file")
+            fail(f"{given} and --sarif - both write to standard output; use --sarif FILE")
         chosen, sarif = Format.SARIF, ""
     try:
         allowances = _allowances(allow, allow_file)

@@ -82,7 +82,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         text = f"servedVersions {old.served_versions} became {new.served_versions}"
         yield change("served-versions-narrowed", "servedVersions", text)
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
-        text = f"version {after.highest} was released and is now called unstable"
+        text = f"version {after.highest} was released and is now marked unstable"
         yield change("released-made-unstable", "latestVersionUnstable", text)
 
 
@@ -243,11 +243,11 @@ def _explain_replacement(
     for item in gone:
         if item.name not in old_names:
             spot = _spot_in(pair.new, item.name)
-            yield pair.change("field-removed", item.name, "the field is gone", Spot(item.spec.location), spot)
+            yield pair.change("field-removed", item.name, "the field was removed", Spot(item.spec.location), spot)
     for item in come:
         if item.name not in new_names:
             spot = Spot(item.spec.location, "versions" if pair.old.field(item.name) else "name")
-            yield pair.change("field-added", item.name, "the field is new", _spot_in(pair.old, item.name), spot)
+            yield pair.change("field-added", item.name, "the field was added", _spot_in(pair.old, item.name), spot)
 
 
 def _spot_in(owner: Owner, name: str) -> Spot:

@@ -89,7 +89,7 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
     rule = BY_ID["message-removed"]
     for revision in gone:
         location = Location(str(folder / revision.relative), 1, 1)
-        text = f"{revision.spec.name} is gone"
+        text = f"{revision.spec.name} was removed"
         found.append(
             Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
         )

@@ -192,7 +192,7 @@ def _forgotten(
         now = space.by_tag.get(tag) if space is not None else None
         if space is None or tag in space.all_reserved or (now is not None and now.name == name):
             continue
-        text = f"tag {tag} was {name}'s up to commit {commit}"
+        text = f"tag {tag} belonged to {name} up to commit {commit}"
         if now is None:
             spot = Spot(space.location, "reservedTags")
             yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.location))

@@ -102,7 +102,7 @@ def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[
     spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
     same = new.by_name.get(field.name)
     if taken is not None and taken.name != field.name:
-        text = f"tag {tag} was {field.name}'s"
+        text = f"tag {tag} belonged to {field.name}"
         yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.location, "tag"), spot, versions)
     elif taken is None and same is not None and same.tag is not None:
         text = f"tag {tag} became {same.tag}"
@@ -110,7 +110,7 @@ def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[
     elif taken is None and not _is_plain(same, versions):
         is_reserved = tag in new.all_reserved
         rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
-        text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
+        text = f"the field with tag {tag} was removed{'' if is_reserved else ', and its tag is not reserved'}"
         yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.location, "reservedTags"), spot, versions)
 
 
@@ -124,7 +124,7 @@ def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
     for tag in old.reserved:
         field = new.by_tag.get(tag)
         if field is not None:
-            text = f"tag {tag} was reserved: it once was another field's"
+            text = f"tag {tag} was reserved: it once belonged to another field"
             yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.location, "tag"), spot)
         elif tag not in new.all_reserved:
             text = f"tag {tag} is no longer reserved"
@@ -192,7 +192,7 @@ class _Data:
     def _change(self, path: str, now: FieldSpec, before: WireForm, after: WireForm) -> Change:
         first, second = self.versions
         if str(before) == str(after):
-            text, property_ = f"the default in version {second} is another one", "default"
+            text, property_ = f"version {second} has another default", "default"
         else:
             text = f"{before} in version {first} is {after} in version {second}"
             property_ = encoding_property(now.type) if before.written != after.written else "nullableVersions"

@@ -43,9 +43,9 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
     if not jars:
-        fail(f"there is no jar to compare {specs} with; give the jars of a release, such as kafka-clients-4.4.0.jar")
+        fail(f"no jar to compare {specs} with; add the jars of a release, such as kafka-clients-4.4.0.jar")
     if write and specs is not paths[0]:
-        fail("--write changes a folder of specs; give it before the jars")
+        fail("--write needs a folder of specs before the jars")
     ours = _specs(specs)
     try:
         release = read_release(jars)
@@ -83,11 +83,11 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
             refused = True
             print_problems(outcome.problems)
             refusal = (f"not written: {one_line(outcome.file)}", "red")
-            print_err(refusal, ": Kafka's facts and ours together break a rule")
+            print_err(refusal, ": the spec would break a rule")
         else:
             print_err(f"wrote {one_line(outcome.file)}")
         for text in outcome.unexplained:
-            note = f"{one_line(text)}: has no about yet; describe it in your own words"
+            note = f"{one_line(text)}: about is missing; describe it in your own words"
             print_err((note, "yellow"))
     return refused
 

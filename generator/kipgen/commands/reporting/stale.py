@@ -18,7 +18,7 @@ MOST_LINES = 40
 MOST_ANNOTATIONS = 10
 """Limit of GitHub for annotations of one kind in a step."""
 
-_STRAY = "no spec makes this file; remove it, or move it out of the package"
+_STRAY = "not generated from any spec; remove it, or move it out of the package"
 
 
 def report_strays(changes: PackageChanges, say: Callable[..., None], chosen: Format, *, is_error: bool) -> None:
@@ -58,7 +58,7 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
             print_out(line)
     if chosen is Format.GITHUB and not changes.is_up_to_date:
         print_out(annotation("error", f"{name} is not up to date: run kipgen generate", title="stale code"))
-    advice = "remove what is not its own" if changes.is_up_to_date else "run kipgen generate"
+    advice = "remove the files that are not generated" if changes.is_up_to_date else "run kipgen generate"
     verdict: tuple[Part, ...] = (("not up to date", "red"), f": {advice}")
     say(f"{name}: ", *verdict)
 
@@ -68,7 +68,7 @@ def _first(changes: PackageChanges, lines: Iterator[str]) -> Iterator[str]:
     names = [*changes.contents, *changes.stale]
     for path in names[:MOST_NAMES]:
         file = changes.package / path
-        what = "no spec needs it any more" if path in changes.stale else "differs" if file.exists() else "is missing"
+        what = "no longer generated" if path in changes.stale else "differs" if file.exists() else "is missing"
         yield f"{file}: {what}"
     if len(names) > MOST_NAMES:
         yield f"... and {len(names) - MOST_NAMES:,} more files"

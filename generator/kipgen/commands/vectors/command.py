@@ -80,7 +80,7 @@ def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
             if one.spec is None or one.spec.valid_versions.is_empty:
                 continue
             if one.spec.name in found:
-                fail(f"{one.spec.name} is in two folders of specs; write their vectors into two folders")
+                fail(f"{one.spec.name} is in two folders of specs; write the vectors of each folder to its own --out")
             found[one.spec.name] = one.spec
     if not found:
         fail(f"{folders[0]} has no message with versions; give a folder of specs")

@@ -139,7 +139,7 @@ def enum_unknown(folder: Folder) -> Iterator[Finding]:
 
 
 @field_rule(
-    summary="Kafka's generator does not know enum and enumBits, our names for numbers.",
+    summary="Kafka's generator does not support enum and enumBits, kipwire's names for numbers.",
     good=spec(ALPHA),
     bad=spec(_FIELD),
     severity=None,

@@ -150,7 +150,7 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     if field.present is None or field.within is None:
         return
     if field.present.is_empty and not field.within.is_empty:
-        versions = f"its versions are {field.spec.versions}, those of the struct or message around it {field.within}"
+        versions = f"it has versions {field.spec.versions}, but the enclosing struct or message has {field.within}"
         text = f"the {what} does not exist in any version: {versions}; widen its versions, or remove it"
         yield Finding(field.part, text, "versions")
 

@@ -22,14 +22,14 @@ _MAX_JAVA_INT = 2**31 - 1
 
 @message_rule(
     needs=("type",),
-    summary="Kafka's generator does not know the type layout, which is ours.",
+    summary="Kafka's generator does not support the type layout, an extension of kipwire.",
     good=spec(ALPHA),
     bad=layout(ALPHA),
     severity=None,
 )
 def kafka_layout(draft: Draft) -> Iterator[Finding]:
     if draft.message.is_layout:
-        yield Finding(draft.part, "Kafka's generator rejects the type layout; only kipwire knows it", "type")
+        yield Finding(draft.part, "Kafka's generator rejects the type layout, an extension of kipwire", "type")
 
 
 @draft_rule(
@@ -45,7 +45,7 @@ def kafka_about(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Kafka's generator does not know reservedTags, our extension of KIP-482.",
+    summary="Kafka's generator does not support reservedTags, kipwire's extension of KIP-482.",
     good=spec(ALPHA, more="// Tag 0 was that of Beta, up to release 2."),
     bad=spec(ALPHA, more='"reservedTags": [0]'),
     severity=None,
@@ -58,7 +58,7 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Kafka's generator does not know servedVersions: its validVersions are those that are served.",
+    summary="Kafka's generator does not support servedVersions: its validVersions are those that are served.",
     good=spec(valid="1-3"),
     bad=spec(more='"servedVersions": "1+"'),
     severity=None,
@@ -70,7 +70,7 @@ def kafka_served_versions(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Kafka's generator does not know closedTaggedVersions: its taggedVersions have no end.",
+    summary="Kafka's generator does not support closedTaggedVersions: its taggedVersions have no end.",
     good=spec(tagged_field()),
     bad=spec(tagged_field(), more='"closedTaggedVersions": true'),
     severity=None,
@@ -82,7 +82,7 @@ def kafka_closed_tagged_versions(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Kafka's generator does not know $schema, which is for editors.",
+    summary="Kafka's generator does not support $schema, which is for editors.",
     good=spec(ALPHA),
     bad=spec(ALPHA, more='"$schema": "message-spec.schema.json"'),
     severity=None,
@@ -95,7 +95,7 @@ def kafka_schema(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("listeners",),
-    summary="Kafka's generator no longer knows the listener zkBroker: clusters with ZooKeeper ended with Kafka 3.9.",
+    summary="Kafka's generator no longer supports the listener zkBroker: clusters with ZooKeeper ended with Kafka 3.9.",
     good=spec(name="ProbeRequest", type_="request", more='"listeners": ["broker"]'),
     bad=spec(name="ProbeRequest", type_="request", more='"listeners": ["zkBroker", "broker"]'),
     severity=None,
@@ -106,7 +106,7 @@ def kafka_zookeeper(draft: Draft) -> Iterator[Finding]:
 
 
 @field_rule(
-    summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
+    summary="Kafka's generator does not support encoding (KIP-625 was not adopted).",
     good=spec(ALPHA),
     bad=spec(field_of("int32", encoding="packed32")),
     severity=None,
@@ -117,7 +117,7 @@ def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @field_rule(
-    summary="Kafka's generator does not know elementEncoding, our extension of KIP-625.",
+    summary="Kafka's generator does not support elementEncoding, kipwire's extension of KIP-625.",
     good=spec(field_of("[]int32")),
     bad=spec(field_of("[]int32", elementEncoding="upacked32")),
     severity=None,

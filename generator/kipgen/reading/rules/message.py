@@ -73,13 +73,13 @@ def listeners_on_request(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("type", "latestVersionUnstable"),
-    summary="Only a request says that its latest version is unstable.",
+    summary="Only a request marks its latest version as unstable.",
     good=spec(name="ProbeRequest", type_="request", more='"latestVersionUnstable": true'),
     bad=spec(name="ProbeResponse", type_="response", more='"latestVersionUnstable": true'),
 )
 def unstable_on_request(draft: Draft) -> Iterator[Finding]:
     if draft.message.latest_version_unstable and draft.message.type != "request":
-        text = f"a message of type {draft.message.type} has latestVersionUnstable; say it in the request only"
+        text = f"a message of type {draft.message.type} has latestVersionUnstable; set it in the request only"
         yield Finding(draft.part, text, "latestVersionUnstable")
 
 
@@ -91,7 +91,7 @@ def unstable_on_request(draft: Draft) -> Iterator[Finding]:
 )
 def coordinator_api_key(draft: Draft) -> Iterator[Finding]:
     if draft.message.type.startswith("coordinator-") and draft.message.api_key is None:
-        yield Finding(draft.part, f"a message of type {draft.message.type} has no apiKey; give it one")
+        yield Finding(draft.part, f"a message of type {draft.message.type} has no apiKey; add one")
 
 
 @message_rule(

@@ -66,7 +66,7 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
     for draft in folder.messages:
         message, part = draft.message, draft.part
         if _lacks_key(draft) and part.broken.isdisjoint(("type", "apiKey")):
-            yield Finding(part, f"a message of type {message.type} needs an apiKey in the registry; give it one")
+            yield Finding(part, f"a message of type {message.type} needs an apiKey for the registry; add one")
 
 
 @folder_rule(

@@ -42,7 +42,7 @@ def literal(value: object) -> str:
         case datetime():
             return f"'{value.isoformat()}'::TIMESTAMPTZ"
         case _:
-            raise TypeError(f"{value!r} is no value of a column")
+            raise TypeError(f"{value!r} is not a valid column value")
 
 
 class Column:

@@ -49,7 +49,7 @@ def dump_line(value: Any) -> str:
             return "{" + ",".join(f"{_in_json(str(name))}:{dump_line(one)}" for name, one in value.items()) + "}"
         case list():
             return "[" + ",".join(map(dump_line, value)) + "]"
-    raise TypeError(f"{value!r} has no place in JSON")
+    raise TypeError(f"{value!r} cannot be written as JSON")
 
 
 def _in_json(text: str) -> str:

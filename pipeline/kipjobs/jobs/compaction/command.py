@@ -94,7 +94,7 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
     """
     for topic in wanted:
         if topic not in there:
-            raise JobError(f"--topics: there is no {topic!r} in {roots_text(roots)}{did_you_mean(topic, there)}")
+            raise JobError(f"--topics: no topic {topic!r} in {roots_text(roots)}{did_you_mean(topic, there)}")
 
 
 def _compacted_topics(session: Session, roots: Roots) -> set[str]:

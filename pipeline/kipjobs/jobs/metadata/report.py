@@ -109,9 +109,7 @@ def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFr
     if at is not None:
         ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
         if last is None:
-            raise JobError(
-                f"{roots_text(roots)}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}"
-            )
+            raise JobError(f"{roots_text(roots)}: no state at {utc(at)}: the log begins at {utc(span['since'])}")
     taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
     if taken:
         (earlier,) = taken

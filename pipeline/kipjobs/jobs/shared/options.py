@@ -49,7 +49,7 @@ class _FolderHere(click.ParamType[Path]):
     def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         text = str(value)
         if is_url(text):
-            self.fail(f"{text} is a URL; give a folder of this machine", param, ctx)
+            self.fail(f"{text} is a URL; use a local folder", param, ctx)
         return Path(os.path.realpath(text.removeprefix("file://")))
 
 
@@ -138,7 +138,7 @@ def outputs(metrics_help: str = "") -> Decorator:
             **values: Any,
         ) -> Any:
             if format_ is Format.PROMETHEUS and not metrics_help:
-                raise JobError("--format prometheus: this job has no metrics; offsets and traffic have some")
+                raise JobError("--format prometheus: only offsets and traffic have metrics")
             return function(*arguments, outputs=Outputs(out, table_format, html, metrics, format_), **values)
 
         decorated: Callable[..., Any] = with_outputs

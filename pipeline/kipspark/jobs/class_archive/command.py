@@ -24,7 +24,7 @@ _MEGABYTE = 1_000_000
 def command() -> None:
     """Run `kipspark class-archive`."""
     if is_submitted():
-        raise JobError("spark-submit has its own Java; run kipspark class-archive by itself")
+        raise JobError("class-archive cannot run under spark-submit; run kipspark class-archive directly")
     use_java()
     OUT.print("Running the jobs on the sample data, so that Java loads their classes; then Java writes them to a file.")
     archive = archives.make(_run_jobs)

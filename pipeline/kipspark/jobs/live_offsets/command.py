@@ -114,13 +114,13 @@ def _check_stream(outputs: Outputs, checkpoint: Path | None) -> None:
     if outputs.out is None or checkpoint is None:
         raise JobError("--stream needs --out and --checkpoint")
     if outputs.html is not None:
-        raise JobError("--html does not go with --stream, which does not end in a report")
+        raise JobError("--html cannot be used with --stream, which does not end in a report")
     if outputs.metrics is not None:
-        raise JobError("--metrics does not go with --stream, which does not end in a report")
+        raise JobError("--metrics cannot be used with --stream, which does not end in a report")
     if outputs.shown is not Format.TEXT:
-        raise JobError(f"--format {outputs.shown} does not go with --stream, which does not end in a report")
+        raise JobError(f"--format {outputs.shown} cannot be used with --stream, which does not end in a report")
     if outputs.table_format is not TableFormat.PARQUET:
-        raise JobError(f"--out-format {outputs.table_format} does not go with --stream, which writes Parquet files")
+        raise JobError(f"--out-format {outputs.table_format} cannot be used with --stream, which writes Parquet files")
     check_folder(outputs.out, "--out")
     check_folder(checkpoint, "--checkpoint")
 

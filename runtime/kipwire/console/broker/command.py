@@ -152,13 +152,13 @@ def broker(
 
 async def _served(made: testing.FakeBroker) -> None:
     async with made:
-        print_out(f"listening at {made.bootstrap_servers}; Ctrl-C ends it")
+        print_out(f"listening at {made.bootstrap_servers}; press Ctrl-C to stop")
         await asyncio.Event().wait()
 
 
 def _users(user: str | None, password_file: Path | None) -> dict[str, str] | None:
     if (user is None) != (password_file is None):
-        fail("--user and --password-file need each other")
+        fail("--user and --password-file must be used together")
     if user is None or password_file is None:
         return None
     try:

@@ -113,7 +113,7 @@ def _leader_in(cluster: MetadataResponse, topic: MetadataResponseTopic, partitio
         raise _not_found(address, f"has no {what}; {topic.name} has {count_of(len(topic.partitions), 'partition')}")
     if found.leader_id < 0:
         why = f": {ErrorCode.text(found.error_code)}" if found.error_code else ""
-        raise _not_found(address, f"says that {what} has no leader now{why}")
+        raise _not_found(address, f"has no leader for {what}{why}")
     nodes = [Node(one.node_id, (one.host, one.port)) for one in cluster.brokers]
     return _by_id(nodes, found.leader_id, f"the leader of {what}, which is node", address)
 
@@ -122,7 +122,7 @@ async def _coordinator(broker: Connection, kind: CoordinatorType, name: str) -> 
     found = await broker.request(FindCoordinatorRequest(key=name, key_type=kind))
     if found.error_code:
         more = f": {found.error_message.rstrip('.')}" if found.error_message else ""
-        what = f"cannot say who coordinates {kind.name.lower()} {name!r}"
+        what = f"cannot find the coordinator of {kind.name.lower()} {name!r}"
         raise _not_found(broker.address, f"{what}: {ErrorCode.text(found.error_code)}{more}{_again(found.error_code)}")
     return Node(found.node_id, (found.host, found.port))
 
@@ -141,7 +141,7 @@ async def _nodes(broker: Connection) -> tuple[list[Node], int]:
     cluster = await broker.request(DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER))
     if cluster.error_code:
         why = f"{ErrorCode.text(cluster.error_code)}{': ' * bool(cluster.error_message)}{cluster.error_message or ''}"
-        raise _not_found(broker.address, f"does not describe its cluster: {why}")
+        raise _not_found(broker.address, f"cannot describe its cluster: {why}")
     return _in_order((one.broker_id, one.host, one.port) for one in cluster.brokers), cluster.controller_id
 
 
@@ -154,7 +154,7 @@ def _by_id(nodes: list[Node], number: int, what: str, address: Address) -> Node:
     if found is None:
         shown = ", ".join(str(one.id) for one in nodes[:_LONGEST_LIST]) or "none"
         more = ", ..." if len(nodes) > _LONGEST_LIST else ""
-        raise _not_found(address, f"does not know {what} {number}; its nodes are {shown}{more}")
+        raise _not_found(address, f"does not list {what} {number}; its nodes are {shown}{more}")
     return found
 
 

@@ -28,7 +28,7 @@ def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ss
     """
     if cert is None:
         if key is not None or ca is not None:
-            fail("--listen-key and --listen-ca are for TLS; give the certificate, too, as --listen-cert")
+            fail("--listen-key and --listen-ca need --listen-cert")
         return None
     files = [one for one in (cert, key, ca) if one is not None]
     for path in files:
@@ -41,7 +41,9 @@ def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ss
             context.verify_mode = ssl.CERT_REQUIRED
     except ssl.SSLError as error:
         names = ", ".join(map(str, files))
-        fail(f"{names}: of no use for TLS ({error.reason or error}); give certificates, and a key without a password")
+        fail(
+            f"{names}: cannot be used for TLS ({error.reason or error}); use certificates, and a key without a password"
+        )
     return context
 
 

@@ -52,13 +52,13 @@ def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) ->
     """
     if given.sasl is None and not is_asked_for:
         if given != NO_LOGIN:
-            raise SettingsError("a user, a password or a token is for SASL; say by --sasl which mechanism it is for")
+            raise SettingsError("a user, a password or a token needs --sasl MECHANISM")
         return None
     mechanism = given.sasl or _mechanism_of_file(properties)
     login = properties.login()
     if login is not None and login.module != _MODULES[mechanism]:
         if given.sasl is None:
-            reason = f"{login.module} does not serve {mechanism}; {_MODULES[mechanism]} does"
+            reason = f"{login.module} cannot be used with {mechanism}; use {_MODULES[mechanism]}"
             raise properties.error("sasl.jaas.config", reason)
         login = None
     options: Mapping[str, str] = {} if login is None else login.options
@@ -75,7 +75,7 @@ def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) ->
 def _by_password(given: Given, mechanism: Sasl, options: Mapping[str, str]) -> Plain | Scram:
     user = given.user or options.get("username")
     if not user:
-        raise SettingsError(f"SASL {mechanism} needs a user: give --user NAME, or username in sasl.jaas.config")
+        raise SettingsError(f"SASL {mechanism} needs a user: use --user NAME, or username in sasl.jaas.config")
     # A password in the file belongs to the user in the file.
     password = _password(given, options.get("password") if user == options.get("username") else None, user)
     if mechanism is Sasl.PLAIN:
@@ -91,7 +91,7 @@ def _mechanism_of_file(properties: Properties) -> Sasl:
     try:
         return Sasl(name.upper())
     except ValueError:
-        reason = f"{name} is not supported; {', '.join(Sasl)} are{did_you_mean(name, Sasl)}"
+        reason = f"{name} is not supported; use one of {', '.join(Sasl)}{did_you_mean(name, Sasl)}"
         raise properties.error("sasl.mechanism", reason) from None
 
 
@@ -101,7 +101,7 @@ def _password(given: Given, of_file: str | None, user: str) -> str:
     secret = os.environ.get(PASSWORD) or of_file or ask_secret(f"Password of {user}")
     if not secret:
         ways = f"--password-file FILE, the variable {PASSWORD}, sasl.jaas.config in a file for --config, or a terminal"
-        raise SettingsError(f"the password of {user} is missing; give it by {ways}")
+        raise SettingsError(f"the password of {user} is missing; use {ways}")
     return secret
 
 
@@ -126,14 +126,14 @@ def _token(given: Given, properties: Properties, login: Login | None) -> Callabl
     if url := properties.get(_ENDPOINT):
         parts = urlsplit(url)
         if parts.scheme != "file":
-            reason = "a token can be fetched from a file: URL alone; fetch it with --token-command, such as one of curl"
+            reason = "only a file: URL is supported; fetch the token with --token-command, for example by curl"
             raise properties.error(_ENDPOINT, reason)
         path = Path(unquote(parts.path))
         return lambda: secret_of(path)
     if login is not None and (claims := _claims(login.options)):
         return lambda: _unsecured_token(claims)
     ways = f"--token-file FILE, --token-command COMMAND or the variable {TOKEN}"
-    raise SettingsError(f"SASL OAUTHBEARER needs a token; give it by {ways}")
+    raise SettingsError(f"SASL OAUTHBEARER needs a token; use {ways}")
 
 
 def _output_of(command: str) -> str:
@@ -148,14 +148,14 @@ def _output_of(command: str) -> str:
             command, shell=True, stdout=subprocess.PIPE, timeout=_SECONDS_FOR_A_TOKEN, check=False, encoding="utf-8"
         )
     except subprocess.TimeoutExpired:
-        raise SettingsError(f"{what} has not finished in {_SECONDS_FOR_A_TOKEN} seconds") from None
+        raise SettingsError(f"{what} did not finish within {_SECONDS_FOR_A_TOKEN} seconds") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"{what} prints something else than text; it must print a token") from None
+        raise SettingsError(f"{what} printed bytes that are not UTF-8; it must print a token") from None
     if done.returncode:
-        raise SettingsError(f"{what} has failed with exit status {done.returncode}")
+        raise SettingsError(f"{what} failed with exit status {done.returncode}")
     token = done.stdout.strip()
     if not token:
-        raise SettingsError(f"{what} prints nothing; it must print a token")
+        raise SettingsError(f"{what} printed nothing; it must print a token")
     return token
 
 

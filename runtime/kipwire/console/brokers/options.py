@@ -85,7 +85,7 @@ class TargetType(click.ParamType[Target]):
             return Target(kind, topic, int(number))
         kinds = ("controller", "leader", "group", "txn", "node", "all")
         hint = "" if kind in kinds else did_you_mean(kind, kinds)
-        self.fail(f"{value!r} names no broker{hint}; give {self.syntax}", param, ctx)
+        self.fail(f"{value!r} is not a valid target{hint}; use {self.syntax}", param, ctx)
 
 
 TARGET = TargetType()

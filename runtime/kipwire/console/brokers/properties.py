@@ -92,10 +92,10 @@ class Properties:
         )
         match = _LOGIN.match(text)
         if match is None or match["flag"].lower() not in _FLAGS or _within_quotes(text).find(";") != len(text) - 1:
-            raise self.error("sasl.jaas.config", f"is not one login that ends with a semicolon; {example}")
+            raise self.error("sasl.jaas.config", f"must be one login module that ends with a semicolon; {example}")
         options = _options(text[match.end() : -1])
         if options is None:
-            raise self.error("sasl.jaas.config", f"its options are not names with values, each in quotes; {example}")
+            raise self.error("sasl.jaas.config", f"each option must be a name with a value in quotes; {example}")
         return Login(match["module"].rpartition(".")[2], options)
 
 
@@ -126,7 +126,7 @@ def read_small(path: Path) -> bytes:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise SettingsError(f"{printable_line(str(path))}: {reason}") from None
     if len(data) > LARGEST_FILE:
-        raise SettingsError(f"{path}: has more than {LARGEST_FILE:,} bytes; no file of settings is so large")
+        raise SettingsError(f"{path}: is larger than {LARGEST_FILE:,} bytes, the limit for a file of settings")
     return data
 
 

@@ -70,12 +70,12 @@ class Settings:
         """
         properties = self.properties if self.config is None else read_properties(self.config)
         if unread := properties.unread():
-            print_err(f"{properties.path}: is read without {', '.join(unread)}")
+            print_err(f"{properties.path}: ignored settings: {', '.join(unread)}")
         protocol = _protocol(properties)
         has_tls = protocol.endswith("SSL") if self.tls is None else self.tls
         if self.certificates != NO_CERTIFICATES:
             if self.tls is False:
-                raise SettingsError("--no-tls goes without certificates; leave out --ca, --cert, --key and --insecure")
+                raise SettingsError("--no-tls cannot be used with --ca, --cert, --key or --insecure")
             has_tls = True
         return Security(
             context_of(self.certificates, properties) if has_tls else None,
@@ -117,6 +117,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def _protocol(properties: Properties) -> str:
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:
-        reason = f"there is no protocol {protocol!r}{did_you_mean(protocol, _PROTOCOLS)}"
+        reason = f"unknown protocol {protocol!r}{did_you_mean(protocol, _PROTOCOLS)}"
         raise properties.error("security.protocol", f"{reason}; give one of {', '.join(_PROTOCOLS)}")
     return protocol

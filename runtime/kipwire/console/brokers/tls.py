@@ -115,7 +115,7 @@ def _own(given: Certificates, properties: Properties) -> _Own | None:
         text = _pem_file(given.cert)
         return _Own(str(given.cert), _pair(str(given.cert), text, text if given.key is None else _pem_file(given.key)))
     if given.key is not None:
-        raise SettingsError("--key is of no use without its certificate; give that as --cert")
+        raise SettingsError("--key needs --cert, the certificate of the key")
     where = f"{properties.path}: ssl.keystore"
     key, chain = properties.get("ssl.keystore.key"), properties.get("ssl.keystore.certificate.chain")
     if key or chain:
@@ -132,7 +132,7 @@ def _pair(where: str, chain: str, key: str) -> str:
     keys = [_pem_block(*match.groups()) for match in _PEM.finditer(key) if match[1].endswith("PRIVATE KEY")]
     if len(keys) != 1:
         raise SettingsError(
-            f"{where}: there are {len(keys) or 'no'} private keys in PEM; give one, as --key if it is elsewhere"
+            f"{where}: found {len(keys) or 'no'} private keys in PEM, expected one; if it is in another file, use --key"
         )
     return keys[0] + _certificates(where, chain)
 
@@ -211,7 +211,7 @@ class _Password:
         secret = self._known or ask_secret(f"Password of the key in {self._where}")
         if secret is None:
             ways = f"--key-password-file, the variable {KEY_PASSWORD} or ssl.key.password"
-            raise SettingsError(f"{self._where}: the key has a password; give it by {ways}")
+            raise SettingsError(f"{self._where}: the key is encrypted; its password can be in {ways}")
         return secret
 
 

@@ -150,24 +150,24 @@ def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bo
     if how.explain:
         output.explain(registry, answer, as_text=how.is_text, of_many=of_many)
     if answer.frame is None:
-        output.say("sent; no response comes to such a request")
+        output.say("sent; the request has no response")
         return 0
     try:
         response = read(registry, answer.sent, answer.frame)
         if not how.explain:
             output.say(*(f"received without: {loss}" for loss in response.lost))
             if response.unconverted:
-                output.say(f"shown in the version that came: {response.unconverted}")
+                output.say(f"shown in the version that was received: {response.unconverted}")
             output.print_response(answer, response, as_text=how.is_text, records=how.records, of_many=of_many)
     except DecodeError as error:
         hint = "" if how.explain else "; --explain shows its bytes"
-        output.say(f"{answer.node}: the response cannot be read: {error}{hint}")
+        output.say(f"{answer.node}: the response cannot be decoded: {error}{hint}")
         return _NO_RESPONSE
     except KipwireError as error:
         output.say(f"{answer.node}: {error}")
         return _NO_RESPONSE
     if response.rest:
-        output.say(f"{answer.node}: {count_of(response.rest, 'byte')} more than the response has")
+        output.say(f"{answer.node}: {count_of(response.rest, 'extra byte')} after the response")
     lines = error_lines(response.body)
     output.say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:

@@ -66,18 +66,18 @@ def call(
     how = calling.How(as_text, records, explain)
     if template is not None:
         if broker is not None or list_:
-            fail("--template stands alone: kipwire call --template Metadata; no broker is asked")
+            fail("--template cannot be used with a broker or --list: kipwire call --template Metadata")
         calling.template(package, template, version)
         return
     if broker is None:
-        fail("say whom to ask for what: kipwire call localhost:9092 Metadata '{\"topics\": null}'")
+        fail("the broker and the API are missing: kipwire call localhost:9092 Metadata '{\"topics\": null}'")
     if list_:
         if api is not None:
-            fail(f"--list shows the versions of all APIs; leave out {api}")
+            fail(f"--list cannot be used with an API; remove {api}")
         calling.list_versions(package, calling.Whom(settings, broker, target), how)
         return
     if api is None:
-        fail("say what to ask for: kipwire call localhost:9092 Metadata; --list shows what a broker serves")
+        fail("the API is missing: kipwire call localhost:9092 Metadata; --list shows the APIs of a broker")
     what = calling.What(package, api, version, json)
     if dry_run:
         calling.show_frame(what, settings.client_id, how)

@@ -49,18 +49,18 @@ def read_json_argument(argument: str) -> Any:
             return parse(_decode(file.read(_LARGEST + 1), str(path)), str(path))
     if not argument.lstrip().startswith(("{", "//")):
         raise KipwireError(
-            f"{argument[:80]!r} is no JSON object; give one, as in '{{\"topics\": null}}', or @FILE, or -"
+            f"{argument[:80]!r} is not a JSON object; use one such as '{{\"topics\": null}}', or @FILE, or -"
         )
     return parse(argument, "the JSON")
 
 
 def _decode(data: bytes, where: str) -> str:
     if len(data) > _LARGEST:
-        raise KipwireError(f"{where}: has more than {count_of(_LARGEST, 'byte')}; no request is so large")
+        raise KipwireError(f"{where}: is larger than {count_of(_LARGEST, 'byte')}, the limit for a request")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise KipwireError(f"{where}: byte {error.start} is not UTF-8, which JSON is written in") from None
+        raise KipwireError(f"{where}: byte {error.start} is not valid UTF-8") from None
 
 
 def parse(text: str, where: str) -> dict[str, Any]:
@@ -81,11 +81,11 @@ def parse(text: str, where: str) -> dict[str, Any]:
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in found if names.count(name) > 1)
-            raise KipwireError(f"{where}: the key {twice[:80]!r} is there twice in one object")
+            raise KipwireError(f"{where}: the key {twice[:80]!r} is duplicated in one object")
         return found
 
     def no_number(word: str) -> NoReturn:
-        raise KipwireError(f"{where}: {word} is no JSON; write it as a string, as in {json.dumps(word)}")
+        raise KipwireError(f"{where}: {word} is not valid JSON; write it as a string, as in {json.dumps(word)}")
 
     try:
         found = json.loads(plain, object_pairs_hook=no_twice, parse_constant=no_number)
@@ -93,13 +93,13 @@ def parse(text: str, where: str) -> dict[str, Any]:
         reason = error.msg[:1].lower() + error.msg[1:]
         raise KipwireError(f"{where}: line {error.lineno}, column {error.colno}: {reason}") from None
     except RecursionError:
-        raise KipwireError(f"{where}: is nested deeper than any message") from None
+        raise KipwireError(f"{where}: is nested too deeply for any message") from None
     except KipwireError:
         raise
     except ValueError:  # of a number of thousands of digits
         raise KipwireError(f"{where}: a number has too many digits for any field") from None
     if not isinstance(found, dict):
-        raise KipwireError(f"{where}: is no JSON object, which begins with a brace, as in '{{\"topics\": null}}'")
+        raise KipwireError(f"{where}: must be a JSON object, as in '{{\"topics\": null}}'")
     return found
 
 

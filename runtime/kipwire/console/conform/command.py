@@ -146,7 +146,7 @@ def conform(
     finally:
         program.close()
     if not any(count.tried or count.skipped for _, count in results.sorted_counts()):
-        fail("no vector was asked: the program claims none of them, or --only leaves none")
+        fail("no vectors to check: the program claims none, or --only selects none")
     if save_failures is not None:
         write_atomically(save_failures, failing_ids(results.failures).encode())
     if page_file is not None:

@@ -152,10 +152,10 @@ class Program:
     def _why_given_up(self, question: Question) -> Death | None:
         """Explain why a question is not asked any more; None if it is."""
         if self.deaths >= self.most_deaths:
-            return Death(f"not asked: the program has died {self.deaths} times", is_tried=False)
+            return Death(f"not asked: the program failed to answer {self.deaths} times", is_tried=False)
         deaths = self._deaths_of.get(question.topic, 0)
         if deaths >= max(1, self.most_deaths // 10):
-            return Death(f"not asked: the program has died {deaths} times of {question.topic}", is_tried=False)
+            return Death(f"not asked: the program failed to answer {deaths} times on {question.topic}", is_tried=False)
         return None
 
     def _line(self, body: Mapping[str, Any]) -> bytes:
@@ -172,7 +172,7 @@ class Program:
             self._process.send([self._line({"op": "hello", "protocol": PROTOCOL})])
             answer = self._process.answer(self._last_id, self.start_limit)
             if isinstance(answer, Death):
-                raise ProgramError(f"does not say hello: {answer.reason}{self._process.last_words()}")
+                raise ProgramError(f"no valid answer to hello: {answer.reason}{self._process.last_words()}")
             self._said_of_itself = answer
         return self._process
 
@@ -232,7 +232,7 @@ class _Process:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            return Death(f"printed something else than JSON: {_start_of(line)}")
+            return Death(f"printed a line that is not JSON: {_start_of(line)}")
         if not isinstance(value, dict) or value.get("id") != id_ or isinstance(value.get("id"), bool):
             return Death(f"printed a line that is not the answer to question {id_}: {_start_of(line)}")
         return value
@@ -241,7 +241,7 @@ class _Process:
         """Return the last line of its standard error, as the reason of a failure; "" if there is none."""
         self._threads[-1].join(timeout=0.2)
         words = self._complaints.decode(errors="replace").strip().splitlines()
-        return f"; its last words: {cut(printable_line(words[-1]), _SHOWN)}" if words else ""
+        return f"; its last line on standard error: {cut(printable_line(words[-1]), _SHOWN)}" if words else ""
 
     def close(self) -> None:
         """End it: by the end of its input, and if that does not help, by force."""

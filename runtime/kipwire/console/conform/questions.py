@@ -58,7 +58,7 @@ class Claims:
                 for form, messages in answer["claims"].items()
             }
             if unknown := sorted(set(versions) - set(VECTOR_FORMS)):
-                raise ValueError(f"{unknown[0]!r} is no form; the forms are {', '.join(VECTOR_FORMS)}")
+                raise ValueError(f"unknown form {unknown[0]!r}; the forms are {', '.join(VECTOR_FORMS)}")
             keeps_order = answer.get("keeps_order", True) is not False
             name, release = _text(answer["name"]), _text(answer.get("release", ""))
             return cls(name, release, cast("frozenset[Op]", ops), versions, keeps_order)
@@ -171,7 +171,7 @@ def _evaluate(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome,
     value, due = (_without_defaults(one, vector, index) for one in (answer["json"], vector.json))
     if same_json(value, due):
         return "passed", "", "", level
-    return "failed", f"reads it otherwise: {difference(value, due)}", "", level
+    return "failed", f"reads other values: {difference(value, due)}", "", level
 
 
 def _without_defaults(value: Any, vector: Vector, index: Index) -> Any:
@@ -220,7 +220,7 @@ def difference(given: Any, expected: Any, path: str = "") -> str:
             if not same_json(given[key], expected[key]):
                 return difference(given[key], expected[key], inner)
         surplus = next(key for key in given if key not in expected)
-        return f"{_abbreviate(f'{path}.{surplus}' if path else surplus)} should not be there"
+        return f"{_abbreviate(f'{path}.{surplus}' if path else surplus)} is unexpected"
     if isinstance(given, list) and isinstance(expected, list):
         for number, (one, other) in enumerate(zip(given, expected, strict=False)):
             if not same_json(one, other):

@@ -108,15 +108,15 @@ def dump(
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
     if records and summary:
-        fail("--records shows more than batches and --summary less; give one of them")
+        fail("--records cannot be used with --summary")
     if follow and summary:
-        fail("--summary needs the end of a file, and --follow has none; give one of them")
+        fail("--summary cannot be used with --follow, which has no end")
     if (value or record_key) and not records:
-        fail("--value and --record-key are for records; add --records")
+        fail("--value and --record-key need --records")
     if committed and brokers is None:
-        fail("--committed needs what brokers say of transactions; it is for --brokers")
+        fail("--committed needs --brokers")
     if ports and brokers is not None:
-        fail("--port is for captures, and --brokers reads topics")
+        fail("--port cannot be used with --brokers")
     type_ = None if decode_as is None else decode_as.value
     out = Output()
     given = {

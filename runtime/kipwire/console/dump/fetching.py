@@ -210,7 +210,7 @@ class Brokers:
         raise AssertionError
 
     def _on_refusal(self, partition: Partition, code: int) -> None:
-        error = ReadFailedError(f"{self.where(partition)}: the leader of {partition} answers {ErrorCode.text(code)}")
+        error = ReadFailedError(f"{self.where(partition)}: the leader of {partition} returned {ErrorCode.text(code)}")
         known = ErrorCode.find(code)
         if known is None or not known.retriable:
             raise error
@@ -240,4 +240,4 @@ def _of(partition: Partition, topics: Iterable[Any], name: str) -> Any:
         for answer in topic.partitions if getattr(topic, name) == partition.topic else ():
             if answer.partition_index == partition.number:
                 return answer
-    raise ReadFailedError(f"the leader of {partition} answers nothing about it")
+    raise ReadFailedError(f"the leader of {partition} returned nothing for it")

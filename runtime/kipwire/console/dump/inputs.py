@@ -101,12 +101,12 @@ def expect_fit(found: Inputs, given: Collection[str]) -> None:
         raise ValueError(f"{what} is a capture; --records, --summary, --follow, --as and offsets are for logs")
     if found.others and given:
         path, kind = found.others[0]
-        raise ValueError(f"{path} is {kind.what}, which is shown whole; give it without options but --format")
+        raise ValueError(f"{path} is {kind.what}, which is always shown whole; only --format can be used with it")
     logs = [log.path for log in found.logs] + [stream.file.path for stream in found.streams]
     if logs and "--port" in given:
         raise ValueError(f"{_name(logs[0])} is a log; --port is for captures")
     if found.streams and "--follow" in given:
-        raise ValueError("standard input is shown as it comes, to its end; --follow is for files")
+        raise ValueError("--follow cannot be used with standard input, which is always read to its end")
 
 
 def _name(path: Path) -> str:

@@ -132,7 +132,7 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
         head = file.read(HEAD_BYTES)
     if path.suffix not in (SEGMENT, SNAPSHOT) and not begins_as_a_log(head):
         raise ValueError(
-            f"{path} is no log: it does not begin with a batch, and its name says nothing; give a log segment, such as "
+            f"{path} is not a log: neither its first bytes nor its name are those of one; give a log segment, such as "
             f"00000000000000000000{SEGMENT}, a folder of a partition or a capture"
         )
     return [log_file(path, decode_as)]

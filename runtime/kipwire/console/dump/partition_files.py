@@ -87,7 +87,7 @@ def _json_line(path: Path, kind: Kind) -> Callable[[Entry], str]:
 def _base_offset(path: Path) -> int:
     found = base_offset_of(path.with_suffix(SEGMENT).name)
     if found is None:
-        raise ValueError(f"the name must say the first offset, as in 00000000000000000612{path.suffix}")
+        raise ValueError(f"the name must be the base offset, as in 00000000000000000612{path.suffix}")
     return found
 
 

@@ -62,7 +62,7 @@ def topics_of(names: Iterable[str]) -> list[Named]:
         topic, slash, number = name.partition("/")
         is_number = number.isascii() and number.isdigit() and len(number) <= len(str(HIGHEST_INT32))
         if not topic or (slash and not (is_number and int(number) <= HIGHEST_INT32)):
-            raise ValueError(f"{name!r} is no topic; with --brokers give TOPIC or TOPIC/PARTITION, such as orders/0")
+            raise ValueError(f"{name!r} is not a topic; with --brokers use TOPIC or TOPIC/PARTITION, such as orders/0")
         named = Named(topic, int(number) if slash else None)
         if any(one.topic == topic and (None in (one.partition, named.partition) or one == named) for one in found):
             raise ValueError(f"{name!r} is given twice")
@@ -175,7 +175,7 @@ class Reader:
                 yield item
             stalled = stalled + 1 if reached[0] == before else 0
             if stalled == MOST_STALLED:
-                reason = f"the leader of {partition} has nothing from offset {before} on, but ends at {end}"
+                reason = f"the leader of {partition} returned no batches from offset {before} on, but its end is {end}"
                 raise ReadFailedError(f"{self._brokers.where(partition)}: {reason}")
 
     def _of_part(self, partition: Partition, part: Part, reached: list[int]) -> Iterator[Item]:

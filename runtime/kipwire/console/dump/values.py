@@ -103,9 +103,9 @@ def decoder(option: str, name: str) -> Decode:
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise ValueError(f"{option} {name}: there is no {part!r}{did_you_mean(part, dir(found))}") from None
+            raise ValueError(f"{option} {name}: no attribute {part!r}{did_you_mean(part, dir(found))}") from None
     if not callable(found):
-        raise ValueError(f"{option} {name}: is no function, but {type(found).__name__}")
+        raise ValueError(f"{option} {name}: is not a function but {type(found).__name__}")
     return _with_context(option, name, found)
 
 

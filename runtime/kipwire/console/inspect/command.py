@@ -80,11 +80,13 @@ def inspect(
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
         if ports and frame is None:
-            raise ValueError("--port is for a frame of a capture; give --frame, too")
+            raise ValueError("--port needs --frame")
         if frame is None:
             inspection = _inspection(words, request, response, package)
         elif request or response is not None:
-            raise ValueError("a capture says what its frames are: give --frame without --request and --response")
+            raise ValueError(
+                "--frame cannot be used with --request or --response; the capture has the type of each frame"
+            )
         else:
             inspection = _of_capture(words, frame, ports, package)
     except ValueError as error:  # KipwireError is one
@@ -110,7 +112,7 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
         ValueError: the command line does not say what to read, or names something that does not exist.
     """
     if request and response is not None:
-        raise ValueError("a frame is either a request or a response: give one of --request and --response")
+        raise ValueError("--request cannot be used with --response")
     registry = registry_named(package)
     if request:
         return inspect_request(registry, read_input(words))
@@ -119,7 +121,9 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
         data = read_input(words)
         return inspect_response(registry, _response_class(registry, api_key, response[1], data), data)
     if len(words) < 2:
-        raise ValueError("give name and version of a message, or --request, or --response; see kipwire inspect --help")
+        raise ValueError(
+            "the message is missing; give its name and version, or --request, or --response; see kipwire inspect --help"
+        )
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
@@ -147,7 +151,7 @@ def _of_capture(words: Sequence[str], number: int, ports: Collection[int], packa
     need_file(path)
     capture = capture_at(path)
     if capture is None:
-        raise ValueError(f"{path} is no capture; give packets (pcap, pcapng) or a capture of kipwire's own format")
+        raise ValueError(f"{path} is not a capture; give packets (pcap, pcapng) or a capture of kipwire's own format")
     registry = registry_named(package)
     count = 0
     for one, found in frames_of(capture, ports):

@@ -141,4 +141,4 @@ class Cluster:
 def make_problem(where: str, who: str, code: int) -> Problem:
     """Make a problem of an error code in a response."""
     known = ErrorCode.find(code)
-    return Problem(where, f"{who} answers {ErrorCode.text(code)}", known is not None and known.retriable)
+    return Problem(where, f"{who} returned {ErrorCode.text(code)}", known is not None and known.retriable)

@@ -33,7 +33,11 @@ class _ListenType(click.ParamType["Address"]):
             return value
         host, colon, port = value.rpartition(":")
         if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5) or int(port) > _HIGHEST_PORT:
-            self.fail(f"{value!r} is no place to listen; give [HOST]:PORT, such as :9308 or localhost:9308", param, ctx)
+            self.fail(
+                f"{value!r} is not an address to listen at; use [HOST]:PORT, such as :9308 or localhost:9308",
+                param,
+                ctx,
+            )
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 

@@ -75,7 +75,7 @@ class Exporter:
         self._metrics = metrics_of(look, rows, find_stalled(rows, self._stands, look.time, self._stalled_after))
         self._has_look = True
         if self._failure is not None:
-            self._say("the cluster answers again")
+            self._say("the cluster is reachable again")
         self._failure = None
         problems = tuple(map(str, look.problems))
         for problem in problems[:10]:

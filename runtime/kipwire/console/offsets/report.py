@@ -126,7 +126,7 @@ def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
     oldest = f", up to {duration(totals.seconds)}" if totals.seconds else ""
     yield _total("behind", totals.behind, f"{records}{oldest}", "yellow")
     if totals.stalled is None:
-        yield "stalled", _UNKNOWN, "one look does not say: --stalled-after 30 looks twice", ""
+        yield "stalled", _UNKNOWN, "not checked; use --stalled-after 30", ""
     else:
         yield _total("stalled", totals.stalled, "", "red")
     yield _total("without a reader", totals.without_reader, " that no member reads", "red")

@@ -98,7 +98,7 @@ def _nothing(query: LagQuery, names: Sequence[str]) -> str:
     given = " or ".join(query.groups)
     if query.groups and not any(matches_any(name, query.groups) for name in names):
         near = did_you_mean(query.groups[0], names) if len(query.groups) == 1 else ""
-        return f"no group is named {given}{near or f'; there are {_some(names)}'}"
+        return f"no group {given}{near or f'; there are {_some(names)}'}"
     return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(query.topics)}"
 
 

@@ -35,7 +35,7 @@ class PartitionType(click.ParamType[Partition]):
         topic, _, number = value.rpartition("/")
         found = partition_of(f"{topic}-{number}")
         if found is None or found.topic != topic:
-            self.fail(f"{value!r} is no partition; give TOPIC/PARTITION, such as orders/0", param, ctx)
+            self.fail(f"{value!r} is not a partition; use TOPIC/PARTITION, such as orders/0", param, ctx)
         return found
 
 
@@ -57,7 +57,7 @@ class PartitionType(click.ParamType[Partition]):
 def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition | None, allow_fewer: bool) -> None:
     """Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read."""
     if out.exists() and not out.is_dir():
-        fail(f"{out}: is a file; a folder is needed")
+        fail(f"{out}: is a file, not a folder")
     if out.is_dir() and any(out.iterdir()):
         fail(f"{out} is not empty; give a new folder")
     left = Left()
@@ -70,13 +70,13 @@ def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition 
             finally:
                 writer.close()
             if not writer.counts.batches:
-                fail(f"{name}: there is no batch; give the lines of kipwire dump --records --format json")
+                fail(f"{name}: contains no batches; give the lines of kipwire dump --records --format json")
             rename_new(made, out)
     except KipwireError as error:
         fail(str(error))
     _report(writer.counts, out)
     if left.errors:
-        what = "in the dump, of what could not be read; those batches are left out"
+        what = "in the dump; the batches that could not be read are left out"
         print_err(("error: ", "red"), f"{count_of(left.errors, 'error')} {what}")
         sys.exit(1)
 
@@ -107,4 +107,4 @@ def _report(counts: Counts, out: Path) -> None:
         f"the same records; {counts.changed:,} changed"
     )
     if counts.fewer:
-        print_out(f"{count_of(counts.fewer, 'batch', 'batches')} with fewer records than they say")
+        print_out(f"{count_of(counts.fewer, 'batch', 'batches')} with fewer records than they declare")

@@ -114,7 +114,7 @@ def batches_of(stream: BinaryIO, name: str, left: Left) -> Iterator[JsonBatch]:
         number += 1
         place = f"{name}:{number}"
         if len(line) > LONGEST_LINE:
-            raise LineError(f"{place}: a line of more than {LONGEST_LINE:,} bytes is not of a dump")
+            raise LineError(f"{place}: the line is longer than {LONGEST_LINE:,} bytes, the limit for a dump")
         if not line.strip():
             continue
         try:
@@ -208,11 +208,11 @@ def _partition(place: str, values: dict[str, Any]) -> Partition | None:
 
 def _add_record(batch: JsonBatch | None, place: str, values: dict[str, Any]) -> None:
     if batch is None:
-        raise LineError(f"{place}: a record without the line of its batch before it")
+        raise LineError(f"{place}: a record without a batch line before it")
     if (values.get("topic"), values.get("partition"), values.get("batch_position")) != batch.shown:
         raise LineError(f"{place}: the record is not of the batch before it, which is at {batch.place}")
     if len(batch.records) >= (MAX_ITEMS if batch.count is None else batch.count):
-        raise LineError(f"{place}: one record more than the batch at {batch.place} says in records_count")
+        raise LineError(f"{place}: one record more than the batch at {batch.place} declares in records_count")
     created = "create_timestamp" if "create_timestamp" in values else "timestamp"
     offset, timestamp = values.get("offset"), values.get(created)
     if type(offset) is not int or type(timestamp) is not int or not _fit(offset, timestamp):

@@ -93,8 +93,8 @@ class Writer:
         partition = batch.partition or self._partition
         if partition is None:
             raise LineError(
-                f'{batch.place}: "topic" is null, since the log was in no folder of a partition; say which one it is, '
-                "such as --partition orders/0"
+                f'{batch.place}: "topic" is null, since the log was not in the folder of a partition; name one with '
+                "--partition, such as --partition orders/0"
             )
         data = self._bytes(batch)
         if data is None:
@@ -123,7 +123,7 @@ class Writer:
         if batch.count is not None and count != batch.count:
             if not self._takes_fewer:
                 raise LineError(
-                    f"{batch.place}: the batch says {batch.count} in records_count, and {count} follow; dump with "
+                    f"{batch.place}: the batch declares {batch.count} in records_count, and {count} follow; dump with "
                     "--records and without bounds, or give --allow-fewer"
                 )
             self.counts.fewer += 1

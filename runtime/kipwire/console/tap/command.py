@@ -84,7 +84,7 @@ def tap(
     """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
     counts = TrafficSummary() if summary or upgrade_to is not None else None
     if bodies and counts is not None:
-        fail("--bodies shows more than lines, and --summary and --upgrade-to less; give one of them")
+        fail("--bodies cannot be used with --summary or --upgrade-to")
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
@@ -115,14 +115,15 @@ def _check(path: Path) -> None:
     """Check that a path is a capture, and end the command if it is not."""
     if path == _STDIN:
         if sys.stdin is None:
-            fail("standard input is closed; give a capture, or packets of tcpdump by a pipe")
+            fail("standard input is closed; give a capture, or pipe the output of tcpdump")
         return
     if not path.exists():
         fail(f"{path} does not exist; give a capture, or - for packets from standard input")
     need_input(path)
     if not _is_pipe(path) and capture_at(path) is None:
         fail(
-            f"{path} is no capture; give packets (pcap, pcapng), a folder of them, or a capture of kipwire's own format"
+            f"{path} is not a capture; give packets (pcap, pcapng), a folder of them, or "
+            "a capture of kipwire's own format"
         )
 
 
@@ -175,7 +176,7 @@ def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbere
         return frames_of(Capture(path, (), io.BufferedReader(arriving, AT_ONCE)), ports)
     capture = capture_at(path)
     if capture is None:  # it was one when the command began
-        raise CaptureError(f"{path}: is no capture any more")
+        raise CaptureError(f"{path}: is no longer a capture")
     return frames_of(capture, ports)
 
 

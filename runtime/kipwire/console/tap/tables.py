@@ -74,7 +74,7 @@ def summary_text(summary: TrafficSummary) -> str:
         lines += table_lines("error codes", ("API", "path", "error", "fields"), failures, 3)
     if summary.problems:
         problems = ((text, str(count)) for text, count in summary.problems.most_common())
-        lines += table_lines("what is no frame", ("error", "times"), problems, 1)
+        lines += table_lines("bytes that are not frames", ("error", "times"), problems, 1)
     return "".join(lines)
 
 

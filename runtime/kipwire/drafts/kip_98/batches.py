@@ -56,7 +56,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     batch.delete_horizon = None
     batch._records = records
     if any(message.is_control is not batch.is_control for message in messages):
-        reason = "control messages and others are in one set, which released Kafka cannot say"
+        reason = "the set mixes control messages and others, which released Kafka cannot represent"
         raise error_at(location, 2, "messages", MESSAGES, reason)
     return batch
 

@@ -109,7 +109,7 @@ def _message(one: Record | ControlMessage, base_offset: int) -> Message:
 
 def _expect_one_of(value: str, known: tuple[str, ...], argument: str) -> None:
     if value not in known:
-        raise _error(argument, f"the draft has no {abbreviate(value)}; it has {', '.join(known)}")
+        raise _error(argument, f"the draft does not support {abbreviate(value)}; use one of {', '.join(known)}")
 
 
 def _error(path: str, reason: str) -> EncodeError:

@@ -53,7 +53,7 @@ class Authentication:
         expected = ApiKey.SASL_HANDSHAKE if self._exchange is None else ApiKey.SASL_AUTHENTICATE
         if request.api_key != expected or not request.is_known:
             asked = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
-            raise ClosedByHandler(f"the client asks {asked} before {expected.name} (ILLEGAL_SASL_STATE)")
+            raise ClosedByHandler(f"the client sent {asked} before {expected.name} (ILLEGAL_SASL_STATE)")
         body: Any = request.body
         return self._handshake(body.mechanism) if self._exchange is None else self._authenticate(body.auth_bytes)
 

@@ -83,7 +83,7 @@ class FakeBroker:
             versions: serve fewer versions of some APIs; an empty range serves none.
         """
         if nodes < 1:
-            raise ValueError(f"a fake broker has 1 node or more, not {nodes}")
+            raise ValueError(f"nodes must be 1 or more, not {nodes}")
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
         self._node = node = Node(
             served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
@@ -311,7 +311,9 @@ class FakeBroker:
         is not read. The first six say the API. The size of a message counts, too.
         """
         if received is not None and (received < 1 or handled or after or when is not None):
-            raise ValueError("received= is 1 or more, without handled=, after= and when=, which need the whole request")
+            raise ValueError(
+                "received= must be 1 or more, without handled=, after= and when=, which need the whole request"
+            )
         step = partial(interceptors.disconnect, handled, after)
         self._call(lambda: self._interceptors.add(api, step, times, when, node, received))
 
@@ -329,7 +331,7 @@ class FakeBroker:
     def advance(self, seconds: float) -> None:
         """Move the clock of sessions, rebalances and transactions forward; it goes on as usual, too."""
         if seconds < 0:
-            raise ValueError(f"the clock cannot go back, by {seconds} s")
+            raise ValueError(f"seconds must be 0 or more, not {seconds}")
         self._call(lambda: self._node.advance(seconds))
 
     def leader(self, topic: str, partition: int = 0) -> int:

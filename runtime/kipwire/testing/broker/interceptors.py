@@ -93,9 +93,9 @@ class Interceptors:
         """
         key = api_key_of(api)
         if key not in self._served:
-            raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}, so no such request can have a fault")
+            raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}; faults need an API that it serves")
         if times is not None and times < 1:
-            raise ValueError(f"a fault cannot happen {times} times; give 1 or more, or None for always")
+            raise ValueError(f"times must be 1 or more, or None for always, not {times}")
         if node_id is not None:
             self._nodes[node_id]  # which refuses what is none
         self._entries.append(_Entry(key, step, times, condition, node_id, received))

@@ -106,7 +106,7 @@ class Lifecycle:
     async def open(self) -> _Running:
         """Listen, in the event loop that runs; as `FakeBroker.start`."""
         if self._running is not None:
-            raise RuntimeError(f"the fake broker runs already, at {self._node.nodes.bootstrap_servers}")
+            raise RuntimeError(f"the fake broker is already running, at {self._node.nodes.bootstrap_servers}")
         server = self._make_server()
         await server.open()
         self._running = _Running(server)

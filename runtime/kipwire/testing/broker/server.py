@@ -187,4 +187,4 @@ def _unserved(node: Node, request: Request) -> Message:
     if request.api_key == ApiKey.API_VERSIONS:
         return versions_answer(_REGISTRY, request.api_version, node.served)
     what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
-    raise NoAnswer(f"the fake broker does not serve {what}; ApiVersions says what it serves")
+    raise NoAnswer(f"the fake broker does not serve {what}; its versions are in the ApiVersions response")

@@ -41,10 +41,10 @@ def _expect_assignment(asked: Sent) -> None:
     """Check the replicas that a client wants."""
     if not asked.assignments:
         is_valid = asked.replication_factor == -1 or asked.replication_factor > 0
-        reason = "give a replication factor above 0, or -1 for the usual"
+        reason = "the replication factor must be above 0, or -1 for the default"
         expect(is_valid, ErrorCode.INVALID_REPLICATION_FACTOR, reason)
         return
-    reason = "an assignment says how many partitions and replicas there are; both numbers have to be -1"
+    reason = "with an assignment, the number of partitions and the replication factor must be -1"
     expect(asked.replication_factor == asked.num_partitions == -1, ErrorCode.INVALID_REQUEST, reason)
     indexes = sorted(one.partition_index for one in asked.assignments)
     reason = "the partitions of an assignment have to be 0, 1, 2 and so on"

@@ -13,7 +13,7 @@ _FIRST_WITH_FENCED = 4
 
 def answer(node: Node, body: Sent) -> Values:
     numbers = Numbers(getattr(body, "producer_id", -1), getattr(body, "producer_epoch", -1))
-    reason = "a producer id comes with an epoch, and an epoch with a producer id"
+    reason = "producer id and epoch must be set together"
     expect((numbers.producer_id == -1) == (numbers.epoch == -1), ErrorCode.INVALID_REQUEST, reason)
     if body.transactional_id is None:
         return {"producer_id": node.producers.new_id(), "producer_epoch": 0}

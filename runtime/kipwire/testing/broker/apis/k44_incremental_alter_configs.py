@@ -12,7 +12,7 @@ def answer(node: Node, body: Sent) -> Values:
 
     def alter(asked: Sent) -> Values:
         is_once = times[asked.resource_type, asked.resource_name] == 1
-        expect(is_once, ErrorCode.INVALID_REQUEST, "the request names the topic twice")
+        expect(is_once, ErrorCode.INVALID_REQUEST, "the topic occurs twice in the request")
         configs = altered_configs(node, asked)
         changes = [(one.name, one.config_operation, one.value) for one in asked.configs]
         replace(configs, changed(configs, changes), is_tried=body.validate_only)

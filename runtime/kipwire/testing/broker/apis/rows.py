@@ -81,7 +81,7 @@ class _Rows(NamedTuple):
         message = {"error_message": None} if "error_message" in names else {}
         try:
             if is_twice:
-                raise Refused(ErrorCode.INVALID_REQUEST, "the request names it twice")
+                raise Refused(ErrorCode.INVALID_REQUEST, "it occurs twice in the request")
             return {**message, **self.action(*path)}
         except Refused as error:
             return {

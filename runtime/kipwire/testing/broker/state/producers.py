@@ -101,9 +101,9 @@ class ProducerStates:
         if known is None and (batch.base_sequence == 0 or batch.producer_id not in self._beginning):
             return  # as after retention: any number may be the first
         if known is None:
-            raise _out_of_order(f"sequence number {batch.base_sequence} of a new producer; it begins with 0")
+            raise _out_of_order(f"the first sequence number of a new producer must be 0, not {batch.base_sequence}")
         if batch.producer_epoch < known.epoch:
-            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, f"the producer's epoch is {known.epoch} by now")
+            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, f"the producer's epoch is now {known.epoch}")
         _, lowest = self._unverified.get(batch.producer_id, (0, batch.base_sequence))
         if batch.base_sequence > lowest:
             raise _out_of_order(f"sequence number {lowest}, which was refused, comes before {batch.base_sequence}")

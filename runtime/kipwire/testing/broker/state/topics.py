@@ -95,10 +95,10 @@ class Topics:
         """Refuse what cannot be the name of a new topic."""
         self.check_name(name)
         if name in self.by_name:
-            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} exists already")
+            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} already exists")
         same = self._by_metric.get(_metric(name))
         if same is not None:
-            reason = f"{name!r} and the topic {same!r} have one name in metrics, where a dot is an underscore"
+            reason = f"{name!r} and the topic {same!r} have the same name in metrics, where a dot becomes an underscore"
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
     def check_new(self, name: str, partitions: int) -> None:
@@ -183,7 +183,7 @@ def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
     """Refuse settings that Kafka's topics do not have, and values of another type."""
     for name, value in configs.items():
         if name not in _SETTINGS:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Kafka has no setting {name!r} of topics")
+            raise Refused(ErrorCode.INVALID_CONFIG, f"unknown topic setting {name!r}")
         kind = _SETTINGS[name].type
         if value is None or not re.fullmatch(_VALUES.get(kind, "(?s).*"), value):
             raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is {value!r}; it has to be of the type {kind.name}")
@@ -228,14 +228,14 @@ def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) ->
     found, names = dict(configs), set[str]()
     for name, operation, value in changes:
         if name in names or (value is None and operation != ConfigOperation.DELETE):
-            raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is changed twice, or has no value")
+            raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is set more than once, or has no value")
         names.add(name)
         if operation == ConfigOperation.DELETE:
             found.pop(name, None)
         elif operation == ConfigOperation.SET:
             found[name] = value
         elif operation not in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
-            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no operation {operation}")
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown operation {operation}")
         elif name not in _SETTINGS or _SETTINGS[name].type != ConfigType.LIST:
             raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is not a list")
         else:
