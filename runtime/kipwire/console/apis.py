@@ -34,7 +34,7 @@ _LONGEST = 100
 
 
 def registry_named(package: str) -> Registry:
-    """The registry of a generated package, which may lie in the current directory.
+    """Find the registry of a generated package, which may lie in the current directory.
 
     Raises:
         PackageError: there is no such package.
@@ -45,7 +45,7 @@ def registry_named(package: str) -> Registry:
 
 
 def apis(registry: Registry) -> list[Api]:
-    """The APIs of a package that have a version, by their keys; of two names of one API, both."""
+    """List the APIs of a package that have a version, by their keys; of two names of one API, both."""
     found = []
     for name in registry.names():
         entry = registry.entry(name)
@@ -55,7 +55,7 @@ def apis(registry: Registry) -> list[Api]:
 
 
 def find_api(registry: Registry, text: str) -> Api:
-    """The API that a text means.
+    """Find the API that a name or a key means.
 
     Raises:
         KipwireError: there is none.
@@ -76,7 +76,7 @@ def find_api(registry: Registry, text: str) -> Api:
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of APIs that begin as a word does, for the completion of shells."""
+    """List the names of APIs that begin as a word does, for the completion of shells."""
     try:
         known = apis(registry_named(ctx.params.get("package") or "kafka_messages"))
     except KipwireError:

@@ -36,7 +36,7 @@ class Arriving(io.RawIOBase):
         self._seen = b""
 
     def peek(self, size: int) -> bytes:
-        """The first bytes that were not read yet, fewer only at the end."""
+        """Return the first bytes that were not read yet, fewer only at the end, and leave them to be read."""
         while len(self._seen) < size and (more := self._wait(size - len(self._seen))):
             self._seen += more
         return self._seen[:size]

@@ -81,13 +81,13 @@ class CommandLine(click.Group):
         self._elsewhere = elsewhere or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, in the order in which they were given."""
+        """List the names of the commands, in the order in which they were given."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that arguments name, and those after its name."""
+        """Find the command and the arguments after its name; for a name from elsewhere, fail with what it means."""
         if args[0] in self._elsewhere and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {self._elsewhere[args[0]]!r}?")
         return super().resolve_command(ctx, args)
@@ -95,7 +95,7 @@ class CommandLine(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of a call; an error about its arguments shows control characters as escapes."""
+        """Make the context of a call; an error about its arguments shows control characters as escapes."""
         with _printable_errors():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -122,7 +122,7 @@ class OneOf(click.Choice[E]):
         super().__init__(list(members))
 
     def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
-        """The text that means a member: its value, not its name."""
+        """Return the text that means a member: its value, not its name."""
         return str(choice)
 
 
@@ -149,7 +149,7 @@ class Later(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of the command itself, which is called through it."""
+        """Make the context of the command itself, which is called through it."""
         return self.loaded.make_context(info_name, args, parent, **extra)
 
 
@@ -209,7 +209,7 @@ def report_failure(*lines: str) -> None:
 
 
 def system_error(error: OSError) -> str:
-    """An error of the system in one line, with what is in the way where the system's own words leave that open."""
+    """Format a system error in one line, with what is in the way where the system's own words leave that open."""
     if not isinstance(error.filename, str):
         return error.strerror or str(error)
     path = Path(error.filename)
@@ -223,7 +223,7 @@ def system_error(error: OSError) -> str:
 
 
 def one_line(text: object) -> str:
-    """A path or a name for a message: always one line."""
+    """Format a path or a name for a message: always one line."""
     return printable_line(str(text))
 
 
@@ -233,7 +233,7 @@ def discard_output() -> None:
 
 
 def _common_options() -> Sequence[click.Parameter]:
-    """The options that come before the name of a command."""
+    """Make the options that come before the name of a command."""
     return [
         click.Option(
             ["--version"],

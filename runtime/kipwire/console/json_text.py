@@ -85,7 +85,7 @@ class JsonText:
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes as a string of base64."""
+    """Format bytes as a string of base64."""
     return f'"{bytes_to_json(value)}"'
 
 

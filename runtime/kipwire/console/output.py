@@ -33,7 +33,7 @@ def milliseconds(text: str) -> int:
 
 
 def moment_text(timestamp: int) -> str:
-    """A timestamp in milliseconds, as in `2026-11-21T08:00:47.549Z`; `none` for -1."""
+    """Format a timestamp in milliseconds, as in `2026-11-21T08:00:47.549Z`; `none` for -1."""
     if timestamp == NONE:
         return "none"
     second, rest = divmod(timestamp, 1000)

@@ -9,7 +9,7 @@ from kipwire import KAFKA_VERSION, __version__, native
 
 
 def release_line(program: str) -> str:
-    """The release with what it runs on: `kipgen 0.1.0 (kernel in use; CPython 3.13.0; protocol of Kafka 4.4)`."""
+    """Format the release and what it runs on: `kipgen 0.1.0 (kernel in use; CPython 3.13.0; protocol of Kafka 4.4)`."""
     kernel = "kernel in use" if native.in_use else f"kernel not in use: {native.reason}"
     python = f"{python_implementation()} {python_version()}"
     return f"{program} {__version__} ({kernel}; {python}; protocol of Kafka {KAFKA_VERSION})"

@@ -26,7 +26,7 @@ def table_lines(
     most: int | None = MOST_SHOWN,
     width: int | None = None,
 ) -> Iterator[str]:
-    """The lines of a table, with their ends: first a heading, then columns of text, of numbers, and of text again.
+    """Format a table as lines, with their ends: first a heading, then columns of text, of numbers, and of text again.
 
     Args:
         title: a line above it; empty for none.
@@ -60,7 +60,7 @@ def table_lines(
 
 
 def _fitting(header: Sequence[str], rows: list[list[str]], is_text: Sequence[bool], width: int) -> list[list[str]]:
-    """The rows with the widest texts shortened until a line has no more than `width` characters."""
+    """Shorten the widest texts of rows until a line has no more than `width` characters."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
     while excess > 0:
@@ -76,7 +76,7 @@ def _fitting(header: Sequence[str], rows: list[list[str]], is_text: Sequence[boo
 
 
 def shorten(text: str, most: int) -> str:
-    """A text without its middle, if it has more than some characters: names differ at both ends."""
+    """Cut the middle out of a text that has more than some characters: names differ at both ends."""
     if len(text) <= most:
         return text
     end = (most - 1) // 2

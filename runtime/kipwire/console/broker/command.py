@@ -43,7 +43,7 @@ class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Enum | int | float | str, ...]:
-        """The parts.
+        """Convert the parts of a value, between colons, to their kinds.
 
         Raises:
             click.BadParameter: there are more or fewer, or one is of another kind.

@@ -74,7 +74,7 @@ async def find(settings: Settings, address: Address, target: Target | None) -> l
 
 
 async def leaders(settings: Settings, address: Address, topic: str) -> dict[int, Node]:
-    """The leader of each partition of a topic.
+    """Find the leader of each partition of a topic.
 
     Args:
         settings: how to reach brokers.
@@ -133,7 +133,7 @@ def _again(code: int) -> str:
 
 
 async def _nodes(broker: Connection) -> tuple[list[Node], int]:
-    """All brokers in the order of their ids, and the id of the controller; of a controller, all controllers."""
+    """List all brokers in the order of their ids, with the id of the controller; of a controller, all controllers."""
     cluster: Any
     if ApiKey.METADATA in broker.versions:
         cluster = await broker.request(MetadataRequest(topics=[]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSLContext | None:
-    """The context of `--listen-cert`, `--listen-key` and `--listen-ca`; None where no certificate is given.
+    """Make the context of `--listen-cert`, `--listen-key` and `--listen-ca`; None where no certificate is given.
 
     What is wrong with the files ends the program.
     """

@@ -40,7 +40,7 @@ _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 
 
 def mechanism_of(given: Given, properties: Properties, *, is_asked_for: bool) -> Mechanism | None:
-    """The mechanism with its user and secret; None for a connection without SASL.
+    """Choose the mechanism, with its user and secret; None for a connection without SASL.
 
     Args:
         given: by options.
@@ -163,7 +163,7 @@ _CLAIM = "unsecuredLogin{}Claim_"
 
 
 def _claims(options: Mapping[str, str]) -> dict[str, str | float]:
-    """The claims of a token without a signature, which Kafka's own client makes of such options for development."""
+    """Collect the claims of an unsigned token, which Kafka's own client makes of such options for development."""
     texts, numbers = _CLAIM.format("String"), _CLAIM.format("Number")
     claims: dict[str, str | float] = {
         name.removeprefix(texts): value for name, value in options.items() if name.startswith(texts)

@@ -29,7 +29,7 @@ class BrokerType(click.ParamType["Address"]):
     name = "BROKER"
 
     def convert(self, value: str | Address, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        """Host and port; a usage error for what is no address."""
+        """Parse host and port; a usage error for what is no address."""
         if isinstance(value, tuple):
             return value
         from kipwire.aio import parse_address
@@ -51,7 +51,7 @@ class BrokersType(click.ParamType["tuple[Address, ...]"]):
     def convert(
         self, value: str | tuple[Address, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Address, ...]:
-        """Host and port of each; a usage error for what is no address."""
+        """Parse host and port of each; a usage error for what is no address."""
         if isinstance(value, tuple):
             return value
         return tuple(BROKER.convert(one.strip(), param, ctx) for one in value.split(","))
@@ -67,7 +67,7 @@ class TargetType(click.ParamType[Target]):
     syntax = "controller, leader:TOPIC/PARTITION, group:ID, txn:ID, node:N or all"
 
     def convert(self, value: str | Target, param: click.Parameter | None, ctx: click.Context | None) -> Target:
-        """The target that a text means; a usage error for any other text."""
+        """Parse the target that a text means; a usage error for any other text."""
         if isinstance(value, Target):
             return value
         kind, colon, rest = value.partition(":")
@@ -92,7 +92,7 @@ TARGET = TargetType()
 
 
 def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """An option that the environment can give as well: `--password-file` is `KIPWIRE_PASSWORD_FILE`."""
+    """Declare an option that the environment can give as well: `--password-file` is `KIPWIRE_PASSWORD_FILE`."""
     variable = names[0].partition("/")[0].strip("-").replace("-", "_").upper()
     return click.option(*names, envvar=f"KIPWIRE_{variable}", **attributes)
 

@@ -61,17 +61,17 @@ class Properties:
     values: Mapping[str, str] = field(repr=False)
 
     def get(self, name: str, default: str = "") -> str:
-        """The value of a property without blanks around it, or the default."""
+        """Return the value of a property without blanks around it, or the default."""
         return self.values.get(name, default).strip() or default
 
     def unread(self) -> list[str]:
-        """The properties about TLS and SASL that count for Kafka's tools alone."""
+        """List the properties about TLS and SASL that count for Kafka's tools alone."""
         names = (name for name in self.values if name.startswith(("sasl.", "ssl.")) and name not in _READ)
         is_usual = self.get(_HANDLER).endswith(".OAuthBearerLoginCallbackHandler")
         return sorted(name for name in names if not (name == _HANDLER and is_usual))
 
     def path_of(self, name: str) -> Path | None:
-        """The path that a property names; None where it names none."""
+        """Return the path that a property names; None where it names none."""
         return Path(self.get(name)) if self.get(name) else None
 
     def error(self, name: str, reason: str) -> SettingsError:
@@ -79,7 +79,7 @@ class Properties:
         return SettingsError(f"{self.path}: {name}: {reason}")
 
     def login(self) -> Login | None:
-        """The login that `sasl.jaas.config` has; None where there is none.
+        """Parse the login that `sasl.jaas.config` has; None where there is none.
 
         Raises:
             SettingsError: it is not of the form that Java reads, or has several logins.
@@ -100,7 +100,7 @@ class Properties:
 
 
 def read_properties(path: Path) -> Properties:
-    """The content of a properties file.
+    """Read and parse a properties file.
 
     Raises:
         SettingsError: it cannot be read, or is not a text of properties.
@@ -113,7 +113,7 @@ def read_properties(path: Path) -> Properties:
 
 
 def read_small(path: Path) -> bytes:
-    """A file of settings, or a pipe that the shell has opened for this program, as in `<(pass show kafka)`.
+    """Read a file of settings, or a pipe that the shell has opened for this program, as in `<(pass show kafka)`.
 
     Raises:
         SettingsError: it cannot be read, or is larger than any such file.
@@ -136,12 +136,12 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _within_quotes(text: str) -> str:
-    """The text with other characters for all that is within quotes, where a semicolon ends nothing."""
+    """Replace all characters within quotes, where a semicolon ends nothing."""
     return _QUOTED.sub(lambda match: "x" * len(match[0]), text)
 
 
 def _options(text: str) -> dict[str, str] | None:
-    """The options of a login; None if the text has anything else."""
+    """Parse the options of a login; None if the text has anything else."""
     options = {}
     at = 0
     while text[at:].strip():

@@ -43,7 +43,7 @@ class _Own:
 
 
 def context_of(given: Certificates, properties: Properties) -> ssl.SSLContext:
-    """The TLS of a client.
+    """Make the TLS context of a client.
 
     Raises:
         SettingsError: a file cannot be read or is of another form, or a key does not fit its certificate or password.
@@ -110,7 +110,7 @@ def _certificates(where: str, text: str) -> str:
 
 
 def _own(given: Certificates, properties: Properties) -> _Own | None:
-    """The client's certificate and key; None where it has none."""
+    """Read the client's certificate and key; None where it has none."""
     if given.cert is not None:
         text = _pem_file(given.cert)
         return _Own(str(given.cert), _pair(str(given.cert), text, text if given.key is None else _pem_file(given.key)))
@@ -128,7 +128,7 @@ def _own(given: Certificates, properties: Properties) -> _Own | None:
 
 
 def _pair(where: str, chain: str, key: str) -> str:
-    """A key and a chain of certificates, in PEM, in one text."""
+    """Join a key and a chain of certificates, in PEM, to one text."""
     keys = [_pem_block(*match.groups()) for match in _PEM.finditer(key) if match[1].endswith("PRIVATE KEY")]
     if len(keys) != 1:
         raise SettingsError(
@@ -138,7 +138,7 @@ def _pair(where: str, chain: str, key: str) -> str:
 
 
 def _pem_block(label: str, content: str) -> str:
-    """A block of PEM with lines of its own, which Kafka's tools do without."""
+    """Format a block of PEM with lines of its own, which Kafka's tools do without."""
     if ":" not in content:  # else it has a head, as encrypted keys of old
         data = "".join(content.split())
         content = "\n".join(["", *(data[at : at + 64] for at in range(0, len(data), 64)), ""])
@@ -175,7 +175,7 @@ def _known_password(given: Certificates, properties: Properties) -> str | None:
 
 
 def secret_of(path: Path) -> str:
-    """The secret in a file: its first line.
+    """Read the secret in a file: its first line.
 
     Raises:
         SettingsError: it cannot be read, is empty, or is not text.
@@ -191,7 +191,7 @@ def secret_of(path: Path) -> str:
 
 
 def ask_secret(what: str) -> str | None:
-    """The secret that a person types; None where there is no terminal to ask at."""
+    """Prompt for a secret; None where there is no terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     with suppress(EOFError):
@@ -225,7 +225,7 @@ def _reason(error: ssl.SSLError, password: _Password) -> str:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """A file with a text, since the standard library reads keys from nothing else; readable by its owner alone."""
+    """Write a text to a temporary file of its owner alone: the standard library reads keys from nothing else."""
     descriptor, name = tempfile.mkstemp(suffix=".pem")
     try:
         os.close(descriptor)

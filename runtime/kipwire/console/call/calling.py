@@ -78,7 +78,7 @@ class _Request(NamedTuple):
     client_id: str
 
     def encode(self, theirs: Mapping[int, range]) -> Encoded:
-        """The request for a broker.
+        """Encode the request in a version that a broker serves, or in the one that was given.
 
         Raises:
             KipwireError: the JSON does not describe one that the broker can read.

@@ -68,7 +68,7 @@ def _codes(item: Struct, path: str, kind: str) -> Iterator[_Code]:
 
 @lru_cache(maxsize=1024)
 def _fields_of(cls: type[Struct]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """The fields of a class that are error codes, and those with structs that have some, at any depth."""
+    """Find the fields of a class that are error codes, and those with structs that have some, at any depth."""
     codes = tuple(field for field in cls.ATTRIBUTES if _is_code(field))
     structs = tuple(field for field in cls.ATTRIBUTES if field.struct is not None and any(_fields_of(field.struct)))  # type: ignore[arg-type]
     return codes, structs
@@ -85,7 +85,7 @@ class Names(Notes):
     """The names of numbers, beside them."""
 
     def beside(self, field: Field, value: Any) -> str:
-        """The name of a number, or the names of several."""
+        """Return the name of a number, or the names of several; empty where the field has no names."""
         if not _is_named(field):
             return ""
         numbers = value if isinstance(value, list) else [value]

@@ -35,7 +35,7 @@ _STYLES = {"name": "cyan", "text": "green", "number": "bright_cyan", "word": "ma
 
 
 def read_json_argument(argument: str) -> Any:
-    """The JSON object that an argument is or leads to: a text, `@FILE`, or `-` for standard input.
+    """Read the JSON object that an argument is or leads to: a text, `@FILE`, or `-` for standard input.
 
     Raises:
         KipwireError: there is no such file, or it is no JSON object.
@@ -64,7 +64,7 @@ def _decode(data: bytes, where: str) -> str:
 
 
 def parse(text: str, where: str) -> dict[str, Any]:
-    """The object of a JSON text, which may have comments.
+    """Parse a JSON text, which may have comments, to its object.
 
     Args:
         text: it.
@@ -114,16 +114,16 @@ class Notes:
     """Comments beside the values of fields."""
 
     def above(self, field: Field) -> list[str]:
-        """Lines of a comment above a field."""
+        """Return the lines of a comment above a field."""
         return []
 
     def beside(self, field: Field, value: Any) -> str:
-        """A comment behind a value that is no object."""
+        """Return a comment to stand behind a value that is no object."""
         return ""
 
 
 def lines_of(cls: type[Struct], value: dict[str, Any], notes: Notes) -> Iterator[Line]:
-    """The lines of the JSON form of a message, with notes.
+    """Format the JSON form of a message as lines, with notes.
 
     Args:
         cls: its class.
@@ -153,7 +153,7 @@ def _struct(
 
 @lru_cache(maxsize=1024)
 def _names_of(cls: type[Struct]) -> tuple[tuple[Field, str], ...]:
-    """The fields of a class with their names in JSON."""
+    """List the fields of a class with their names in JSON."""
     return tuple((field, field.json_name) for field in cls.ATTRIBUTES)
 
 
@@ -179,7 +179,7 @@ def _field(field: Field, value: Any, notes: Notes, indent: str, before: Line, af
 
 
 def _scalar(value: Any) -> str:
-    """A value on one line; characters that would do something to a terminal are escapes, which JSON has too."""
+    """Format a value on one line; characters that would do something to a terminal are escapes, which JSON has too."""
     if type(value) is int:
         return str(value)
     text = json.dumps(value, ensure_ascii=False)

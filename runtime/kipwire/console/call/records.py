@@ -18,7 +18,7 @@ _KEYS = ("offset", "timestamp", "key", "value", "headers")
 
 
 def with_bytes(cls: type[Struct], value: Any) -> Any:
-    """The JSON form of a request with a batch, in base64, in the place of each array of records.
+    """Put a batch, in base64, in the place of each array of records in the JSON form of a request.
 
     Raises:
         KipwireError: such an array has something else than records.
@@ -27,7 +27,7 @@ def with_bytes(cls: type[Struct], value: Any) -> Any:
 
 
 def with_records(cls: type[Struct], value: Any) -> Any:
-    """The JSON form of a response with arrays of records in the place of their base64.
+    """Put arrays of records in the place of their base64 in the JSON form of a response.
 
     Raises:
         KipwireError: a batch is broken, or its codec needs an extra that is not installed.
@@ -36,7 +36,7 @@ def with_records(cls: type[Struct], value: Any) -> Any:
 
 
 def _replace_records(cls: type[Struct], value: Any, replace: Callable[[Any, str], Any], path: str) -> Any:
-    """The JSON form of a struct with other values of `records`; what is no such form stays as it is."""
+    """Replace the values of `records` in the JSON form of a struct; what is no such form stays as it is."""
     if not isinstance(value, dict):
         return value
     fields = {field.json_name: field for field in cls.ATTRIBUTES}
@@ -122,7 +122,7 @@ def _record_json(record: Record) -> dict[str, Any]:
 
 
 def _content(data: bytes | None) -> Any:
-    """Text where bytes are UTF-8, as `kipwire dump` has it; else an object with base64."""
+    """Convert bytes to text if they are UTF-8, as `kipwire dump` does; else to an object with base64."""
     if data is None:
         return None
     try:

@@ -50,7 +50,7 @@ class Encoded(NamedTuple):
 
 
 def own_values(cls: type[Struct]) -> dict[str, Any]:
-    """Values of a request that have another default here than in its spec, in the JSON form."""
+    """Return the values of a request that have another default here than in its spec, in the JSON form."""
     names = {field.json_name for field in cls.ATTRIBUTES}
     return {name: value for name, value in _OWN.get(getattr(cls, "NAME", ""), {}).items() if name in names}
 

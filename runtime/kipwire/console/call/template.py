@@ -19,7 +19,7 @@ _MOST_NAMES = 20
 
 
 def template_lines(cls: type[Message]) -> Iterator[Line]:
-    """The lines of a template.
+    """Format the request of defaults as lines of JSON, with a comment for each field.
 
     Args:
         cls: the class of the request.
@@ -31,7 +31,7 @@ def template_lines(cls: type[Message]) -> Iterator[Line]:
 
 
 def _sample(cls: type[Struct], seen: set[type[Struct]]) -> dict[str, Any]:
-    """The JSON form of a struct of defaults with one element in each array of structs, to show its fields.
+    """Build the JSON form of a struct of defaults with one element in each array of structs, to show its fields.
 
     A class is shown once: structs that share structs would be shown as often as there are ways to them. After that an
     array is empty and an object has no keys, which means its defaults.
@@ -55,7 +55,7 @@ class _Abouts(Notes):
         self._seen: set[type[Struct]] = set()
 
     def above(self, field: Field) -> list[str]:
-        """Meaning, type and numbers of a field."""
+        """Describe a field: its meaning, type and numbers."""
         about = f"{field.about} " if field.about else ""
         lines = textwrap.wrap(f"{about}({_type(field)}{self._again(field)})", _WIDTH)
         enum = field.enum or field.enum_of_bits
@@ -65,7 +65,7 @@ class _Abouts(Notes):
         return lines
 
     def _again(self, field: Field) -> str:
-        """A remark about a struct whose fields were shown before."""
+        """Make a remark about a struct whose fields were shown before; empty the first time."""
         if field.struct is None:
             return ""
         is_new = field.struct not in self._seen

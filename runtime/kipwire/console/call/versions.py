@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def rows_of(registry: Registry, theirs: Mapping[int, range]) -> list[Row]:
-    """The APIs that the broker or the package has, by their keys."""
+    """Compare the APIs that the broker or the package has, in a row each, by their keys."""
     # Of two names of one API the one that is served, which comes last.
     ranked = sorted(apis(registry), key=lambda one: bool(registry.served(one.request)))
     ours = {one.key: one for one in ranked if one.key in theirs or registry.served(one.request)}
@@ -45,7 +45,7 @@ def rows_of(registry: Registry, theirs: Mapping[int, range]) -> list[Row]:
 
 
 def json_of(rows: list[Row]) -> list[dict[str, Any]]:
-    """The rows as data for `json.dumps`."""
+    """Convert rows to data for `json.dumps`."""
     return [
         {"apiKey": row.key, "name": row.name, "broker": _ends(row.theirs), "kipwire": _ends(row.ours), "used": row.used}
         for row in rows
@@ -57,7 +57,7 @@ def _ends(versions: range) -> dict[str, int] | None:
 
 
 def table_lines(rows: list[Row]) -> Iterator[Line]:
-    """The rows as lines of a table; what only one side has is in a colour of its own."""
+    """Format rows as lines of a table; what only one side has is in a colour of its own."""
     cells = [("key", "API", "broker", "kipwire", "used")]
     for row in rows:
         used = "-" if row.used is None else str(row.used)

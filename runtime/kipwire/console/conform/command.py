@@ -178,7 +178,7 @@ def _may_match(start: str, only: Sequence[str]) -> bool:
 
 
 def _derive(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[Index, Iterator[Vector]]:
-    """The vectors of the messages of a package, made as they are asked; of Kafka's, also what Java wrote."""
+    """Derive the vectors of the messages of a package, made as they are asked; of Kafka's, also what Java wrote."""
     is_kafka = registry.package == _KAFKA
     index = {
         name: {version: tagged_defaults(registry.message(name, version)) for version in registry.versions(name)}

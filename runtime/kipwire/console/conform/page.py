@@ -27,7 +27,7 @@ _MOST_BYTES = 256
 
 
 def page(results: Results, registry: Registry | None, title: str) -> str:
-    """The page as HTML text; it loads nothing from anywhere.
+    """Build the page as HTML text; it loads nothing from anywhere.
 
     Args:
         results: of one run.
@@ -48,7 +48,7 @@ def page(results: Results, registry: Registry | None, title: str) -> str:
 
 
 def _rows(results: Results) -> Iterator[str]:
-    """A row for each message, with a cell for each version."""
+    """Build a row for each message, with a cell for each version."""
     for (form, message), pairs in groupby(results.sorted_counts(), key=lambda pair: pair[0][:2]):
         name = message if form == "message" else f"{message} ({form})"
         cells = " ".join(_cell(key, count) for key, count in pairs)
@@ -77,7 +77,7 @@ def _kind(count: Count) -> str:
 
 
 def _failure(key: Key, count: Count, registry: Registry | None) -> str:
-    """The smallest failure of a version, with its bytes explained."""
+    """Build the section about the smallest failure of a version, with its bytes explained."""
     verdict = count.smallest
     assert verdict is not None
     vector = verdict.vector
@@ -133,5 +133,5 @@ def _style() -> str:
 
 
 def failing_ids(verdicts: list[Verdict]) -> str:
-    """Failures as a list for `--expect`: an id on each line, with the reason behind it."""
+    """Format failures as a list for `--expect`: an id on each line, with the reason behind it."""
     return "".join(f"{one.id}  # {printable_line(one.reason)}\n" for one in verdicts)

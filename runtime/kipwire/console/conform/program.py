@@ -104,7 +104,7 @@ class Program:
         return self._said_of_itself
 
     def ask(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
-        """The answers to questions, nearly in their order.
+        """Yield the questions with their answers, nearly in the order of the questions.
 
         Raises:
             ProgramError: it cannot be started again.
@@ -163,7 +163,7 @@ class Program:
         return json.dumps({"id": self._last_id, **body}, separators=(",", ":")).encode() + b"\n"
 
     def _start(self) -> _Process:
-        """The process; a new one is asked to say hello, so that its start is not part of the time of an answer."""
+        """Return the process, or start one that answers hello first, so that no answer includes its start."""
         if self._process is None:
             try:
                 self._process = _Process(self.command)
@@ -216,7 +216,7 @@ class _Process:
             self._to_send.put(b"".join(lines))
 
     def answer(self, id_: int, limit: float) -> Answer:
-        """The answer to the question of that id, which must be the next line."""
+        """Read the answer to the question of that id, which must be the next line."""
         end = time.monotonic() + limit
         while not self._lines:
             try:

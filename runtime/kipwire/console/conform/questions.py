@@ -44,7 +44,7 @@ class Claims:
 
     @classmethod
     def of_answer(cls, answer: Mapping[str, Any]) -> Claims:
-        """The claims in an answer to `hello`.
+        """Parse the claims in an answer to `hello`.
 
         Raises:
             ProgramError: it is not such an answer.
@@ -130,7 +130,7 @@ def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
 
 
 def evaluate(question: Question, answer: Answer, index: Index) -> Verdict:
-    """The verdict on an answer."""
+    """Judge an answer."""
     subject: _Subject = question.subject
     vector, op = subject.vector, subject.op
     outcome, reason, given, level = _evaluate(subject, answer, index)
@@ -175,7 +175,7 @@ def _evaluate(subject: _Subject, answer: Answer, index: Index) -> tuple[Outcome,
 
 
 def _without_defaults(value: Any, vector: Vector, index: Index) -> Any:
-    """A JSON form without tagged fields at their defaults, which a program may write or leave out."""
+    """Remove tagged fields at their defaults, which a program may write or leave out, from a JSON form."""
     tagged = index.tagged(vector.message, vector.version)
     if vector.form == "frame":
         return without_defaults(value, {f"body.{path}": default for path, default in tagged.items()})
@@ -211,7 +211,7 @@ def _is_hex(text: str) -> bool:
 
 
 def difference(given: Any, expected: Any, path: str = "") -> str:
-    """The first difference of two JSON values, in words."""
+    """Describe the first difference of two JSON values in words."""
     if isinstance(given, dict) and isinstance(expected, dict):
         for key in expected:
             inner = f"{path}.{key}" if path else key

@@ -97,7 +97,7 @@ class Expected:
         return found is not None
 
     def unused(self) -> Iterator[str]:
-        """The patterns of which nothing failed, with their places."""
+        """Yield the patterns of which nothing failed, with their places."""
         return (f"{place}: {one}" for one, place in self._places.items() if one not in self._used)
 
 
@@ -111,7 +111,7 @@ class Results:
         self._expected = expected
 
     def keep_claimed(self, vectors: Iterable[Vector]) -> Iterator[Vector]:
-        """The vectors that the program claims; the others are counted."""
+        """Yield the vectors that the program claims, and count the others."""
         for vector in vectors:
             if self.claims.has(vector):
                 yield vector
@@ -135,15 +135,15 @@ class Results:
                 self.failures.append(verdict)
 
     def unused(self) -> list[str]:
-        """Expected failures that did not come."""
+        """List the expected failures that did not come."""
         return list(self._expected.unused())
 
     def total(self, level: Level) -> int:
-        """The failures of a level."""
+        """Count the failures of a level."""
         return sum(count.failed[level] for count in self.counts.values())
 
     def sorted_counts(self) -> list[tuple[Key, Count]]:
-        """The counts by form, message and version."""
+        """Sort the counts by form, message and version."""
         return sorted(self.counts.items(), key=lambda pair: (VECTOR_FORMS.index(pair[0].form), *pair[0][1:]))
 
     def is_good(self, level: Level) -> bool:
@@ -152,7 +152,7 @@ class Results:
         return not wrong and not self.unused()
 
     def plain(self) -> dict[str, Any]:
-        """The results as data for `json.dumps`."""
+        """Convert the results to data for `json.dumps`."""
         return {
             "program": {"name": self.claims.name, "release": self.claims.release, "ops": sorted(self.claims.ops)},
             "versions": [
@@ -178,7 +178,7 @@ class Results:
 
 
 def plain_verdict(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as data for `json.dumps`."""
+    """Convert a verdict to data for `json.dumps`."""
     return {
         "id": verdict.vector.id,
         "op": verdict.op,

@@ -16,7 +16,7 @@ Line = tuple[str | tuple[str, str], ...]
 
 
 def summary(results: Results, *, every_message: bool = False) -> Iterator[Line]:
-    """A line for each message in which something fails, or for each, then the totals."""
+    """Format a line for each message in which something fails, or for each, then the totals."""
     for (form, message), pairs in groupby(results.sorted_counts(), key=lambda pair: pair[0][:2]):
         counts = dict(pairs)
         tried = {key: count for key, count in counts.items() if count.tried}

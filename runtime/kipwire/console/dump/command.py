@@ -181,7 +181,7 @@ dump.params += _of_brokers.params
 
 
 def _settings(values: dict[str, Any]) -> Settings:
-    """The settings that the values of their options make."""
+    """Make the settings for brokers from the values of their options."""
     assert _of_brokers.callback is not None
     settings: Settings = _of_brokers.callback(**values)
     return settings
@@ -212,7 +212,7 @@ def _topics(
 
 
 def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
-    """Dump captures and files beside segments; how many errors there are."""
+    """Dump captures and files beside segments; return the number of errors."""
     errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in inputs.others)
     line = json_line if format_ is Format.JSON else text_line
     return errors + sum(dump_capture(capture, line, out, bounds, ports) for capture in inputs.captures)

@@ -81,7 +81,7 @@ class Brokers:
             await connection.close()
 
     async def partitions(self, topic: str, number: int | None) -> list[Partition]:
-        """The partitions of a topic in their order, or one of them.
+        """List the partitions of a topic in their order, or one of them, and remember their leaders.
 
         Raises:
             NotFound: there is no such topic or partition, or no leader.
@@ -98,11 +98,11 @@ class Brokers:
         return list(found)
 
     def where(self, partition: Partition) -> str:
-        """The address of the leader, as far as it is known."""
+        """Format the address of the leader, or the first address while the leader is not known."""
         return shown_address(self._leaders[partition].address if partition in self._leaders else self._address)
 
     async def offset(self, partition: Partition, timestamp: int) -> int:
-        """The first offset of a timestamp or a later one, -1 if there is none; or of one of `ListOffsetsTimestamp`.
+        """Find the first offset of a timestamp or a later one, -1 if there is none; or of a `ListOffsetsTimestamp`.
 
         Raises:
             ReadFailedError: the leader refuses it.
@@ -176,7 +176,7 @@ class Brokers:
         return Part(records, end, answer.aborted_transactions or [], answer.error_code == _OUT_OF_RANGE)
 
     async def _ask(self, group: list[Partition], request: Any) -> Any:
-        """The response of the leader of partitions; None if it failed, which counts for each of them."""
+        """Send a request to the leader of partitions; None if it failed, which counts for each of them."""
         node = None
         try:
             node = await self._leader(group[0])
@@ -231,7 +231,7 @@ class Brokers:
 
 
 def _of(partition: Partition, topics: Iterable[Any], name: str) -> Any:
-    """The answer about a partition.
+    """Find the answer about a partition.
 
     Raises:
         ReadFailedError: there is none.

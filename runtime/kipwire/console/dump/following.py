@@ -51,7 +51,7 @@ def follow(dump: LogDump, ends: Iterable[tuple[LogFile, int]], decode_as: str | 
 
 
 def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
-    """Dump what has been added to a log; whether there may be more."""
+    """Dump what has been added to a log; return True if there may be more."""
     try:
         following = segment_after(log.file.path)  # looked for first: then nothing more comes to the segment before it
         _show_added(dump, log)
@@ -103,7 +103,7 @@ def _end_of_batches(path: Path, size: int) -> int:
 
 
 def _next_left(log: _Followed) -> Path | None:
-    """The segment to go on with after one that was removed: the next, or else the last; None while there is none."""
+    """Find the segment to go on with after a removed one: the next, or else the last; None while there is none."""
     left = [path for path, _ in _segments(log.file.path)]
     following = next((path for path in left if path.name >= log.file.path.name), left[-1] if left else None)
     if following is None and not log.is_gone:
@@ -131,7 +131,7 @@ def _segments(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _status_until(file: Path) -> dict[Path, os.stat_result]:
-    """Status of the segments of a log that have been shown, up to a file."""
+    """Read the status of the segments of a log that have been shown, up to a file."""
     return {path: now for path, now in _segments(file) if path.name <= file.name}
 
 

@@ -50,7 +50,7 @@ def dump_capture(
 
 
 def _latency(row: Row, pairs: Pairs) -> int | None:
-    """The nanoseconds from a request to the response that the row is, if it is one."""
+    """Measure the nanoseconds from a request to the response that the row is, if it is one."""
     if row.found.request is None:
         return None
     if row.found.direction == REQUEST:
@@ -60,7 +60,7 @@ def _latency(row: Row, pairs: Pairs) -> int | None:
 
 
 def text_line(capture: Capture, row: Row, latency: int | None) -> str:
-    """The line of a frame for people."""
+    """Format a frame as a line for people."""
     found = row.found
     client = found.client or f"connection-{found.connection}"
     broker = found.listener or "broker"
@@ -88,7 +88,7 @@ def text_line(capture: Capture, row: Row, latency: int | None) -> str:
 
 
 def json_line(capture: Capture, row: Row, latency: int | None) -> str:
-    """The object of a frame for programs."""
+    """Format a frame as a JSON object for programs."""
     found, request = row.found, row.found.request
     shown = {
         "type": "frame" if request is not None else "error",

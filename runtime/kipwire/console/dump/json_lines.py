@@ -57,7 +57,7 @@ class JsonLines:
         return ""
 
     def batch(self, batch: RecordBatch) -> str:
-        """The object of a batch: everything in its head.
+        """Format a batch as an object: everything in its head.
 
         Raises:
             DecodeError: it is compressed, of magic 0 or 1, and broken.
@@ -90,7 +90,7 @@ class JsonLines:
         )
 
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
-        """The objects of records of a batch, and how many of them are not what they should be."""
+        """Format the objects of records of a batch, and count those that are not what they should be."""
         position = batch.position if self._has_positions else "null"
         head = f'{{"type":"record",{self._partition},"batch_position":{position},"offset":'
         if batch.is_control or self._internal is not None:
@@ -117,17 +117,17 @@ class JsonLines:
         return "".join(lines), errors
 
     def damage(self, log: Log, damage: Damage) -> str:
-        """The object of an error."""
+        """Format damage as an object of type `error`."""
         places = (damage.position, damage.at) if log.has_positions else (None, None)
         found = {"position": places[0], "at": places[1], "path": damage.path, "reason": damage.reason}
         return _line({"type": "error", **_of_log(log), **found})
 
     def summary(self, log: Log, summary: Summary) -> str:
-        """The object of a file instead of its batches."""
+        """Format a file as one object, instead of its batches."""
         return _line({"type": "file", **_of_log(log), **vars(summary), "compressions": dict(summary.compressions)})
 
     def _content(self, batch: RecordBatch, record: Record) -> tuple[str, str]:
-        """The key and the value of a record of a control batch or an internal topic, and the end of the line."""
+        """Format the key and the value of a record of a control batch or an internal topic, and the end of the line."""
         try:
             content = self._contents.of(record, self._internal, is_control=batch.is_control)
         except KipwireError as error:
@@ -167,7 +167,7 @@ class JsonLines:
 
 
 def _plain(head: str, batch: RecordBatch, records: list[Record]) -> str:
-    """The objects of records that are shown as they are, as most are."""
+    """Format the objects of records that are shown as they are, as most are."""
     lines = []
     sequence = batch.sequence if batch.base_sequence >= 0 else _no_sequence
     for record in records:
@@ -222,7 +222,7 @@ def _base64(data: bytes | None) -> str:
 
 
 def _json_of(data: bytes | None) -> str:
-    """A string if the bytes are UTF-8; else an object with base64."""
+    """Format bytes as a string if they are UTF-8; else as an object with base64."""
     if data is None:
         return "null"
     try:

@@ -112,7 +112,7 @@ def internal_of(topic: str | None, decode_as: str | None) -> str | None:
 
 
 def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
-    """The log files at a path: that file; or the segments of a folder, or of all partitions in it.
+    """Find the log files at a path: that file; or the segments of a folder, or of all partitions in it.
 
     Raises:
         OSError: a folder cannot be listed.
@@ -147,7 +147,7 @@ def begins_as_a_log(head: bytes) -> bool:
 
 
 def within(files: Iterable[LogFile], bounds: Bounds) -> Iterator[LogFile]:
-    """The files that may have wanted offsets, by their names: a segment ends where the next of its folder begins."""
+    """Choose files that may have wanted offsets, by their names: a segment ends where the next of its folder begins."""
     listed = list(files)
     for file, following in zip(listed, [*listed[1:], None], strict=True):
         base = file.base_offset

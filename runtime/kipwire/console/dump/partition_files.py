@@ -44,7 +44,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file by its name; None if it is not one of these."""
+    """Find the kind of a file by its name; None if it is not one of these."""
     return _BY_SUFFIX.get(path.suffix) or _BY_NAME.get(path.name)
 
 

@@ -55,7 +55,7 @@ def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[
 def describe_damage(
     items: Iterable[RecordBatch | accounting.Damage | Tail],
 ) -> Iterator[RecordBatch | Damage | Tail]:
-    """The same, with damage as it is shown."""
+    """Yield the items, with damage as it is shown."""
     for item in items:
         if isinstance(item, accounting.Damage):
             yield damage_of(item.error, item.position, "" if item.is_batch else item.lost)

@@ -37,12 +37,12 @@ class TextLines:
         self._decoders.turn_to(log.topic, log.partition)
 
     def heading(self, log: Log, size: int | None) -> str:
-        """The line before the batches of a log; the size may not be known."""
+        """Format the line before the batches of a log; the size may not be known."""
         of_size = "" if size is None else f", {count_of(size, 'byte')}"
         return f"{log.name}: {log.what}{of_size}\n"
 
     def batch(self, batch: RecordBatch) -> str:
-        """The line of a batch: everything in its head, except what is not set.
+        """Format a batch as a line: everything in its head, except what is not set.
 
         Raises:
             DecodeError: it is compressed, of magic 0 or 1, and broken.
@@ -71,17 +71,17 @@ class TextLines:
         )
 
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
-        """The lines of records of a batch, and how many of them are not what they should be."""
+        """Format the lines of records of a batch, and count those that are not what they should be."""
         if batch.is_control or self._internal is not None:
             return self._decode_values(batch, records)
         return self._by_users(records) if self._decoders else (_plain(records), 0)
 
     def damage(self, log: Log, damage: Damage) -> str:
-        """Nothing: people read errors on standard error."""
+        """Return nothing: people read errors on standard error."""
         return ""
 
     def summary(self, log: Log, summary: Summary) -> str:
-        """The line of a file instead of its batches."""
+        """Format a file as one line, instead of its batches."""
         parts = [log.what, count_of(summary.size, "byte"), count_of(summary.batches, "batch", "batches")]
         if summary.batches:
             parts += [
@@ -123,7 +123,7 @@ class TextLines:
         return "".join(lines), errors
 
     def _by_users(self, records: list[Record]) -> tuple[str, int]:
-        """The lines of records whose keys or values functions of users decode."""
+        """Format the lines of records whose keys or values functions of users decode, and count those that fail."""
         lines, errors = [], 0
         for record in records:
             wrong: list[str] = []
@@ -148,7 +148,7 @@ def _result(value: object) -> str:
 
 
 def _plain(records: list[Record]) -> str:
-    """The lines of records that are shown as they are: nearly all of the time of a dump is spent here."""
+    """Format the lines of records that are shown as they are: nearly all of the time of a dump is spent here."""
     lines = []
     timestamp, time = NONE, moment_text(NONE)
     for record in records:
@@ -186,7 +186,7 @@ def _header_text(headers: list[Header]) -> str:
 
 
 def _text_of(data: bytes | None) -> str:
-    """Bytes as text if they are UTF-8, with escapes for all that cannot be printed; else as Python writes bytes."""
+    """Format bytes as text if they are UTF-8, with escapes for what cannot be printed; else as Python writes bytes."""
     if data is None:
         return "null"
     try:

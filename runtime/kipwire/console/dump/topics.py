@@ -52,7 +52,7 @@ class Named(NamedTuple):
 
 
 def topics_of(names: Iterable[str]) -> list[Named]:
-    """The topics and partitions that words name, such as `orders` and `orders/0`.
+    """Parse the topics and partitions that words name, such as `orders` and `orders/0`.
 
     Raises:
         ValueError: one is not such a word, or is given twice.
@@ -146,7 +146,7 @@ class Reader:
         return Log(name, what, {"broker": where}, *partition, internal, has_positions=False)
 
     async def _range(self, partition: Partition) -> tuple[int, int]:
-        """The first offset to read, and the one to end before."""
+        """Find the first offset to read, and the one to end before."""
         bounds, offset = self._bounds, self._brokers.offset
         start = await offset(partition, ListOffsetsTimestamp.EARLIEST)
         end = await offset(partition, ListOffsetsTimestamp.LATEST)
@@ -158,7 +158,7 @@ class Reader:
         return start, end if bounds.end_offset is None else min(end, bounds.end_offset)
 
     def _items(self, partition: Partition, start: int, end: int) -> Iterator[Item]:
-        """The batches of a partition that begin before an offset, and what is damaged."""
+        """Fetch the batches of a partition that begin before an offset, and what is damaged."""
         reached, stalled = [start], 0
         while reached[0] < end:
             self._dump.out.flush()
@@ -179,7 +179,7 @@ class Reader:
                 raise ReadFailedError(f"{self._brokers.where(partition)}: {reason}")
 
     def _of_part(self, partition: Partition, part: Part, reached: list[int]) -> Iterator[Item]:
-        """The batches of a part, and damage between them; `reached` becomes the offset to go on from."""
+        """Yield the batches of a part, and damage between them; `reached` becomes the offset to go on from."""
         if part.is_out_of_range:
             reached[0] = self._in_range(partition, reached[0])
             return
@@ -205,7 +205,7 @@ class Reader:
         raise ReadFailedError(f"{self._brokers.where(partition)}: {reason}")
 
     def _in_range(self, partition: Partition, offset: int) -> int:
-        """The next offset that there is, where one was removed or cut off."""
+        """Find the next offset that there is, where one was removed or cut off."""
         first = self._runner.run(self._brokers.offset(partition, ListOffsetsTimestamp.EARLIEST))
         if offset < first:
             self._say(partition, f"offsets {offset} to {first - 1} were removed")
@@ -246,7 +246,7 @@ class Reader:
 
 
 def _heads(records: bytes) -> Iterator[Head]:
-    """The heads of the whole batches of a part, one after the other by their lengths."""
+    """Read the heads of the whole batches of a part, one after the other by their lengths."""
     at = 0
     while (head := head_of(records[at : at + RECORDS], at)) is not None and head.end <= len(records):
         yield head

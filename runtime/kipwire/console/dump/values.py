@@ -110,7 +110,7 @@ def decoder(option: str, name: str) -> Decode:
 
 
 def _with_context(option: str, name: str, function: Callable[..., object]) -> Decode:
-    """The function, called with as much as it takes."""
+    """Adapt a function of a user, so that it is called with as much of bytes and context as it takes."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions in C do not say what they take
@@ -156,7 +156,7 @@ def _plain(value: object) -> object:
 
 
 def text_or_base64(data: bytes) -> str | dict[str, str]:
-    """Bytes in JSON: a string if they are UTF-8, else an object with base64."""
+    """Convert bytes for JSON: to a string if they are UTF-8, else to an object with base64."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -171,7 +171,7 @@ def _api_key(registry: Registry, api: str) -> int:
 
 
 def _response_class(registry: Registry, api_key: int, version: int, data: bytes) -> type[Message]:
-    """The class of a response; for one that rejects a version, the class of the version it is in (KIP-511)."""
+    """Find the class of a response; for one that rejects a version, the class of the version it is in (KIP-511)."""
     try:
         return registry.response(api_key, version)
     except UnsupportedVersionError:

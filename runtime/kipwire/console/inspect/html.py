@@ -96,7 +96,7 @@ MOST_BYTES = 2**16
 
 
 def page(inspection: Inspection) -> str:
-    """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
+    """Build the page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
     pieces, end = _limit_pieces(inspection)
     if inspection.error is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
@@ -150,7 +150,7 @@ def _row_html(row: Row) -> str:
 
 
 def _limit_pieces(inspection: Inspection) -> tuple[list[Piece], int]:
-    """The pieces that are on the page, at their end one for all that is not; and where the dump ends."""
+    """Choose the pieces that are on the page, at their end one for all that is not; and where the dump ends."""
     size = len(inspection.data)
     count = min(MOST_ELEMENTS, bisect_left(inspection.pieces, MOST_BYTES, key=lambda piece: piece.start))
     pieces = list(inspection.pieces[:count])
@@ -190,7 +190,7 @@ def _owners(size: int, pieces: list[Piece]) -> list[int]:
 
 
 def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -> Iterator[Row]:
-    """The table: every piece, below a heading for each message and for each struct that it enters."""
+    """Build the rows of the table: every piece, below a heading for each message and for each struct that it enters."""
     part = ""
     open_steps: list[str] = []
     for index, piece in enumerate(pieces):

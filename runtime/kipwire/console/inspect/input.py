@@ -39,12 +39,12 @@ class _Row(NamedTuple):
 
 
 def read_dump(text: str) -> Taken | None:
-    """The bytes of a dump with offsets; None if the text is not one."""
+    """Read the bytes of a dump with offsets; None if the text is not one."""
     return _xxd(text) or _dump(text)
 
 
 def _xxd(text: str) -> Taken | None:
-    """`00000000: 0003 0009  ....`."""
+    """Read the output of xxd, such as `00000000: 0003 0009  ....`; None for other text."""
     rows = list(_rows(text, _xxd_row))
     data = _join_rows(rows, 16) if rows else None
     return None if data is None else Taken(data, "the output of xxd")
@@ -57,7 +57,7 @@ def _xxd_row(line: str) -> tuple[str, bytes] | None:
 
 
 def _dump(text: str) -> Taken | None:
-    """Offsets and digits without a colon, as hexdump and od print them, with the offset of the end as the last line."""
+    """Read offsets and digits without a colon, as hexdump and od print them; the last line is the offset of the end."""
     for name, base, read in (
         ("hexdump -C, or od -t x1", 16, _hex_bytes),
         ("od -t x1", 8, _hex_bytes),
@@ -103,7 +103,7 @@ def _are(words: list[str], pattern: str) -> bool:
 
 
 def _rows(text: str, read: Callable[[str], tuple[str, bytes] | None]) -> Iterator[_Row]:
-    """The rows of a dump; none at all if a line is not one."""
+    """Parse the rows of a dump; none at all if a line is not one."""
     rows = []
     is_after_gap = False
     for line in text.splitlines():
@@ -120,7 +120,7 @@ def _rows(text: str, read: Callable[[str], tuple[str, bytes] | None]) -> Iterato
 
 
 def _join_rows(rows: list[_Row], base: int) -> bytes | None:
-    """The bytes of all rows, if each offset is where its bytes are; `*` means rows like the one before it."""
+    """Join the bytes of all rows, if each offset is where its bytes are; `*` means rows like the one before it."""
     parts: list[bytes] = []
     size = 0
     for number, row in enumerate(rows):
@@ -144,7 +144,7 @@ def _join_rows(rows: list[_Row], base: int) -> bytes | None:
 
 
 def read_base64(text: str) -> Taken | None:
-    """The bytes of base64 in one or more lines; None if the text is something else."""
+    """Decode base64 in one or more lines; None if the text is something else."""
     joined = "".join(text.splitlines())
     if not _BASE64.fullmatch(joined) or len(joined) % 4:
         return None
@@ -156,7 +156,7 @@ def read_base64(text: str) -> Taken | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """The kind of a packet capture; empty if the bytes are something else."""
+    """Recognize the kind of a packet capture; empty if the bytes are something else."""
     if data[:4] == b"\x0a\x0d\x0d\x0a" and data[8:12] in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
         return "pcapng"
     is_pcap = data[:4] in (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1")
@@ -206,7 +206,7 @@ def _read(stream: BinaryIO, name: str) -> bytes:
 
 
 def parse_hex(text: str) -> bytes | None:
-    """The bytes of a hex text, or None if it is not hex text."""
+    """Parse a hex text; None if it is not hex text."""
     try:
         return bytes.fromhex(_BETWEEN.sub("", text))
     except ValueError:
@@ -222,7 +222,7 @@ def _is_readable(name: str) -> bool:
 
 
 def _content(raw: bytes, name: str) -> bytes:
-    """Hex text and dumps as their bytes, anything else unchanged; what was taken for a dump is said."""
+    """Decode hex text, dumps and base64, and leave anything else unchanged; report what was taken for a dump."""
     kind = capture_kind(raw)
     if kind:
         raise ValueError(

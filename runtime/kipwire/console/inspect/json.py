@@ -10,7 +10,7 @@ from kipwire.description.json_codec import bytes_to_json, float_to_json, uuid_to
 
 
 def inspection_json(inspection: Inspection) -> dict[str, Any]:
-    """An object with `message`, `version`, `size` in bytes, `elements` in the order of bytes, and `error` or null."""
+    """Build an object of `message`, `version`, `size` in bytes, `elements` in the order of bytes, `error` or null."""
     error = inspection.error
     return {
         "message": inspection.message,
@@ -47,7 +47,7 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
 
 
 def value_json(value: object) -> bool | int | float | str | None:
-    """A value in the JSON form of messages (docs/json.md)."""
+    """Convert a value to the JSON form of messages (docs/json.md)."""
     match value:
         case uuid.UUID():
             return uuid_to_json(value)

@@ -45,7 +45,7 @@ class _Row:
 
 
 def text_lines(inspection: Inspection) -> Iterator[Line]:
-    """A title, the pieces under the headings of their messages, and the error with the bytes from there on."""
+    """Format a title, the pieces under the headings of their messages, and the error with the bytes from there on."""
     error = inspection.error
     yield (title(inspection), "bold"), ("" if error is None else ", then an error", "bold red")
     rows = [_row(piece, inspection.data) for piece in inspection.pieces]
@@ -77,7 +77,7 @@ def print_text(inspection: Inspection) -> None:
 
 
 def title(inspection: Inspection) -> str:
-    """Title such as `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
+    """Format a title such as `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
     size, count = count_of(len(inspection.data), "byte"), count_of(len(inspection.pieces), "element")
     return f"{inspection.message} v{inspection.version}: {size}, {count}"
 
@@ -118,13 +118,13 @@ def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
 
 
 def piece_text(piece: Piece) -> str:
-    """The value of a piece as people read it, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
+    """Format the value of a piece for people, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
     text = value_text(piece.value)
     return text if piece.name is None else f"{text} {piece.name}"
 
 
 def value_text(value: object) -> str:
-    """A value as people read it: one line of printable characters, cut where it is long."""
+    """Format a value for people: one line of printable characters, cut where it is long."""
     match value:
         case None:
             return "null"
@@ -142,14 +142,14 @@ def value_text(value: object) -> str:
 
 
 def bytes_hex(data: bytes) -> str:
-    """Bytes in hex, with how many they are where not all are shown."""
+    """Format bytes in hex, with their number where not all are shown."""
     if len(data) <= _LONGEST_BYTES:
         return data.hex(" ")
     return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {count_of(len(data), 'byte')}"
 
 
 def printable(data: bytes) -> str:
-    """Bytes as ASCII, with dots for what cannot be printed."""
+    """Format bytes as ASCII, with dots for what cannot be printed."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
 
 

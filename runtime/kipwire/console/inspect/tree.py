@@ -71,7 +71,7 @@ class Inspection:
 
 
 def inspect_message(cls: type[Message], data: bytes) -> Inspection:
-    """One message, without a header; it must take all bytes."""
+    """Explain one message, without a header; it must take all bytes."""
     pieces: list[Piece] = []
     error = None
     try:
@@ -107,7 +107,7 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
 
 
 def frame_option(registry: Registry, cls: type[Message], data: bytes) -> str:
-    """The option of the command for bytes that are a whole frame, where a message was expected; "" for other bytes.
+    """Find the option for bytes that are a whole frame, where a message was expected; "" for other bytes.
 
     A frame without its size must be a request of that message, since zeros alone are some frame.
     """
@@ -139,7 +139,7 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
 
 
 def _number_names(it: Element) -> tuple[NamedNumber, ...]:
-    """The number with its name, or the bits with theirs, where they have some."""
+    """Find the name of the number, or the names of its bits, where they have some."""
     if it.role != "value" or it.field is None or not isinstance(it.value, int) or isinstance(it.value, bool):
         return ()
     return it.field.named(it.value)
@@ -177,7 +177,7 @@ class _Reading:
 
 
 def _inspect_frame(data: bytes, contents_at: Callable[[bytes, int], _Contents]) -> Inspection:
-    """A frame, read in the way that gets further: it does not say whether its size is before it."""
+    """Explain a frame in the reading that gets further, since nothing in it shows whether its size is before it."""
     readings = [_read_frame(data, None, contents_at)]
     if len(data) >= _SIZE.size:
         (size,) = _SIZE.unpack_from(data)
@@ -252,6 +252,6 @@ def _response_contents(header: type[Message], asked: type[Message], frame: bytes
 
 
 def _header(registry: Registry, name: str, version: int | None) -> type[Message]:
-    """A header's class; of the lowest version for None."""
+    """Find the class of a header; of the lowest version for None."""
     registry = registry.with_header(name)
     return registry.message(name, registry.served(name).start if version is None else version)

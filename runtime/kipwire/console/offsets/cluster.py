@@ -60,7 +60,7 @@ class Cluster:
         return [Problem(str(node), failure.reason, may_pass=True) for node, failure in self._failures.items()]
 
     async def brokers(self) -> list[Node]:
-        """Begin a round: all brokers of the cluster, by the first one that answers.
+        """Begin a round, and list all brokers of the cluster by the first one that answers.
 
         Raises:
             KipwireError: none answers; the error is the one of the first address.
@@ -84,7 +84,7 @@ class Cluster:
         raise first
 
     async def versions(self, node: Node, api_key: int) -> range:
-        """The versions of an API that a broker serves; empty if it has none.
+        """Return the versions of an API that a broker serves; empty if it has none.
 
         Raises:
             Failure: it cannot be asked, or could not be before in this round.
@@ -92,7 +92,7 @@ class Cluster:
         return (await self._connection_to(node)).versions.get(api_key, range(0))
 
     async def ask(self, node: Node, request: AnsweredBy[M]) -> M:
-        """The response of a broker.
+        """Send a request to a broker, and return its response.
 
         Raises:
             Failure: it does not answer, or did not before in this round.

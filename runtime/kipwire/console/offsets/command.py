@@ -28,7 +28,7 @@ class _ListenType(click.ParamType["Address"]):
     name = "LISTEN"
 
     def convert(self, value: str | Address, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        """Host, empty for all addresses of the machine, and port; a usage error for anything else."""
+        """Parse host, empty for all addresses of the machine, and port; a usage error for anything else."""
         if isinstance(value, tuple):
             return value
         host, colon, port = value.rpartition(":")
@@ -47,7 +47,7 @@ class _AtBrokersOrInFolders(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of the one that is meant."""
+        """Make the context of this command or of the job of the same name, by the options that are given."""
         names = {arg.partition("=")[0] for arg in args}
         is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
         if is_ours or (parent is not None and parent.resilient_parsing):

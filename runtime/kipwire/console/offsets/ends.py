@@ -44,7 +44,7 @@ class Ends:
 
 
 async def find_ends(cluster: Cluster, nodes: Sequence[Node], places: Iterable[Place], *, committed: bool) -> Ends:
-    """The leaders, first offsets and ends of partitions.
+    """Find the leaders, first offsets and ends of partitions.
 
     Args:
         cluster: its connections.

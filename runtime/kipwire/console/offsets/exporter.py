@@ -99,7 +99,7 @@ class Exporter:
         return f"the last round ended {age:.0f} s ago" if age > self._oldest else None
 
     def metrics(self) -> str:
-        """The text for a scrape."""
+        """Format the text for a scrape."""
         is_up = self.failure is None
         return (self._metrics if is_up else "") + health(is_up=is_up, seconds=self._seconds)
 
@@ -165,7 +165,7 @@ class Server:
         await writer.drain()
 
     async def answer(self, method: str, target: str) -> Answer:
-        """The answer to a request.
+        """Answer a request.
 
         Args:
             method: empty for what is no request.
@@ -191,7 +191,7 @@ class Server:
 
 
 def request_line(head: bytes) -> tuple[str, str]:
-    """Method and target of a request; empty for what is none."""
+    """Parse the method and target of a request; empty for what is none."""
     words = head.partition(b"\r\n")[0].split(b" ")
     if len(words) != 3 or not words[2].startswith(b"HTTP/1.") or not words[0].isalpha():
         return "", ""

@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 async def find_groups(cluster: Cluster, nodes: Sequence[Node], query: LagQuery) -> Found:
-    """The groups of all brokers.
+    """Find the groups of all brokers.
 
     Args:
         cluster: its connections.
@@ -108,7 +108,7 @@ def matches_any(name: str, patterns: Sequence[str]) -> bool:
 
 
 async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) -> list[Listed]:
-    """The groups that a broker coordinates."""
+    """List the groups that a broker coordinates."""
     try:
         response = await cluster.ask(node, ListGroupsRequest())
     except Failure:
@@ -127,7 +127,7 @@ async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) ->
 
 
 def _kind(group_type: str, protocol_type: str) -> Kind | None:
-    """The kind of a group; None for one that reads no topics, such as of Kafka Connect, or of an unknown kind."""
+    """Find the kind of a group; None for one that reads no topics, such as of Kafka Connect, or of an unknown kind."""
     name = group_type.lower() or Kind.CLASSIC  # brokers before Kafka 3.8 have no other
     if name not in list(Kind) or (name == Kind.CLASSIC and protocol_type not in _CONSUMERS):
         return None
@@ -163,7 +163,7 @@ async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems
 async def _describe(
     cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
 ) -> AsyncIterator[tuple[str, Described]]:
-    """State and members."""
+    """Fetch the state and members of groups from their coordinator."""
     request: Any
     match kind:
         case Kind.CLASSIC:
@@ -185,7 +185,7 @@ async def _describe(
 
 
 def members_of(kind: Kind, group: Any) -> Iterator[Member]:
-    """The members of a group that is described, with what they read."""
+    """Yield the members of a group that is described, with what they read."""
     subtopologies = {}
     if kind is Kind.STREAMS and group.topology is not None:
         subtopologies = {one.subtopology_id: one for one in group.topology.subtopologies or ()}
@@ -203,7 +203,7 @@ def members_of(kind: Kind, group: Any) -> Iterator[Member]:
 
 
 def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterator[Place]:
-    """The partitions that tasks of Kafka Streams read: with their numbers, in all topics of their subtopologies."""
+    """Find the partitions that tasks of Kafka Streams read, by their numbers, in all topics of their subtopologies."""
     for task in tasks:
         of_task = subtopologies.get(task.subtopology_id)
         if of_task is not None:
@@ -212,7 +212,7 @@ def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterato
 
 
 def parse_assignment(data: bytes) -> frozenset[Place]:
-    """The partitions in the bytes that the leader of a classic group has assigned to a member; none in other bytes."""
+    """Decode the partitions that the leader of a classic group has assigned to a member; none in other bytes."""
     if len(data) < _VERSION_BYTES:
         return frozenset()
     version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), REGISTRY.versions(_ASSIGNMENT)[-1])

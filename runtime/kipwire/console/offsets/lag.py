@@ -54,12 +54,12 @@ class Row(NamedTuple):
 
 
 def rows_of(look: Look) -> list[Row]:
-    """The rows of all groups, in the order of groups and partitions."""
+    """Make the rows of all groups, in the order of groups and partitions."""
     return [row for group in look.groups for row in _rows(look, group)]
 
 
 def largest_first(rows: Iterable[Row]) -> list[Row]:
-    """Rows with the largest lag first, those without a known lag last."""
+    """Sort rows: the largest lag first, those without a known lag last."""
     return sorted(rows, key=lambda row: 1 if row.lag is None else -row.lag)
 
 
@@ -82,7 +82,7 @@ def _rows(look: Look, group: Group) -> Iterator[Row]:
 
 
 def age(lag: int, first: First | None, now: float) -> float | None:
-    """The lag in seconds; None if the time of the record is not known, or in the future."""
+    """Compute the lag in seconds; None if the time of the record is not known, or in the future."""
     if lag == 0 or (first is not None and not first.is_there):
         return 0.0
     if first is None or not 0 <= first.time <= now * _MS:
@@ -173,7 +173,7 @@ def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> 
 
 
 def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
-    """The groups that stand still while the topic grows, in the order of the rows.
+    """Find the groups that stand still while the topic grows, in the order of the rows.
 
     Records are unread, the offset has not moved for `least` seconds or longer, and the partition has grown since then.
     If it is not known by how much, since the offset was there before the first look, the group is listed, too.
@@ -196,7 +196,7 @@ def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float)
 
 
 def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Totals:
-    """The totals.
+    """Count groups, partitions and unread records of a look, and the rows in which something is wrong.
 
     Args:
         look: it.

@@ -47,12 +47,12 @@ async def look(cluster: Cluster, query: LagQuery, memory: Memory | None = None) 
 
 
 def _places(group: Group) -> set[Place]:
-    """The partitions that a group has offsets of, or reads."""
+    """Collect the partitions that a group has offsets of, or reads."""
     return set(group.offsets).union(*(member.places for member in group.members or ()))
 
 
 def _searches(groups: list[Group], found: Ends) -> list[Search]:
-    """The committed offsets that are behind the ends of their partitions, each once."""
+    """Build the searches for committed offsets that are behind the ends of their partitions, each offset once."""
     behind: dict[Place, set[int]] = {}
     for group in groups:
         if group.kind is not Kind.SHARE:

@@ -71,7 +71,7 @@ ROUND_SECONDS = Gauge("kipwire_offsets_round_seconds", "How long the last round 
 
 
 def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> str:
-    """The metrics of a look, as text. What is not known has no sample.
+    """Format the metrics of a look as text. What is not known has no sample.
 
     Args:
         look: it.
@@ -111,7 +111,7 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
 
 
 def health(*, is_up: bool, seconds: float | None) -> str:
-    """The metrics of the exporter itself, as text.
+    """Format the metrics of the exporter itself as text.
 
     Args:
         is_up: whether the last round has reached the cluster.

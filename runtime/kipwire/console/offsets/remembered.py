@@ -33,7 +33,7 @@ class Memory:
     async def find(
         self, cluster: Cluster, nodes: Sequence[Node], searches: Sequence[Search], ends: Ends
     ) -> tuple[Firsts, list[Problem]]:
-        """The first records from committed offsets on, as `find_firsts`; those that are known are not read again.
+        """Find the first records from committed offsets on, as `find_firsts`; those that are known are not read again.
 
         Args:
             cluster: its connections.
@@ -51,7 +51,7 @@ class Memory:
         return firsts, problems
 
     def _recall(self, search: Search, ends: Ends) -> dict[int, First]:
-        """The first records of a partition that are there still."""
+        """Recall the first records of a partition that are there still."""
         log, firsts = self._kept.get(search.place, (None, {}))
         if log is None or log != ends.logs.get(search.place):
             return {}
@@ -63,7 +63,7 @@ class Memory:
 
 
 def _without(searches: Iterable[Search], known: Mapping[Place, Mapping[int, First]]) -> Iterator[Search]:
-    """The searches whose first records are not known."""
+    """Yield searches for those offsets whose first records are not known."""
     for search in searches:
         firsts = known.get(search.place, {})
         if len(firsts) < len(search.offsets):
@@ -71,7 +71,7 @@ def _without(searches: Iterable[Search], known: Mapping[Place, Mapping[int, Firs
 
 
 async def _never_compacted(cluster: Cluster, nodes: Sequence[Node], topics: Iterable[str]) -> set[str]:
-    """The topics that are known not to be compacted."""
+    """Find the topics that are known not to be compacted."""
     names = sorted(topics)
     found: set[str] = set()
     for at in range(0, len(names), TOPICS_AT_ONCE):

@@ -70,7 +70,7 @@ class Report:
 
 
 def duration(seconds: float | None) -> str:
-    """A time for people, such as `3 h 12 min`; `?` if it is not known."""
+    """Format a time for people, such as `3 h 12 min`; `?` if it is not known."""
     if seconds is None:
         return _UNKNOWN
     whole = round(seconds)
@@ -87,7 +87,7 @@ def duration(seconds: float | None) -> str:
 
 
 def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
-    """The lines of a report, with their ends.
+    """Format the lines of a report, with their ends.
 
     Args:
         report: it.
@@ -119,7 +119,7 @@ def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
 
 
 def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
-    """Name, number, what more there is to say, and style of each line."""
+    """Yield the name, number, further text and style of each line of totals."""
     with_members = f"{totals.with_members:,} with members, {count_of(totals.partitions, 'partition')}"
     yield "groups", f"{totals.groups:,}", with_members, ""
     records = "" if not totals.lag else f", {count_of(totals.lag, 'record')}"
@@ -207,7 +207,7 @@ def _tables(report: Report) -> Iterator[_Table]:
 
 
 def _wrong(title: str, rows: list[Row], header: Sequence[str], cells: Callable[[list[Row]], Sequence[str]]) -> _Table:
-    """A table of those rows in which something is wrong, with one line for each group and topic."""
+    """Make a table of those rows in which something is wrong, with one line for each group and topic."""
     own: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         own.setdefault((row.group, row.place.topic), []).append(row)
@@ -220,14 +220,14 @@ def _lag(rows: list[Row]) -> int:
 
 
 def _oldest(rows: list[Row]) -> float | None:
-    """The highest lag in seconds; None if none of those that are behind is known."""
+    """Find the highest lag in seconds; None if none of those that are behind is known."""
     if not any(row.lag for row in rows):
         return 0.0
     return max((row.seconds for row in rows if row.lag and row.seconds is not None), default=None)
 
 
 def _by_group(report: Report) -> list[tuple[Group, list[Row]]]:
-    """The groups with their rows, largest lag first."""
+    """Sort the groups, with their rows, by lag, the largest first."""
     own: dict[str, list[Row]] = {}
     for row in report.rows:
         own.setdefault(row.group, []).append(row)
@@ -260,7 +260,7 @@ def _readers(row: Row) -> str:
 
 
 def json_of(report: Report) -> Iterator[str]:
-    """The lines of a report as JSON, with their ends: totals, groups, partitions, problems."""
+    """Format the lines of a report as JSON, with their ends: totals, groups, partitions, problems."""
     totals = report.totals
     yield _line(
         "totals",

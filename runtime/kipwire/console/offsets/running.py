@@ -94,7 +94,7 @@ def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
 
 
 def _nothing(query: LagQuery, names: Sequence[str]) -> str:
-    """Why nothing is shown."""
+    """Explain why nothing is shown."""
     given = " or ".join(query.groups)
     if query.groups and not any(matches_any(name, query.groups) for name in names):
         near = did_you_mean(query.groups[0], names) if len(query.groups) == 1 else ""
@@ -108,7 +108,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None) -> tuple[Look | None, Look]:
-    """The look that is shown, after an earlier one if there are two."""
+    """Take the look that is shown, after an earlier one if there are two."""
     try:
         found = await _patient(cluster, query)
         if stalled_after is None:
@@ -120,7 +120,7 @@ async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None)
 
 
 async def _patient(cluster: Cluster, query: LagQuery) -> Look:
-    """A look; another one where something may pass by itself, a bounded number of times."""
+    """Take a look; another one where something may pass by itself, a bounded number of times."""
     found = await look(cluster, query)
     for attempt in range(ATTEMPTS - 1):
         if not any(problem.may_pass for problem in found.problems):

@@ -52,7 +52,7 @@ class Search(NamedTuple):
 
 
 async def find_firsts(cluster: Cluster, searches: Iterable[Search]) -> tuple[Firsts, list[Problem]]:
-    """The first records from committed offsets on.
+    """Find the first records from committed offsets on.
 
     Args:
         cluster: its connections.
@@ -210,7 +210,7 @@ class RefusedError(KipwireError):
 
 
 async def _first(cluster: Cluster, search: Search, position: int) -> First | None:
-    """The first record; None where none was found within the bounds.
+    """Find the first record from a position on; None where none was found within the bounds.
 
     Raises:
         KipwireError: the leader refuses it, or the records are damaged.
@@ -237,7 +237,7 @@ _offset_of = attrgetter("offset")
 
 
 def firsts_in(data: bytes, offsets: Sequence[int]) -> tuple[list[First], int]:
-    """The first records from offsets on in whole batches, and where to go on.
+    """Find the first records from offsets on in whole batches, and where to go on.
 
     Args:
         data: batches.
@@ -269,7 +269,7 @@ def firsts_in(data: bytes, offsets: Sequence[int]) -> tuple[list[First], int]:
 
 
 def _request(asked: Iterable[tuple[Place, int, int]], size: int) -> FetchRequest:
-    """A request for records.
+    """Make a request for records.
 
     Args:
         asked: partitions, offsets, and bytes.

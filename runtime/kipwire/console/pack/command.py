@@ -29,7 +29,7 @@ class PartitionType(click.ParamType[Partition]):
     name = "TOPIC/PARTITION"
 
     def convert(self, value: str | Partition, param: click.Parameter | None, ctx: click.Context | None) -> Partition:
-        """The partition; a usage error for what is none."""
+        """Parse a partition; a usage error for what is none."""
         if isinstance(value, Partition):
             return value
         topic, _, number = value.rpartition("/")
@@ -83,7 +83,7 @@ def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition 
 
 @contextmanager
 def _open(file: Path) -> Iterator[tuple[BinaryIO, str]]:
-    """The stream to read, and its name in errors."""
+    """Open the stream to read, with its name in errors."""
     if file == _STANDARD_INPUT:
         if sys.stdin is None or sys.stdin.isatty():
             fail(

@@ -235,7 +235,7 @@ def _fit(offset: int, timestamp: int) -> bool:
 
 
 def _content(place: str, values: dict[str, Any], name: str) -> bytes | None:
-    """The bytes of a key or a value: those that are given as such, if it is shown in another form."""
+    """Return the bytes of a key or a value: those that are given as such, if it is shown in another form."""
     raw = f"{name}_bytes"
     if raw in values:
         value = values[raw]

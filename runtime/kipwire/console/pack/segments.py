@@ -118,7 +118,7 @@ class Writer:
         self._count(batch, data)
 
     def _bytes(self, batch: JsonBatch) -> bytes | None:
-        """The bytes of a batch; None for one of magic 0 or 1 of which nothing is left."""
+        """Encode a batch; None for one of magic 0 or 1 of which nothing is left."""
         count = len(batch.records)
         if batch.count is not None and count != batch.count:
             if not self._takes_fewer:
@@ -147,7 +147,7 @@ class Writer:
         return log.size + size > SEGMENT_BYTES
 
     def _segment(self, partition: Partition, batch: JsonBatch, last_offset: int) -> _Segment:
-        """A new segment, with the first offset of the one that the batch was in, if it can have that."""
+        """Make a new segment, with the first offset of the one that the batch was in, if it can have that."""
         base = batch.head.base_offset
         if base < 0:
             raise LineError(f'{batch.place}: "base_offset" is {base}; a segment begins with 0 or more')
@@ -159,7 +159,7 @@ class Writer:
         return _Segment(folder / (batch.snapshot or f"{base:020}{SEGMENT}"), base, batch.file)
 
     def _file(self, path: Path) -> BinaryIO:
-        """The file of a segment; only the one that was written to last is open."""
+        """Open the file of a segment; only the one that was written to last is open."""
         if self._open is None or self._open[0] != path:
             self.close()
             self._open = path, path.open("ab")

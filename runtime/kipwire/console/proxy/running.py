@@ -23,7 +23,7 @@ from kipwire.tools.text import error_line, print_err
 
 
 def filters_of(files: Iterable[Path]) -> list[Filter]:
-    """The filters that Python files define, in their order; a `FilterError` for a file that has none, or fails."""
+    """Load the filters that Python files define, in their order; a `FilterError` for a file that has none, or fails."""
     found: list[Filter] = []
     for number, path in enumerate(files):
         sys.path.insert(0, str(path.parent.resolve()))  # as Python has it for a script

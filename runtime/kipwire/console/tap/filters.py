@@ -36,7 +36,7 @@ class Conditions(NamedTuple):
 
 
 def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
-    """The keys of APIs that are given by name, in any case, or by number.
+    """Find the keys of APIs that are given by name, in any case, or by number.
 
     Raises:
         ValueError: there is no such API.

@@ -72,7 +72,7 @@ class JsonLines:
         self._bodies = JsonText(ascii=True) if bodies else None
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
-        """The object of an exchange."""
+        """Format an exchange as a JSON object."""
         first = exchange.first
         found, request = first.found, first.found.request
         asked, answered = exchange
@@ -113,7 +113,7 @@ def _error(error: Errors) -> dict[str, Any]:
 
 
 def _body(row: Row, texts: JsonText) -> str | None:
-    """The JSON of a message; None if there is none that can be decoded."""
+    """Format the JSON of a message; None if there is none that can be decoded."""
     found = row.found
     if found.request is None or found.frame is None or found.direction is None or row.error is not None:
         return None

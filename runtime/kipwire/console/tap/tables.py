@@ -45,7 +45,7 @@ def list_unserved(summary: TrafficSummary, release: str) -> list[UnservedUse]:
 
 
 def summary_text(summary: TrafficSummary) -> str:
-    """The tables of a summary, for people."""
+    """Format a summary as tables for people."""
     total = Counts()
     for counts in summary.uses.values():
         total.merge(counts)
@@ -79,7 +79,7 @@ def summary_text(summary: TrafficSummary) -> str:
 
 
 def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
-    """The table of those that an upgrade would break, for people."""
+    """Format the uses that an upgrade would break as a table for people."""
     if not uses:
         return f"Kafka {release} serves all requests that were captured\n"
     who = len({one.use[:2] for one in uses})
@@ -106,7 +106,7 @@ def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
 
 
 def summary_json(summary: TrafficSummary) -> str:
-    """The object of a summary."""
+    """Format a summary as a JSON object."""
     shown = {
         "type": "summary",
         "first_ns": summary.first,
@@ -130,7 +130,7 @@ def summary_json(summary: TrafficSummary) -> str:
 
 
 def upgrade_json(uses: Sequence[UnservedUse], release: str) -> str:
-    """The object of those that an upgrade would break."""
+    """Format the uses that an upgrade would break as a JSON object."""
     shown = {
         "type": "upgrade",
         "release": release,
