@@ -21,7 +21,7 @@ def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def gauge_lines(name: str, about: str, samples: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """The lines of a gauge, without ends of lines.
+    """Format a gauge as lines, without ends of lines.
 
     Args:
         name: of the metric.
