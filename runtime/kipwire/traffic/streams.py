@@ -176,7 +176,7 @@ class Stream:
         self._waiting[position] = waiting
 
     def _release(self) -> list[Piece]:
-        """The waiting segments before which nothing is missing any more."""
+        """Release the waiting segments before which nothing is missing any more."""
         pieces: list[Piece] = []
         while self._starts and self._starts[0] <= self._at(0):
             position = heappop(self._starts)

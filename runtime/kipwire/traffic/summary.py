@@ -52,7 +52,7 @@ class Latencies:
         self._by_step.update(other._by_step)
 
     def quantile(self, share: float) -> int | None:
-        """The nanoseconds that this share of all is below, or is; None if there are none."""
+        """Estimate the nanoseconds that this share of all latencies does not exceed; None if there are no latencies."""
         wanted = share * self.count
         seen = 0
         for step in sorted(self._by_step):
