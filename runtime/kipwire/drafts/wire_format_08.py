@@ -174,7 +174,7 @@ def _message_sets(request: Any) -> Iterator[tuple[str, int]]:
 
 
 def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:
-    """The topics of a FetchRequest with their partitions, in its order."""
+    """Yield the topics of a FetchRequest with their partitions, in its order."""
     for topic in request.topic_offsets:
         if hasattr(topic, "partition_offsets"):
             yield topic.topic, [one.partition for one in topic.partition_offsets]
@@ -183,7 +183,7 @@ def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:
 
 
 def _original(message: Message, direction: str) -> str:
-    """The message of the proposal that a message is, or is an alternative to.
+    """Find the message of the proposal that a message is, or is an alternative to.
 
     Raises:
         TypeError: it is another message, or not of that direction.
