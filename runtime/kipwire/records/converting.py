@@ -245,7 +245,7 @@ def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -
 
 
 def _message_set_of(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:
-    """The records of a batch as a message set."""
+    """Write the records of a batch as a message set."""
     kept = [
         Record(offset=one.offset, timestamp=one.timestamp if magic else -1, key=one.key, value=one.value)
         for one in records
@@ -284,7 +284,7 @@ def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
 
 
 def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tuple[int, list[RecordBatch]]]:
-    """The batches that become one, with how many there are before: plain messages in a row, every other one by itself.
+    """Group the batches that become one, with the number of batches before: plain messages in a row, others each alone.
 
     Args:
         batches: in their order.
