@@ -175,7 +175,7 @@ def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]
 
 
 def damaged(data: bytes) -> SearchStrategy[bytes]:
-    """The bytes with one to three faults, never unharmed: cut short, bits flipped, bytes added, removed or overwritten.
+    """Damage bytes by 1 to 3 faults, never unharmed: cut short, bits flipped, bytes added, removed or overwritten.
 
     What comes out may be a valid message all the same.
 
@@ -272,12 +272,12 @@ def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStr
 
 
 def repeated(few: Sequence[Any], count: int) -> list[Any]:
-    """The elements again and again up to a count, each a copy of its own."""
+    """Repeat the elements up to a count, each as a copy of its own."""
     return [_copied(element) for element in islice(cycle(few), count)]
 
 
 def _copied(value: Any) -> Any:
-    """A deep copy; `copy.deepcopy` takes many times as long."""
+    """Copy a value deeply; `copy.deepcopy` takes many times as long."""
     if isinstance(value, list):
         return [_copied(element) for element in value]
     if not isinstance(value, Struct):
