@@ -27,7 +27,7 @@ class DataConsole(Console):
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """Plain text is shown as it is: rich would leave out some control characters without a word."""
+        """Escape plain text, too: rich would leave out some control characters without a word."""
         return super().render_str(printable_text(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
