@@ -207,7 +207,7 @@ class _Unpacked(gzip.GzipFile):
 
 
 def read_at_most(stream: BufferedReader, size: int) -> bytes:
-    """Up to `size` bytes, or what is left: no memory is taken for bytes that are not there."""
+    """Read up to `size` bytes, or all that are left; no memory is taken for bytes that are not there."""
     if size <= _CHUNK:
         return stream.read(size)
     parts = []
@@ -283,7 +283,7 @@ def _line(file: BufferedReader, path: ReadableFile, at: int, number: int | None)
 
 
 def _place(path: ReadableFile, at: int, number: int | None) -> str:
-    """File and line. The lines before it are read again to count them, so only errors need it."""
+    """Format file and line. The lines before it are read again to count them, so only errors need it."""
     if number is None:
         number = 1
         with readable(path), path.open("rb") as file:

@@ -146,7 +146,7 @@ class Stream:
         return [Piece(time, b"", self._skip(self._ahead(sequence)))]
 
     def _ahead(self, sequence: int) -> int:
-        """Distance of a number from the next byte; below 0 if it is before it."""
+        """Compute the distance of a number from the next byte; below 0 if it is before it."""
         return (sequence - self._at(0) + _HALF) % _MODULUS - _HALF
 
     def _at(self, ahead: int) -> int:

@@ -186,11 +186,11 @@ class TrafficSummary:
             _count(self.failures, Failure(first.api or "", path, code, name), Failure(REST, "", 0, None), times)
 
     def by_api(self) -> dict[tuple[int, str, int], Counts]:
-        """Counts of each API and version, by key, name and version, most requests first."""
+        """Count the uses of each API and version, by key, name and version, most requests first."""
         return _merge((use[2:], counts) for use, counts in self.uses.items())
 
     def by_client(self) -> dict[tuple[str | None, tuple[str, str] | None], Counts]:
-        """Counts of each client, by its id and its library."""
+        """Count the uses of each client, by its id and its library."""
         return _merge((use[:2], counts) for use, counts in self.uses.items())
 
     def _software_of(self, connection: int | None, said: tuple[str, str] | None) -> tuple[str, str] | None:
