@@ -96,7 +96,7 @@ class Headers(Mapping[int, bytes]):
 
 
 def trusted_headers(by_key: dict[int, bytes]) -> Headers:
-    """Headers of what is known to be right, and is not used elsewhere: keys that are in range and ascend, and bytes."""
+    """Make headers of values known to be right and not used elsewhere: keys that are in range and ascend, and bytes."""
     headers = new(Headers)
     headers._by_key = by_key
     return headers

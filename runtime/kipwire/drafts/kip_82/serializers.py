@@ -130,7 +130,7 @@ class HeaderSerializers:
         return {key: self.deserialize(key, data) for key, data in headers.items()}
 
     def headers(self, values: Mapping[int, Any]) -> Headers:
-        """Headers with these values.
+        """Serialize values as headers.
 
         Raises:
             HeaderValueError: as `serialize`.

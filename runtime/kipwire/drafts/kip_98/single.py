@@ -126,7 +126,7 @@ def _section(data: Buffer, position: int, max_decompressed_size: int) -> _Sectio
 
 
 def _each(section: _Section) -> Iterator[tuple[int, int, int, int]]:
-    """Number and bounds of each message: where its size starts, where that ends, and where the message ends.
+    """Yield number and bounds of each message: where its size starts, where that ends, and where the message ends.
 
     Raises:
         DecodeError: a size is wrong.
