@@ -58,7 +58,7 @@ DEFAULT_LIMITS = Limits(MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
 
 
 def wrong_checksum(given: int, right: int) -> str:
-    """Reason of the error for a batch with a wrong checksum."""
+    """Format the reason of the error for a batch with a wrong checksum."""
     return f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}"
 
 

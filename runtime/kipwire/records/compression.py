@@ -182,7 +182,7 @@ def _lz4_header_size(data: bytes) -> int:
 
 
 def _lz4_bound(data: bytes) -> int:
-    """Upper bound of the content of the frame, by the sizes of its blocks."""
+    """Compute an upper bound of the content of the frame, by the sizes of its blocks."""
     block_bound = 1 << 2 * (data[5] >> 4 & 7) + 8
     pos = _lz4_header_size(data)
     bound = 0
@@ -258,7 +258,7 @@ def _decompress_zstd(data: bytes, max_size: int) -> bytes:
 
 
 def _zstd_bound(data: bytes) -> tuple[int, int]:
-    """Upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
+    """Compute an upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
     flags = data[4]
     one_segment = flags >> 5 & 1
     content_size = (one_segment, 2, 4, 8)[flags >> 6]

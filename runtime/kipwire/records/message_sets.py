@@ -221,7 +221,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
 
 
 def _value_at(wrapper: Entry) -> int:
-    """Position of the value of an entry; it goes on to the end."""
+    """Compute the position of the value of an entry; it goes on to the end."""
     return wrapper.encoded_size() - len(wrapper.value or b"")
 
 
