@@ -89,7 +89,7 @@ class Node:
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
     def beside(self, node_id: int) -> Node:
-        """Another node of the cluster; this one, if it has that id."""
+        """Return the node of the cluster with that id; this one, if it has it."""
         return self if node_id == self.node_id else replace(self, node_id=node_id, fetch_sessions=FetchSessions())
 
     @property
@@ -98,11 +98,11 @@ class Node:
         return self.nodes.by_id[self.node_id]
 
     def now(self) -> float:
-        """Seconds, of a clock that only goes forward."""
+        """Return the seconds of a clock that only goes forward."""
         return time.monotonic() + self.clock.ahead
 
     def milliseconds(self) -> int:
-        """Milliseconds since 1970, as records have them."""
+        """Return the milliseconds since 1970, as records have them."""
         return time.time_ns() // 1_000_000 + int(self.clock.ahead * 1000)
 
     def advance(self, seconds: float) -> None:

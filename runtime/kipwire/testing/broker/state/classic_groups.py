@@ -159,13 +159,13 @@ class Group(GroupOf[Member]):
         return ticket
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member alive; refuses one that is not of this generation, or has to join again."""
+        """Keep a member alive; refuse one that is not of this generation, or has to join again."""
         self._current(member_id, instance_id, generation, now)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def leave(self, member_id: str, instance_id: str | None, now: float) -> None:
-        """Remove a member; refuses one that is not known."""
+        """Remove a member; refuse one that is not known."""
         self.expire(now)
         if self.announced.pop(member_id, None) is not None:
             self._complete_if_all_joined(now)

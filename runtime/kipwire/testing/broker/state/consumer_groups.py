@@ -107,7 +107,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     # The consumer protocol.
 
     def beat(self, asked: Beat, now: float) -> Beaten:
-        """Keep a member alive, and take its next step; refuses unknown members, epochs and expressions."""
+        """Keep a member alive, and take its next step; refuse unknown members, epochs and expressions."""
         self.expire(now)
         if asked.epoch < JOINS:
             return self._leave(asked)
@@ -203,7 +203,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         return Ticket(_assignment(member, asked, self.existing))
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member of the classic protocol alive; refuses one of another generation, or that has to join again."""
+        """Keep a member of the classic protocol alive; refuse one of another generation, or that has to join again."""
         member, _ = self._beaten(member_id, instance_id, generation, now)
         missing = self.targets.get(member_id, frozenset()) - member.assigned.keys()
         is_free = member.state == UNRELEASED and missing.isdisjoint(self._taken(member))
@@ -211,7 +211,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
             self._expect_rejoin(member, now)
 
     def leave(self, member_id: str, instance_id: str | None, now: float) -> None:
-        """Remove a member, of any protocol; refuses one that is not known."""
+        """Remove a member, of any protocol; refuse one that is not known."""
         self.expire(now)
         self._remove(self.leaving(member_id, instance_id))
 

@@ -167,7 +167,7 @@ class Log:
     # Reading.
 
     def read(self, offset: int, max_bytes: int, end_offset: int) -> bytes:
-        """Whole batches from the one with an offset on, before another offset; the first may be too large (KIP-74)."""
+        """Read whole batches from the one with an offset on, before another; the first may be too large (KIP-74)."""
         parts: list[bytes] = []
         size = 0
         first = bisect_left(self.stored, offset, key=lambda one: one.batch.last_offset)

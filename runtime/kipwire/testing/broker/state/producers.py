@@ -195,7 +195,7 @@ class Transaction:
         return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
     def raise_epoch(self, expected: Numbers | None) -> None:
-        """Give the producer its next epoch; refuses one whose place another has taken."""
+        """Give the producer its next epoch; refuse one whose place another has taken."""
         if expected is None or expected.epoch == self.epoch:
             self.last_epoch = _NO_EPOCH if expected is None else self.epoch
             self.epoch += 1

@@ -78,11 +78,11 @@ class Topics:
         return self.named(name).partition(index)
 
     def places(self, named: Iterable[TopicPartition]) -> frozenset[tuple[UUID, int]]:
-        """Partitions of topics that exist, by the ids of these."""
+        """Return the partitions of topics that exist, by the ids of these."""
         return frozenset((self.by_name[name].topic_id, index) for name, index in named if name in self.by_name)
 
     def named_places(self, places: Iterable[tuple[UUID, int]]) -> list[TopicPartition]:
-        """Partitions of topics that exist, by the names of these."""
+        """Return the partitions of topics that exist, by the names of these."""
         return [(self.by_id[topic_id].name, index) for topic_id, index in places if topic_id in self.by_id]
 
     @staticmethod
@@ -216,7 +216,7 @@ def type_of(name: str) -> ConfigType:
 
 
 def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
-    """Settings that a request gives; refuses one without a value."""
+    """Return the settings that a request gives; refuse one without a value."""
     found = dict(configs)
     if None in found.values():
         raise Refused(ErrorCode.INVALID_REQUEST, "a setting has no value")
@@ -224,7 +224,7 @@ def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
 
 
 def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) -> Configs:
-    """Settings after changes, each of a name, an operation and a value; refuses what cannot be, or is there twice."""
+    """Apply changes to settings, each a name, an operation and a value; refuse the impossible, or a repeated name."""
     found, names = dict(configs), set[str]()
     for name, operation, value in changes:
         if name in names or (value is None and operation != ConfigOperation.DELETE):
@@ -249,7 +249,7 @@ def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) ->
 
 
 def replace(configs: Configs, others: Configs, *, is_tried: bool) -> None:
-    """Put other settings in the place of the ones that a topic has, unless that is only tried; refuses invalid ones."""
+    """Put other settings in the place of the ones that a topic has, unless that is only tried; refuse invalid ones."""
     expect_valid_configs(others)
     if not is_tried:
         configs.clear()
