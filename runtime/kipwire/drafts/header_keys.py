@@ -33,7 +33,7 @@ _CATEGORIES = ("infrastructure", "client", "stack/middleware", "application", "u
 
 
 def _divide(first: int, area: str) -> tuple[KeySpace, ...]:
-    """An area of 2^20 keys: 2^16 for each category, the others reserved."""
+    """Divide an area of 2^20 keys: 2^16 for each category, the others reserved."""
     used = tuple(
         KeySpace(start, start + 0xFFFF, area, category, False)
         for start, category in zip(range(first, first + 0x50000, 0x10000), _CATEGORIES, strict=True)
@@ -53,7 +53,7 @@ KEY_SPACES = (
 
 
 def key_space(key: int) -> KeySpace:
-    """The range that a key lies in.
+    """Find the range that a key lies in.
 
     Raises:
         TypeError: the key is not a whole number.
@@ -67,7 +67,7 @@ def key_space(key: int) -> KeySpace:
 
 
 def key_name(key: int, *registers: type[HeaderKey]) -> str | None:
-    """The name of the header with that key in the first of the registers that has it; None where none has.
+    """Find the name of the header with that key in the first of the registers that has it; None where none has.
 
     Raises:
         TypeError: the key is not a whole number.
@@ -78,5 +78,5 @@ def key_name(key: int, *registers: type[HeaderKey]) -> str | None:
 
 
 def key_of(name: str, *registers: type[HeaderKey]) -> HeaderKey | None:
-    """The key of the header with that name in the first of the registers that has it; None where none has."""
+    """Find the key of the header with that name in the first of the registers that has it; None where none has."""
     return next((row for register in registers if (row := register.of_header(name)) is not None), None)

@@ -109,7 +109,7 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
 
 
 def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning = "answer") -> int:
-    """Number of replicas that must have the messages of a ProduceRequest before the broker answers; 0 for no answer.
+    """Count the replicas that must have the messages of a ProduceRequest before the broker answers; 0 for no answer.
 
     The document gives the same number three meanings. In all of them a number above 0 is the number of replicas.
 
@@ -167,14 +167,14 @@ def _check_fetched(request: Message, response: Message) -> None:
 
 
 def _message_sets(request: Any) -> Iterator[tuple[str, int]]:
-    """Topic and partition of each message set of a ProduceRequest, in its order."""
+    """Yield topic and partition of each message set of a ProduceRequest, in its order."""
     for topic in request.data:
         for one in topic.partition_data:
             yield topic.topic, one.partition
 
 
 def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:
-    """The topics of a FetchRequest with their partitions, in its order."""
+    """Yield the topics of a FetchRequest with their partitions, in its order."""
     for topic in request.topic_offsets:
         if hasattr(topic, "partition_offsets"):
             yield topic.topic, [one.partition for one in topic.partition_offsets]
@@ -183,7 +183,7 @@ def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:
 
 
 def _original(message: Message, direction: str) -> str:
-    """The message of the proposal that a message is, or is an alternative to.
+    """Find the message of the proposal that a message is, or is an alternative to.
 
     Raises:
         TypeError: it is another message, or not of that direction.

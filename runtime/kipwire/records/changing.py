@@ -38,7 +38,7 @@ def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
 
 
 def _change_batch(batch: RecordBatch, change: Callable[[Record], None]) -> bytes | None:
-    """A batch whose records were changed; None where none was."""
+    """Write a batch again whose records were changed; return None if none was."""
     is_changed = False
     for record in batch.records:
         before = _content(record)

@@ -58,12 +58,12 @@ DEFAULT_LIMITS = Limits(MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
 
 
 def wrong_checksum(given: int, right: int) -> str:
-    """Reason of the error for a batch with a wrong checksum."""
+    """Format the reason of the error for a batch with a wrong checksum."""
     return f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}"
 
 
 def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
-    """The batch that the bytes are, in its generated class; its checksum is checked only if asked for.
+    """Decode the batch that the bytes are, as its generated class; check its checksum only if asked to.
 
     Raises:
         DecodeError: the bytes are not one batch of that format; its path and its offset are within them.
@@ -159,7 +159,7 @@ def _at_offset(record: Record, offset: int) -> Record:
 
 
 def no_such_timestamp(records: Iterable[Record], magic: int) -> EncodeError:
-    """The error about the first record with a timestamp below -1, which Kafka's builder refuses."""
+    """Make the error about the first record with a timestamp below -1, which Kafka's builder refuses."""
     index, timestamp = next(
         (i, record.timestamp) for i, record in enumerate(records) if record.timestamp < NO_TIMESTAMP
     )

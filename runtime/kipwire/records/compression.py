@@ -182,7 +182,7 @@ def _lz4_header_size(data: bytes) -> int:
 
 
 def _lz4_bound(data: bytes) -> int:
-    """Upper bound of the content of the frame, by the sizes of its blocks."""
+    """Compute an upper bound of the content of the frame, by the sizes of its blocks."""
     block_bound = 1 << 2 * (data[5] >> 4 & 7) + 8
     pos = _lz4_header_size(data)
     bound = 0
@@ -196,7 +196,7 @@ def _lz4_bound(data: bytes) -> int:
 
 
 def lz4_from_magic_0(data: bytes) -> bytes:
-    """An lz4 frame of a message of magic 0, with the header's checksum put right.
+    """Put the header's checksum right in an lz4 frame of a message of magic 0.
 
     Kafka's first lz4 computed it over the frame's magic too (KIP-57); no reader of such messages relies on it.
 
@@ -211,12 +211,12 @@ def lz4_from_magic_0(data: bytes) -> bytes:
 
 
 def lz4_to_magic_0(data: bytes) -> bytes:
-    """An lz4 frame of `compress` as messages of magic 0 carry it; see `lz4_from_magic_0`."""
+    """Change an lz4 frame of `compress` to the frame that messages of magic 0 carry; see `lz4_from_magic_0`."""
     return _LZ4_HEADER_OF_MAGIC_0 + data[len(_LZ4_HEADER) :]
 
 
 def _short_xxh32(data: bytes) -> int:
-    """The xxHash-32 of less than 16 bytes, with seed 0; a header is never longer."""
+    """Compute the xxHash-32 of less than 16 bytes, with seed 0; a header is never longer."""
     value = 374761393 + len(data)
     whole = len(data) // 4 * 4
     for start in range(0, whole, 4):
@@ -258,7 +258,7 @@ def _decompress_zstd(data: bytes, max_size: int) -> bytes:
 
 
 def _zstd_bound(data: bytes) -> tuple[int, int]:
-    """Upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
+    """Compute an upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
     flags = data[4]
     one_segment = flags >> 5 & 1
     content_size = (one_segment, 2, 4, 8)[flags >> 6]

@@ -78,7 +78,7 @@ def control_type(record: Record) -> ControlType:
 
 
 def end_marker_key(type_: Literal["ABORT", "COMMIT"]) -> bytes:
-    """The key of a control record that ends a transaction."""
+    """Encode the key of a control record that ends a transaction."""
     type_id = next(number for number, (name, _) in enumerate(_TYPES) if name == type_)
     return _version.pack(ControlRecordTypeSchema.VERSION) + ControlRecordTypeSchema(type=type_id).encode()
 
@@ -89,7 +89,7 @@ def _type_id(record: Record) -> int:
 
 
 def _if_versioned(data: bytes | None, message: str) -> bytes:
-    """The bytes, if they are long enough to start with a version."""
+    """Check that bytes are long enough to start with a version, and return them."""
     if data is None:
         raise DecodeError(message, 0, "", 0, "may not be null")
     if len(data) < _version.size:

@@ -240,12 +240,12 @@ def up_convert(
 
 
 def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -> int:
-    """Number of headers that a compressed entry has itself; 0 in all formats but KIP-82's."""
+    """Count the headers that a compressed entry has itself; 0 in all formats but KIP-82's."""
     return draft(magic_2).headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
 
 
 def _message_set_of(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:
-    """The records of a batch as a message set."""
+    """Write the records of a batch as a message set."""
     kept = [
         Record(offset=one.offset, timestamp=one.timestamp if magic else -1, key=one.key, value=one.value)
         for one in records
@@ -261,7 +261,7 @@ def _message_set_of(batch: RecordBatch, records: Iterable[Record], magic: Litera
 
 
 def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
-    """Batches that become one, in a later format."""
+    """Write batches that become one, in a later format."""
     first = run[0]
     records = [record for batch in run for record in batch.records]
     if magic == 1:
@@ -284,7 +284,7 @@ def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
 
 
 def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tuple[int, list[RecordBatch]]]:
-    """The batches that become one, with how many there are before: plain messages in a row, every other one by itself.
+    """Group the batches that become one, with the number of batches before: plain messages in a row, others each alone.
 
     Args:
         batches: in their order.
@@ -315,7 +315,7 @@ def _may_follow(run: list[RecordBatch], batch: RecordBatch) -> bool:
 
 @contextmanager
 def _in_batch(number: int, magic: int) -> Iterator[None]:
-    """Names the batch in errors about what is written.
+    """Name the batch in errors about what is written.
 
     Raises:
         EncodeError: one was raised.

@@ -163,7 +163,7 @@ def _metadata(record: Record) -> InternalRecord:
 
 @lru_cache(maxsize=256)
 def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str] | None:
-    """The name of a type of record, the class of its keys, and the name of its values."""
+    """Find a type of record: its name, the class of its keys, and the name of its values; None for an unknown type."""
     type_ = COORDINATORS[topic].find(type_id)
     if type_ is None:
         return None

@@ -49,7 +49,7 @@ _CODECS = COMPRESSIONS[:4]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The entry that all of the bytes hold.
+    """Decode the entry that all of the bytes hold.
 
     Raises:
         DecodeError: they are not an entry.
@@ -87,7 +87,7 @@ def has_more_items(data: bytes, most: int) -> bool:
 def read_entry(
     layout: type[Entry], data: bytes, location: Location, *, check_crcs: bool, limits: Limits
 ) -> RecordBatch:
-    """The entry that all of the bytes hold, of one layout.
+    """Decode the entry that all of the bytes hold, of one layout.
 
     Args:
         layout: the class of the entry; a draft's has the attributes of magic 1's, and may have `headers`.
@@ -141,7 +141,7 @@ def _timestamp_type(entry: Entry) -> TimestampType:
 
 
 def _headers(entry: Entry) -> list[Header]:
-    """The headers of an entry; KIP-82's keys as the KIP prints them, such as 0x00100010."""
+    """Return the headers of an entry; KIP-82's keys as the KIP prints them, such as 0x00100010."""
     if isinstance(entry, _LAYOUTS):
         return []
     return [(f"0x{header.key:08x}", header.value) for header in getattr(entry, "headers", ())]
@@ -156,7 +156,7 @@ def _record(entry: Entry, offset: int, timestamp: int) -> Record:
 
 
 def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Record]:
-    """The records of a compressed entry, which is at this location; whether checksums are checked; and the limits.
+    """Decode the records of a compressed entry, given with its location, whether to check checksums, and the limits.
 
     Raises:
         DecodeError: they are broken.
@@ -188,7 +188,7 @@ def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
 
 
 def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> list[Entry]:
-    """The entries inside of a compressed one, at least one."""
+    """Decode the entries inside of a compressed one, at least one."""
     magic, layout = wrapper.VERSION, type(wrapper)
     entries: list[Entry] = []
     items = pos = 0
@@ -221,7 +221,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
 
 
 def _value_at(wrapper: Entry) -> int:
-    """Position of the value of an entry; it goes on to the end."""
+    """Compute the position of the value of an entry; it goes on to the end."""
     return wrapper.encoded_size() - len(wrapper.value or b"")
 
 
@@ -233,7 +233,7 @@ def write_message_set(
     timestamp_type: TimestampType = "CreateTime",
     max_timestamp: int | None = None,
 ) -> bytes:
-    """A message set, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
+    """Encode a message set, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
 
     Args:
         records: in the order of their offsets, or all without one, which are numbered from 0; without headers, and of
@@ -280,7 +280,7 @@ def write_message_set(
 
 
 def entry_bytes(magic: int, record: Record, is_append_time: bool, base_offset: int = 0, codec: int = 0) -> bytes:
-    """One entry, whose offset counts from a base offset; with a codec, its value is a compressed set.
+    """Encode one entry, whose offset counts from a base offset; with a codec, its value is a compressed set.
 
     Raises:
         EncodeError: a value does not fit its field.

@@ -36,7 +36,7 @@ class RawHeaderKey(str):
     _raw: bytes
 
     def __new__(cls, raw: bytes) -> RawHeaderKey:
-        """The key of these bytes.
+        """Make a key of these bytes; its text is as Java decodes them.
 
         Raises:
             TypeError: they are not `bytes`.
@@ -62,7 +62,7 @@ class RawHeaderKey(str):
 
 
 def header_key(raw: bytes) -> str:
-    """The key of a header from its bytes: a plain `str` if they are UTF-8."""
+    """Decode the key of a header: a plain `str` if the bytes are UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -70,7 +70,7 @@ def header_key(raw: bytes) -> str:
 
 
 def bytes_of_key(key: str) -> bytes:
-    """The bytes that the key of a header has on the wire.
+    """Return the bytes that the key of a header has on the wire.
 
     Raises:
         TypeError: it is no `str`.
@@ -249,7 +249,7 @@ class RecordBatch:
         return self._sequence_at(self.last_offset)
 
     def sequence(self, record: Record) -> int:
-        """The sequence number that its producer gave to a record of this batch; -1 where the batch has none."""
+        """Compute the sequence number that its producer gave to a record of this batch; -1 where the batch has none."""
         return self._sequence_at(record.offset)
 
     def _sequence_at(self, offset: int) -> int:

@@ -47,7 +47,7 @@ class SnapshotEnd(NamedTuple):
 
 
 def partition_of(folder: str) -> Partition | None:
-    """The partition whose log is in a folder of that name, such as `orders-0`; None if no broker gives such a name."""
+    """Parse the name of a partition's folder, such as `orders-0`; None if no broker gives such a name."""
     found = _FOLDER.fullmatch(folder)
     if found is None or int(found["partition"]) > HIGHEST_INT32:
         return None
@@ -55,7 +55,7 @@ def partition_of(folder: str) -> Partition | None:
 
 
 def base_offset_of(file: str) -> int | None:
-    """The offset at which the segment with that file name starts; None if it is not the name of a segment."""
+    """Parse the offset at which the segment with that file name starts; None if it is not the name of a segment."""
     found = _SEGMENT.fullmatch(file)
     if found is None or int(found["base_offset"]) > HIGHEST_OFFSET:
         return None
@@ -63,7 +63,7 @@ def base_offset_of(file: str) -> int | None:
 
 
 def parse_tiered_name(above: str, folder: str, file: str) -> SegmentName | None:
-    """The segment of which a file in tiered storage is a copy; None if it does not have the name of one.
+    """Find the segment of which a file in tiered storage is a copy; None if it does not have the name of one.
 
     Kafka's LocalTieredStorage makes `orders-0-TOPIC_ID/1234-SEGMENT_ID.log`, and the plugin of Aiven
     `orders-TOPIC_ID/0/00000000000000001234-SEGMENT_ID.log`; both ids have 22 characters.
@@ -95,7 +95,7 @@ def snapshot_end_of(file: str) -> SnapshotEnd | None:
 
 
 def segments_of(folder: Path) -> list[Path]:
-    """The segments in the folder of a partition, in the order of their offsets.
+    """List the segments in the folder of a partition, in the order of their offsets.
 
     Raises:
         OSError: the folder cannot be read.

@@ -66,7 +66,7 @@ class PartitionOffset(NamedTuple):
 
 
 def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]:
-    """The entries of an offset index.
+    """Decode the entries of an offset index.
 
     Args:
         file: an `.index`, open for reading at its start.
@@ -86,7 +86,7 @@ def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]
 
 
 def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
-    """The entries of a time index.
+    """Decode the entries of a time index.
 
     Args:
         file: a `.timeindex`, open for reading at its start.
@@ -118,7 +118,7 @@ def _offset(name: str, number: int, packer: Packer, base_offset: int, relative: 
 
 
 def _entries(file: BinaryIO, packer: Packer, name: str) -> Iterator[tuple[int, int]]:
-    """The entries of an index up to the zeros at its end, read a few thousand at a time."""
+    """Decode the entries of an index up to the zeros at its end; read a few thousand at a time."""
     at = 0
     while data := file.read(packer.size * _ENTRIES_AT_ONCE):
         over = len(data) % packer.size
@@ -204,7 +204,7 @@ def partition_offsets(text: str) -> list[PartitionOffset]:
 
 
 def _checkpoint(text: str, what: str, words: int) -> Iterator[tuple[list[str], tuple[int, int]]]:
-    """The lines of a checkpoint: some words, then a number of 32 bits and an offset.
+    """Parse the lines of a checkpoint: some words, then a number of 32 bits and an offset.
 
     The first line is the version of the file, the second the number of the others.
     """

@@ -13,7 +13,7 @@ HIGHEST_EPOCH = 2**15 - 1
 
 
 def next_sequence(sequence: int, count: int) -> int:
-    """The sequence number that is `count` numbers after another.
+    """Compute the sequence number that is `count` numbers after another.
 
     The producer's next batch starts with it if `count` is how many records the batch was written with. Compaction
     removes records, but not their numbers, so the records that are left do not count. The header keeps the range:
@@ -30,7 +30,7 @@ def next_sequence(sequence: int, count: int) -> int:
 
 
 def next_epoch(epoch: int, *, is_transactional: bool = False) -> int | None:
-    """The epoch that a producer has after this one in released Kafka; None if it needs a new producer id.
+    """Compute the epoch that a producer has after this one in released Kafka; None if it needs a new producer id.
 
     Args:
         epoch: the current one.
@@ -46,7 +46,7 @@ def next_epoch(epoch: int, *, is_transactional: bool = False) -> int | None:
 
 
 def next_draft_epoch(epoch: int) -> int:
-    """The epoch that a producer has after this one in the draft of KIP-98: 0 follows the highest.
+    """Compute the epoch that a producer has after this one in the draft of KIP-98: 0 follows the highest.
 
     Raises:
         ValueError: the number is none (0 to 32767).

@@ -96,7 +96,7 @@ def read_batches(
 
 
 def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
-    """The batches of bytes from `start` on, `number` of which come before that."""
+    """Read the batches of bytes from `start` on, `number` of which come before that."""
     rules = rules_of("kafka", *limits)
     return batches_in(
         lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules, check_crcs=check_crcs
@@ -182,7 +182,7 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
 
 
 def draft(magic_2: MagicTwo) -> Any:
-    """The module that makes batches of a format which was only proposed with magic 2; its function `read` does it.
+    """Import the module that makes batches of a format which was only proposed with magic 2, by its function `read`.
 
     Drafts are made of what records are made of, so they stand a storey above them and register here by their names.
     They are imported when a program asks for one, which few do.

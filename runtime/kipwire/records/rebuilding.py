@@ -54,7 +54,7 @@ class BatchHead(NamedTuple):
 
 
 def rebuilt_batch(head: BatchHead, records: list[Record]) -> bytes:
-    """A batch of any magic, with the right checksum.
+    """Encode a batch of any magic, with the right checksum.
 
     Args:
         head: everything but the size, the checksum and the count of the records, which follow from them.
@@ -92,7 +92,7 @@ def _record_batch(head: BatchHead, records: list[Record]) -> bytes:
 
 
 def _entry(head: BatchHead, records: list[Record]) -> bytes:
-    """An entry of a message set, which is one message, or a compressed set of them."""
+    """Encode an entry of a message set, which is one message, or a compressed set of them."""
     magic, is_append_time = head.magic, head.is_append_time
     if not head.codec:
         if len(records) != 1:
@@ -116,7 +116,7 @@ def _entry(head: BatchHead, records: list[Record]) -> bytes:
 
 
 def _with_attributes(head: BatchHead, entry: bytes) -> bytes:
-    """The entry with bits in its attributes that have no meaning, and the checksum of that."""
+    """Set the bits without a meaning in the attributes of an entry, and put its checksum right."""
     format_ = FORMATS[head.magic]
     attributes = head.attributes.to_bytes(1, "big", signed=True)
     if entry[format_.attributes : format_.attributes + 1] == attributes:

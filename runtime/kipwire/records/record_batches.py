@@ -62,7 +62,7 @@ Source = tuple[bytes, Location, Limits]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The batch that the bytes are, from the first to the last.
+    """Decode the batch that the bytes are, from the first to the last.
 
     Raises:
         DecodeError: they are none.
@@ -114,7 +114,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
 
 
 def section_of(source: Source) -> bytes:
-    """The bytes of a batch's records, decompressed.
+    """Decompress the bytes of a batch's records.
 
     Raises:
         DecodeError: they cannot be decompressed, or are more than the limits allow.
@@ -133,7 +133,7 @@ def section_of(source: Source) -> bytes:
 
 
 def records_of(source: Source) -> list[Record]:
-    """The records of a batch.
+    """Decode the records of a batch.
 
     Raises:
         DecodeError: they are broken.
@@ -162,7 +162,7 @@ def records_of(source: Source) -> list[Record]:
 
 
 def created_timestamps(batch: RecordBatch) -> list[int]:
-    """The timestamps that the producer gave to the records of a batch of magic 2, also if the broker set others.
+    """Decode the timestamps that the producer gave to the records of a batch of magic 2, also if the broker set others.
 
     Raises:
         DecodeError: the records are broken.
@@ -189,7 +189,7 @@ def write_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """A record batch of magic 2, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
+    """Encode a record batch of magic 2, byte for byte as Kafka's Java classes do (compressed bytes as the codec does).
 
     Args:
         records: in the order of their offsets, or all without one; a batch without any, as compaction leaves it,

@@ -19,7 +19,7 @@ from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, he
 
 
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
-    """The records that the bytes are, their offsets and timestamps counted from these.
+    """Decode the records that the bytes are, their offsets and timestamps counted from these.
 
     Raises:
         DecodeError: they are not records; it names Records v2, with path and offset in these bytes.
@@ -32,7 +32,7 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
 
 
 def read_by_classes(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
-    """The same through the generated classes.
+    """Decode the same as `read_section`, through the generated classes.
 
     Raises:
         DecodeError: as `read_section`.
@@ -85,14 +85,14 @@ def has_more_items(data: bytes, most: int) -> bool:
 
 
 def _varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """A zigzag varint: (the number, position after it)."""
+    """Decode a zigzag varint: (the number, position after it)."""
     number = data[pos]
     pos += 1
     return read_packed(data, pos, bits) if number > 127 else ((number >> 1) ^ -(number & 1), pos)
 
 
 def write_section(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The bytes of records, whose offsets and timestamps count from these.
+    """Encode records, whose offsets and timestamps count from these.
 
     Raises:
         EncodeError: a value does not fit its field; it has the path in Records v2.
@@ -105,7 +105,7 @@ def write_section(records: list[Record], base_offset: int, base_timestamp: int) 
 
 
 def write_by_classes(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The same through the generated classes.
+    """Encode the same as `write_section`, through the generated classes.
 
     Raises:
         EncodeError: as `write_section`.
@@ -153,7 +153,7 @@ def _wrong(path: str, reason: str) -> EncodeError:
 
 
 def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
-    """The records that the bytes are, their offsets and timestamps counted from these; None if they are not valid."""
+    """Decode the records that the bytes are, their offsets and timestamps counted from these; None if not valid."""
     records = []
     pos, bound = 0, len(data)
     try:
@@ -213,7 +213,7 @@ def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
 
 
 def _read_headers(data: bytes, pos: int, limit: int) -> tuple[list[Header], int]:
-    """The headers of a record that ends there, and the position after them.
+    """Decode the headers of a record that ends at `limit`, and return the position after them, too.
 
     Raises:
         Malformed: they are not valid; as do the other errors that `read_plainly` expects.
@@ -251,7 +251,7 @@ def _read_headers(data: bytes, pos: int, limit: int) -> tuple[list[Header], int]
 
 
 def _size(data: bytes, pos: int) -> tuple[int, int]:
-    """A size that is not negative, and the position after it."""
+    """Decode a size that is not negative, and return the position after it, too."""
     size = data[pos]
     pos += 1
     if size > 127:
@@ -262,7 +262,7 @@ def _size(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def write_plainly(records: list[Record], base_offset: int, base_timestamp: int) -> bytes | None:
-    """The bytes of records, whose offsets and timestamps count from these; None if something in them is not usual."""
+    """Encode records, whose offsets and timestamps count from these; return None if something in them is not usual."""
     out: list[bytes] = []
     try:
         for record in records:

@@ -46,7 +46,7 @@ class Ahead:
         return len(self._chunk)
 
     def take(self, position: int, size: int) -> bytes:
-        """The bytes at a position; fewer if the stream ends before. What is before the position is forgotten."""
+        """Return the bytes at a position; fewer if the stream ends before. Bytes before the position are forgotten."""
         at = position - self._start
         if at + size > len(self._chunk):
             self._go_on(position, size)
@@ -54,7 +54,7 @@ class Ahead:
         return self._chunk[at : at + size]
 
     def rest(self, position: int) -> Iterator[bytes]:
-        """All bytes from a position on that was not forgotten."""
+        """Yield all bytes from a position on that was not forgotten."""
         self.take(position, 0)
         yield self._chunk[position - self._start :]
         while chunk := self._read(_CHUNK):
@@ -140,7 +140,7 @@ class _Patient(Bounds):
 
 
 def _find_end(ahead: Ahead, position: int) -> int | None:
-    """The end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
+    """Find the end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
     head = head_of(ahead.take(position, RECORDS), position)
     if head is None or head.size > MAX_BATCH_SIZE:
         return None

@@ -62,7 +62,7 @@ _FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "
 
 
 def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
-    """Messages that can be encoded.
+    """Generate messages that can be encoded.
 
     They cover all that their class allows: the first and last values of every integer type and encoding, NaN and
     -0.0, null, tagged fields set and not set, unknown tagged fields in every flexible struct. Text has no lone
@@ -82,7 +82,7 @@ def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
 
 
 def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
-    """Values of a struct in one version; see `messages`, which are structs as well.
+    """Generate values of a struct in one version; see `messages`, which are structs as well.
 
     Example:
         @given(st.lists(structs(MetadataResponseBroker), max_size=3))
@@ -94,7 +94,7 @@ def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
 
 @lru_cache(maxsize=256)
 def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
-    """Kept, since a message may have one struct many times."""
+    """Make the strategy of a struct; it is kept, since a message may have one struct many times."""
     has_room = _has_room(cls)
     positional = {
         field.name: field_values(field, long=long and has_room and not (field.sized and field.prefix == "int16"))
@@ -123,7 +123,7 @@ def _has_room(cls: type[Struct]) -> bool:
 
 
 def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a struct that fit together, made from any that do not.
+    """Arrange values of a struct so that they fit together, from any that do not.
 
     A set loses elements whose keys are there already, and is put into order, so that it is read as it was written.
     What does not meet a condition, such as that arrays have the same length, loses elements or bytes.
@@ -138,7 +138,7 @@ def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def field_values(field: Field, *, long: bool = True) -> SearchStrategy[Any]:
-    """Values that a field can carry, null among them where it is nullable.
+    """Generate values that a field can carry, null among them where it is nullable.
 
     Example:
         port = next(field for field in MetadataResponseBroker.FIELDS if field.name == "port")
@@ -152,7 +152,7 @@ def field_values(field: Field, *, long: bool = True) -> SearchStrategy[Any]:
 
 
 def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]:
-    """Tagged fields that no version of the struct knows, as its `unknown_tagged_fields` has them: bytes by tag.
+    """Generate tagged fields that no version of the struct knows, as `unknown_tagged_fields` has them: bytes by tag.
 
     Args:
         cls: a generated class of a flexible version.
@@ -175,7 +175,7 @@ def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]
 
 
 def damaged(data: bytes) -> SearchStrategy[bytes]:
-    """The bytes with one to three faults, never unharmed: cut short, bits flipped, bytes added, removed or overwritten.
+    """Damage bytes by 1 to 3 faults, never unharmed: cut short, bits flipped, bytes added, removed or overwritten.
 
     What comes out may be a valid message all the same.
 
@@ -245,7 +245,7 @@ def _same_value(a: object, b: object) -> bool:
 
 
 def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
-    """Values of a field that is not an array, or elements of one that is."""
+    """Generate values of a field that is not an array, or elements of one that is."""
     if field.struct is not None:
         return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
     kind = KINDS.get(field.element, "struct")
@@ -272,12 +272,12 @@ def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStr
 
 
 def repeated(few: Sequence[Any], count: int) -> list[Any]:
-    """The elements again and again up to a count, each a copy of its own."""
+    """Repeat the elements up to a count, each as a copy of its own."""
     return [_copied(element) for element in islice(cycle(few), count)]
 
 
 def _copied(value: Any) -> Any:
-    """A deep copy; `copy.deepcopy` takes many times as long."""
+    """Copy a value deeply; `copy.deepcopy` takes many times as long."""
     if isinstance(value, list):
         return [_copied(element) for element in value]
     if not isinstance(value, Struct):

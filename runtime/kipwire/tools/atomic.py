@@ -37,7 +37,7 @@ def write_atomically(file: Path, content: bytes) -> None:
 
 @contextmanager
 def new_folder(beside: Path) -> Iterator[Path]:
-    """An empty folder beside a path, on the same file system; removed at the end unless it was renamed.
+    """Make an empty folder beside a path, on the same file system; remove it at the end unless it was renamed.
 
     Raises:
         OSError: it cannot be made.
@@ -78,7 +78,7 @@ def _errors_named(path: Path) -> Iterator[None]:
 
 
 def _mode(file: Path) -> int:
-    """The permissions that a file has, or a new one would have."""
+    """Return the permissions that a file has, or a new one would have."""
     if file.is_file() and not file.is_symlink():
         return file.stat().st_mode & 0o777
     return 0o666 & ~_umask()

@@ -11,7 +11,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:
-    """Labels with their texts, such as `group="billing",topic="orders"`; several such parts are joined with commas.
+    """Format labels with their texts, such as `group="billing",topic="orders"`; callers join several with commas.
 
     Args:
         labels: their names.
@@ -21,7 +21,7 @@ def pairs_text(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def gauge_lines(name: str, about: str, samples: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """The lines of a gauge, without ends of lines.
+    """Format a gauge as lines, without ends of lines.
 
     Args:
         name: of the metric.

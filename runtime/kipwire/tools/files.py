@@ -41,7 +41,7 @@ def need_input(path: Path) -> None:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The first bytes of a regular file: at most `limit`, and one more if the file is longer.
+    """Read the first bytes of a regular file: at most `limit`, and one more if the file is longer.
 
     Raises:
         OSError: it cannot be read, or is a pipe, a device or a folder, which are not waited for.

@@ -22,7 +22,7 @@ class EscapeError(ValueError):
 
 
 def load(text: str) -> dict[str, str]:
-    r"""The settings of a text; for a repeated name the last value.
+    r"""Parse the settings of a text; for a repeated name take the last value.
 
     Args:
         text: the bytes of a file in ISO 8859-1, which Java reads; other characters are `\uXXXX` there.
@@ -42,7 +42,7 @@ def load(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The logical lines without blank lines, comments and leading white space, each with its last line number.
+    """Join continued lines; leave out blank lines, comments and leading white space. Number each by its last line.
 
     A line that ends with an odd number of backslashes continues on the next one; a comment never does.
     """

@@ -27,11 +27,11 @@ class DataConsole(Console):
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """Plain text is shown as it is: rich would leave out some control characters without a word."""
+        """Escape plain text, too: rich would leave out some control characters without a word."""
         return super().render_str(printable_text(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """All output passes through here; segments that move the cursor for rich are marked as control."""
+        """Escape all output, which passes through here; segments that move the cursor for rich stay as they are."""
         for segment in super().render(renderable, options):
             text, style, control = segment
             yield segment if control else Segment(printable_text(text), style)
@@ -42,6 +42,6 @@ ERR = DataConsole(stderr=True)
 
 
 def table_console() -> DataConsole:
-    """The console for tables: as wide as the terminal; lines in a file are never cut."""
+    """Make the console for tables: as wide as the terminal; lines in a file are never cut."""
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return DataConsole(soft_wrap=False, width=None if is_wide else _WIDTH_OF_FILES)

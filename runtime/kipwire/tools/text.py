@@ -21,29 +21,29 @@ _MOST_BITS = 13_000
 
 
 def count_of(number: int, noun: str, several: str | None = None) -> str:
-    """A count with its noun, such as `1 byte` and `3,542 bytes`; `several` is the plural unless that ends with -s."""
+    """Format a count with its noun, such as `1 byte` and `3,542 bytes`; `several` is a plural of another form."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def leftover_reason(number: int, what: str) -> str:
-    """The reason for refusing bytes that follow the last byte of something."""
+    """Format the reason for refusing bytes that follow the last byte of something."""
     return f"{count_of(number, 'trailing byte')} after {what}"
 
 
 def only_left(number: int) -> str:
-    """The words for too few bytes, such as `but only 2 are left`."""
+    """Format how few bytes there are, such as `but only 2 are left`."""
     if number == 0:
         return "but none are left"
     return f"but only {number} {'is' if number == 1 else 'are'} left"
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or the start of one that has more characters than that, with dots for the rest."""
+    """Return the text, or the start of one that has more than `most` characters, with dots for the rest."""
     return text if len(text) <= most else f"{text[: most - len(_DOTS)]}{_DOTS}"
 
 
 def json_words(value: object, most: int = 60, mapping: str = "an object") -> str:
-    """A value of JSON or TOML as errors show it: a container by its kind, a long text without its end.
+    """Format a value of JSON or TOML for errors: a container as its kind, a long text without its end.
 
     Args:
         value: it.
@@ -60,7 +60,7 @@ def json_words(value: object, most: int = 60, mapping: str = "an object") -> str
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most similar to a misspelt one, in any case; None if none is similar."""
+    """Find the known word most similar to a misspelt one, in any case; None if none is similar."""
     from difflib import get_close_matches  # only errors need it
 
     by_lower_case = {one.lower(): one for one in known}
@@ -69,13 +69,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The suffix `; did you mean ...?` for an unknown word; empty if no known word is similar."""
+    """Make the suffix `; did you mean ...?` for an unknown word; empty if no known word is similar."""
     near = nearest(word, known)
     return f"; did you mean {near}?" if near else ""
 
 
 def error_line(error: BaseException) -> str:
-    """An error of a user's code in a line: its class, its text, and its place."""
+    """Format an error of a user's code as one line: its class, its text, and its place."""
     from traceback import extract_tb  # only errors need it
 
     trace = extract_tb(error.__traceback__)
@@ -88,12 +88,12 @@ _STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def printable_text(text: str) -> str:
-    """The text with control characters as escapes; its lines and tabs stay."""
+    """Escape the control characters of a text; its lines and tabs stay."""
     return _escape_all(text, "\n\t")
 
 
 def printable_line(text: str) -> str:
-    """The text on one line: line ends and tabs are escapes, too."""
+    """Escape all control characters of a text, so that it is one line: ends of lines and tabs, too."""
     return _escape_all(text, "")
 
 
@@ -104,7 +104,7 @@ def _escape_all(text: str, kept: str) -> str:
 
 
 def escape(character: str) -> str:
-    """A character as Python and JSON programmers would write it, with its number in hex digits."""
+    """Escape a character as Python and JSON programmers would write it, with its number in hex digits."""
     number = ord(character)
     if number < 0x100:
         return f"\\x{number:02x}"
@@ -139,7 +139,7 @@ def print_err(*parts: Part) -> None:
 
 
 def style_line(parts: Iterable[Part], *, coloured: bool, one_line: bool = False) -> str:
-    """A line with its end; control characters are shown as escapes, with `one_line` also ends of lines and tabs."""
+    """Format a line with its end; escape control characters, with `one_line` also ends of lines and tabs."""
     if not coloured:
         text = "".join([part if isinstance(part, str) else part[0] for part in parts])
         return f"{printable_line(text) if one_line else printable_text(text)}\n"

@@ -39,7 +39,7 @@ class Numbered(NamedTuple):
 
 
 def capture_at(path: Path) -> Capture | None:
-    """The capture at a path; None if it is something else, such as a log.
+    """Find the capture at a path; None if something else is there, such as a log.
 
     Raises:
         OSError: it cannot be read.
@@ -56,7 +56,7 @@ def capture_at(path: Path) -> Capture | None:
 
 
 def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Numbered]:
-    """The frames of a capture, in order, and errors instead of frames that are missing.
+    """Read the frames of a capture, in order, with errors instead of frames that are missing.
 
     Args:
         capture: it.

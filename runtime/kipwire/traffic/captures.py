@@ -95,7 +95,7 @@ class Frames:
         self._end = 0
 
     def read(self, entry: Entry) -> bytes:
-        """The frame of an entry, without its size.
+        """Read the frame of an entry, without its size.
 
         Raises:
             CaptureError: there is no such frame, it is too large, or a packed file would have to be unpacked again.
@@ -122,7 +122,7 @@ class Frames:
 
 @contextmanager
 def open_frames(path: ReadableFile) -> Iterator[Frames]:
-    """The frames in a file, plain or packed, while it is open.
+    """Open a file of frames, plain or packed; close it at the end.
 
     Raises:
         CaptureError: it cannot be opened.
@@ -132,7 +132,7 @@ def open_frames(path: ReadableFile) -> Iterator[Frames]:
 
 
 def read_index(path: ReadableFile, start: int = 0, end: int | None = None) -> Iterator[Entry]:
-    """The entries of an index, in its order.
+    """Parse the entries of an index, in its order.
 
     Args:
         path: the file, plain or packed.
@@ -156,7 +156,7 @@ def read_index(path: ReadableFile, start: int = 0, end: int | None = None) -> It
 
 
 def frames_beside(index: AnyFile) -> AnyFile:
-    """The file with the frames of an index.
+    """Find the file with the frames of an index.
 
     Raises:
         CaptureError: there is none.
@@ -165,7 +165,7 @@ def frames_beside(index: AnyFile) -> AnyFile:
 
 
 def files_in(folder: AnyFile) -> tuple[AnyFile, AnyFile]:
-    """The index and the frames of the capture in a folder.
+    """Find the index and the frames of the capture in a folder.
 
     Raises:
         CaptureError: one of them is not there.
@@ -207,7 +207,7 @@ class _Unpacked(gzip.GzipFile):
 
 
 def read_at_most(stream: BufferedReader, size: int) -> bytes:
-    """Up to `size` bytes, or what is left: no memory is taken for bytes that are not there."""
+    """Read up to `size` bytes, or all that are left; no memory is taken for bytes that are not there."""
     if size <= _CHUNK:
         return stream.read(size)
     parts = []
@@ -218,7 +218,7 @@ def read_at_most(stream: BufferedReader, size: int) -> bytes:
 
 
 def json_object(place: str, line: bytes) -> dict[str, Any]:
-    """The JSON object on a line.
+    """Parse the JSON object on a line.
 
     Raises:
         CaptureError: there is none.
@@ -233,7 +233,7 @@ def json_object(place: str, line: bytes) -> dict[str, Any]:
 
 
 def whole_number(place: str, entry: dict[str, Any], name: str, lowest: int, highest: int) -> int:
-    """The number of that name in a JSON object.
+    """Return the number of that name in a JSON object.
 
     Raises:
         CaptureError: it is not a whole number in that range.
@@ -285,7 +285,7 @@ def _line(file: BufferedReader, path: ReadableFile, at: int, number: int | None)
 
 
 def _place(path: ReadableFile, at: int, number: int | None) -> str:
-    """File and line. The lines before it are read again to count them, so only errors need it."""
+    """Format file and line. The lines before it are read again to count them, so only errors need it."""
     if number is None:
         number = 1
         with readable(path), path.open("rb") as file:

@@ -141,7 +141,7 @@ class Connection:
         return found
 
     def end(self, time: int) -> list[Found]:
-        """All that still waits, after the last segment."""
+        """Return the frames and errors that still wait, after the last segment."""
         found: list[Found] = []
         rest: list[Found] = []
         for side in self._sides.values():

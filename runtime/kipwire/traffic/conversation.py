@@ -126,7 +126,7 @@ class Conversation:
         return found
 
     def skipped(self, direction: str, skipped: Skipped) -> Found:
-        """The error for bytes that are not part of a known frame."""
+        """Make the error for bytes that are not part of a known frame."""
         return self._error(skipped.time, direction, _skipped_text(skipped))
 
     def end(self, time: int) -> Iterator[Found]:

@@ -154,7 +154,7 @@ class Pairs:
         return given_up
 
     def answer(self, row: Row) -> tuple[Row | None, list[Row]]:
-        """The request of a response, or None, and those before it on its connection, which get none any more."""
+        """Take the request of a response, or None, and the earlier ones on its connection, which get none any more."""
         request = row.found.request
         assert request is not None
         of_connection = self._open.get(row.found.connection)
@@ -169,7 +169,7 @@ class Pairs:
         return asked, given_up
 
     def rest(self) -> Iterator[Row]:
-        """All that still wait, the connection silent longest first."""
+        """Take all requests that still wait; the first is of the connection that has been silent longest."""
         while self._open:
             yield self._forget_first()
 

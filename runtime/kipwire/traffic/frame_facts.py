@@ -68,7 +68,7 @@ _COST = 128
 
 
 def decode_frame(messages: Registry, direction: str, api_key: int, version: int, frame: bytes) -> Message:
-    """The body of a frame.
+    """Decode the body of a frame.
 
     Raises:
         KipwireError: it is broken, or there is no class for it.
@@ -80,7 +80,7 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 
 @cache
 def api_name(api_key: int) -> str:
-    """The name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
+    """Return the name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
     messages = registry_of(KAFKA_PACKAGE)
     for entry in map(messages.entry, messages.names()):
         if entry.versions and entry.type == "request" and entry.api_key == api_key:
@@ -95,13 +95,13 @@ def error_name(code: int) -> str | None:
 
 
 def error_text(code: int, count: int) -> str:
-    """A code that a message has, and how often if more than once: `UNKNOWN_MEMBER_ID`, `NONE*3`, `error 999`."""
+    """Format a code that a message has, and how often if more than once: `UNKNOWN_MEMBER_ID`, `NONE*3`, `error 999`."""
     name = error_name(code) or f"error {code}"
     return name if count == 1 else f"{name}*{count}"
 
 
 def facts_of(body: Message) -> Facts:
-    """The error codes other than 0 and the unknown tagged fields of a message and of all structs in it."""
+    """Collect the error codes other than 0 and the unknown tagged fields of a message and of all structs in it."""
     facts = Facts(Counter(), [])
     _look(body, "", facts)
     return facts
@@ -219,7 +219,7 @@ _SOFTWARE = ("client_software_name", "client_software_version")
 
 
 def _fields(cls: type[Struct], path: str) -> Iterator[tuple[str, Field]]:
-    """The fields of a struct and of all in it, by their paths."""
+    """Yield the fields of a struct and of all structs in it, each with its path."""
     for field in cls.ATTRIBUTES:
         where = f"{path}.{field.name}" if path else field.name
         if field.struct is None:
@@ -241,7 +241,7 @@ def _counts(value: Any) -> Counter[int]:
 
 
 def _flat(value: Any) -> Iterator[Any]:
-    """The values that a path leads to, without the lists of the arrays on its way."""
+    """Yield the values that a path leads to, without the lists of the arrays on its way."""
     if not isinstance(value, list):
         if value is not None:
             yield value
@@ -267,7 +267,7 @@ def _look(item: Struct, path: str, facts: Facts) -> None:
 
 @cache
 def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
-    """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
+    """Find the fields that are error codes, or structs that may have some: name, is it a struct, is it an array."""
     return tuple(
         (field.name, field.struct is not None, field.array)
         for field in cls.ATTRIBUTES

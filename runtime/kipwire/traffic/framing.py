@@ -111,7 +111,7 @@ class Framer:
         return found
 
     def end(self, time: int) -> list[Frame | Skipped]:
-        """The frame that has begun, and what was skipped, after the last piece."""
+        """Return the frame that has begun, and the skipped bytes, after the last piece."""
         found: list[Frame | Skipped] = []
         if self._size >= 0:
             self._lost += self._size - self._have
@@ -122,7 +122,7 @@ class Framer:
         return found
 
     def _seek(self, data: bytes) -> bytes:
-        """The rest of the bytes, from where a frame begins."""
+        """Find where a frame begins, and return the bytes from there on; count those before as skipped."""
         waited = len(self._head)
         data = self._head + data
         self._head = b""

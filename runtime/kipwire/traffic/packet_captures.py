@@ -55,7 +55,7 @@ class Placed(NamedTuple):
 
 
 def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> Iterator[Found]:
-    """The frames in the packet files of one capture, and errors instead of frames that are missing.
+    """Find the frames in the packet files of one capture; give errors instead of frames that are missing.
 
     Args:
         files: pcap or pcapng, in any order.
@@ -194,7 +194,7 @@ class _Capture:
         return found
 
     def _number(self) -> int:
-        """The number of a new connection."""
+        """Return the number of a new connection."""
         self._count += 1
         return self._count - 1 if self._is_whole else self.place
 

@@ -136,7 +136,7 @@ def is_packets(start: bytes) -> bool:
 
 
 def read_packets(path: ReadableFile) -> Iterator[Packet]:
-    """The packets of a file, in its order.
+    """Read the packets of a file, in its order.
 
     Raises:
         CaptureError: it cannot be opened, or is neither pcap nor pcapng.
@@ -150,7 +150,7 @@ def read_packets(path: ReadableFile) -> Iterator[Packet]:
 
 
 def packets_in(raw: io.BufferedReader[Any], name: str) -> Iterator[Packet]:
-    """The packets in the bytes of a file, each as soon as its bytes are there.
+    """Yield the packets in the bytes of a file, each as soon as its bytes are there.
 
     Args:
         raw: the bytes; it is closed at the end.
@@ -237,7 +237,7 @@ def _pcapng(file: BinaryIO) -> Iterator[Packet]:
 
 
 def _body(file: BinaryIO, at: int, length: int, order: str) -> bytes:
-    """The inner part of a block whose type and length have been read."""
+    """Read the inner part of a block whose type and length have been read."""
     rest = file.read(length - 8)
     if len(rest) < length - 8:
         raise _ends_within(at)

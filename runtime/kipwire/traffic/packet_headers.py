@@ -54,7 +54,7 @@ class Unreadable(Exception):
 
 
 def segment_of(link: int, data: bytes) -> Segment | None:
-    """The segment in a packet; None if there is no TCP in it.
+    """Find the segment in a packet; None if there is no TCP in it.
 
     Raises:
         Unreadable: the headers are cut short, damaged, or of an unknown kind.
@@ -72,12 +72,12 @@ def segment_of(link: int, data: bytes) -> Segment | None:
 
 
 def port(endpoint: bytes) -> int:
-    """The port of a `source` or a `target`."""
+    """Return the port of a `source` or a `target`."""
     return int.from_bytes(endpoint[-_PORT_BYTES:])
 
 
 def address(endpoint: bytes) -> str:
-    """A `source` or a `target` as text, such as `127.0.0.1:9092` or `[::1]:9092`."""
+    """Format a `source` or a `target`, such as `127.0.0.1:9092` or `[::1]:9092`."""
     host = ip_address(endpoint[:-_PORT_BYTES])
     return f"{host}:{port(endpoint)}" if host.version == 4 else f"[{host}]:{port(endpoint)}"
 
@@ -155,7 +155,7 @@ def _tcp(data: bytes, at: int, end: int, source: bytes, target: bytes) -> Segmen
 
 
 def _after_tags(data: bytes, at: int) -> tuple[int, int]:
-    """The type at a byte, or the one after the VLAN tags there, and where its content starts."""
+    """Read the type at a byte, or the one after the VLAN tags there, and find the start of its content."""
     kind = _SHORT.unpack_from(data, at)[0]
     while kind in _TAGS:
         at += _TAG_BYTES

@@ -34,7 +34,7 @@ class Request(NamedTuple):
 
 
 def request_of(frame: bytes) -> Request | None:
-    """The header of a request frame, or of its beginning; None if there are too few bytes."""
+    """Decode the header of a request frame, or of its beginning; None if there are too few bytes."""
     if len(frame) < HEAD.size:
         return None
     api_key, api_version, correlation_id = HEAD.unpack_from(frame)

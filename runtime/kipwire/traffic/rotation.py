@@ -27,7 +27,7 @@ def is_packet_name(name: str) -> bool:
 
 
 def in_order(files: Sequence[ReadableFile], damage: list[str]) -> Iterator[Packet]:
-    """The packets of all files, in the order of time if each file is; only files that overlap are open at once.
+    """Merge the packets of all files, in the order of time if each file is; only files that overlap are open at once.
 
     Args:
         files: in any order.
@@ -65,7 +65,7 @@ def _readable(path: ReadableFile, damage: list[str]) -> Iterator[Packet]:
 
 
 def readable_packets(packets: Iterator[Packet], name: str, damage: list[str]) -> Iterator[Packet]:
-    """The packets of a file up to where it is damaged.
+    """Yield the packets of a file up to where it is damaged.
 
     Args:
         packets: of `read_packets`.

@@ -146,7 +146,7 @@ class Stream:
         return [Piece(time, b"", self._skip(self._ahead(sequence)))]
 
     def _ahead(self, sequence: int) -> int:
-        """Distance of a number from the next byte; below 0 if it is before it."""
+        """Compute the distance of a number from the next byte; below 0 if it is before it."""
         return (sequence - self._at(0) + _HALF) % _MODULUS - _HALF
 
     def _at(self, ahead: int) -> int:
@@ -176,7 +176,7 @@ class Stream:
         self._waiting[position] = waiting
 
     def _release(self) -> list[Piece]:
-        """The waiting segments before which nothing is missing any more."""
+        """Release the waiting segments before which nothing is missing any more."""
         pieces: list[Piece] = []
         while self._starts and self._starts[0] <= self._at(0):
             position = heappop(self._starts)

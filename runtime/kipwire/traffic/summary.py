@@ -52,7 +52,7 @@ class Latencies:
         self._by_step.update(other._by_step)
 
     def quantile(self, share: float) -> int | None:
-        """The nanoseconds that this share of all is below, or is; None if there are none."""
+        """Estimate the nanoseconds that this share of all latencies does not exceed; None if there are no latencies."""
         wanted = share * self.count
         seen = 0
         for step in sorted(self._by_step):
@@ -186,11 +186,11 @@ class TrafficSummary:
             _count(self.failures, Failure(first.api or "", path, code, name), Failure(REST, "", 0, None), times)
 
     def by_api(self) -> dict[tuple[int, str, int], Counts]:
-        """Counts of each API and version, by key, name and version, most requests first."""
+        """Count the uses of each API and version, by key, name and version, most requests first."""
         return _merge((use[2:], counts) for use, counts in self.uses.items())
 
     def by_client(self) -> dict[tuple[str | None, tuple[str, str] | None], Counts]:
-        """Counts of each client, by its id and its library."""
+        """Count the uses of each client, by its id and its library."""
         return _merge((use[:2], counts) for use, counts in self.uses.items())
 
     def _software_of(self, connection: int | None, said: tuple[str, str] | None) -> tuple[str, str] | None:

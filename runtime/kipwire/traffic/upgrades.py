@@ -93,12 +93,12 @@ class Unserved(NamedTuple):
 
 @cache
 def releases() -> tuple[str, ...]:
-    """The lines of releases that are known, in their order, such as `4.4`."""
+    """Return the lines of releases that are known, in their order, such as `4.4`."""
     return tuple(one.rpartition(".")[0] for one in _content()["releases"])
 
 
 def line_of(release: str) -> str:
-    """The line of a release: `4.0` of `4.0.1`.
+    """Find the line of a release: `4.0` of `4.0.1`.
 
     Raises:
         ValueError: it is not known.
@@ -112,7 +112,7 @@ def line_of(release: str) -> str:
 
 @cache
 def versions_served_by(line: str) -> Mapping[int, range]:
-    """The versions of each API that a line of releases serves, by API key; an empty range if it has dropped the API.
+    """Return the versions of each API that a line of releases serves, by API key; an empty range if it dropped the API.
 
     Raises:
         ValueError: the line is not known.

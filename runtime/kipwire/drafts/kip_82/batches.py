@@ -14,7 +14,7 @@ _LAYOUT: type[Any] = MessageAndOffset
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The entry of KIP-82 that all of the bytes hold.
+    """Decode the entry of KIP-82 that all of the bytes hold.
 
     Raises:
         DecodeError: they are not an entry.

@@ -15,12 +15,12 @@ Content = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
 
 
 def key_text(key: int) -> str:
-    """A key in the form in which the KIP prints it, such as `0x00100010`."""
+    """Format a key as the KIP prints it, such as `0x00100010`."""
     return f"0x{key:08x}"
 
 
 def check_key(key: int) -> int:
-    """The key itself.
+    """Check a key and return it.
 
     Raises:
         TypeError: it is not an int.
@@ -34,7 +34,7 @@ def check_key(key: int) -> int:
 
 
 def _check_value(key: int, value: bytes) -> bytes:
-    """The value as bytes.
+    """Check a value and return it as bytes.
 
     Raises:
         TypeError: it is not a buffer; the KIP has no null values.
@@ -48,7 +48,7 @@ def _check_value(key: int, value: bytes) -> bytes:
 
 
 def _check_headers(content: Content) -> dict[int, bytes]:
-    """The headers in ascending order of their keys.
+    """Check headers and sort them by their keys, in ascending order.
 
     Raises:
         TypeError: a key is not an int, or a value not a buffer.
@@ -96,7 +96,7 @@ class Headers(Mapping[int, bytes]):
 
 
 def trusted_headers(by_key: dict[int, bytes]) -> Headers:
-    """Headers of what is known to be right, and is not used elsewhere: keys that are in range and ascend, and bytes."""
+    """Make headers of values known to be right and not used elsewhere: keys that are in range and ascend, and bytes."""
     headers = new(Headers)
     headers._by_key = by_key
     return headers

@@ -58,7 +58,7 @@ def find_header(data: Buffer, key: int, offset: int = 0) -> bytes | None:
 
 
 def find_header_in_section(section: Buffer, key: int) -> bytes | None:
-    """The value of a header in an encoded section of headers, without its length; None where it is not there.
+    """Find the value of a header in an encoded section of headers, without its length; None where it is not there.
 
     Raises:
         DecodeError: what was read is not a section of headers; its offset counts from the start of the section.
@@ -70,7 +70,7 @@ def find_header_in_section(section: Buffer, key: int) -> bytes | None:
 
 
 def headers_up_to(data: Buffer, highest: int, offset: int = 0) -> Headers:
-    """The headers of an encoded message whose keys are not above one, such as all of Kafka's own up to 0xffff.
+    """Find the headers of an encoded message whose keys are not above one, such as all of Kafka's own up to 0xffff.
 
     Of higher ones only the first is looked at, and its value is not read.
 
@@ -91,7 +91,7 @@ def headers_up_to(data: Buffer, highest: int, offset: int = 0) -> Headers:
 
 
 def _as_bytes(data: Buffer) -> bytes | memoryview:
-    """The buffer itself, or a view of its bytes; nothing is copied."""
+    """Return the buffer itself, or a view of its bytes; nothing is copied."""
     return data if type(data) is bytes else memoryview(data).cast("B")
 
 
@@ -145,7 +145,7 @@ def _find(data: bytes | memoryview, pos: int, end: int, key: int) -> bytes | Non
 
 
 def _headers(data: bytes | memoryview, pos: int, end: int, highest: int) -> Iterator[tuple[int, int, int]]:
-    """The headers of a section up to a key: the key of each, and where its value starts and ends.
+    """Yield the headers of a section up to a key: the key of each, and where its value starts and ends.
 
     Raises:
         DecodeError: one is cut short, or its key is not above the one before.

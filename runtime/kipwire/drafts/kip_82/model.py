@@ -45,7 +45,7 @@ class ProducerRecord:
         self.headers[key] = value
 
     def get_header(self, key: int) -> bytes | None:
-        """The value of a header; None where the record does not have it."""
+        """Return the value of a header; None where the record does not have it."""
         return self.headers.get(key)
 
     def __eq__(self, other: object) -> bool:
@@ -81,7 +81,7 @@ class ConsumerRecord:
             object.__setattr__(self, "headers", Headers(self.headers))
 
     def get_header(self, key: int) -> bytes | None:
-        """The value of a header; None where the record does not have it."""
+        """Return the value of a header; None where the record does not have it."""
         return self.headers.get(key)
 
     def to_producer_record(self) -> ProducerRecord:

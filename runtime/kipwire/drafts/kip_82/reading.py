@@ -60,7 +60,7 @@ def _consumer_record(record: Record) -> ConsumerRecord:
 
 
 def headers_of(record: Record) -> Headers:
-    """The headers of a record that `kipwire.records.read_batches` made of KIP-82's messages, by their numbers.
+    """Return the headers, by their numbers, of a record that `kipwire.records.read_batches` made of KIP-82's messages.
 
     Raises:
         ValueError: a key is not a number as the KIP prints it, so the record is of another format.

@@ -65,7 +65,7 @@ class HeaderSerializers:
         return f"{type(self).__name__}({', '.join(key_text(key) for key in sorted(self.by_key))})"
 
     def serialize(self, key: int, value: Any) -> bytes:
-        """A value as the bytes of its header.
+        """Serialize a value as the bytes of its header.
 
         Raises:
             HeaderValueError: the key's function raised an error or did not give bytes; or the key has no serializer,
@@ -87,7 +87,7 @@ class HeaderSerializers:
         return data
 
     def deserialize(self, key: int, data: bytes) -> Any:
-        """The value that the bytes of a header mean; the bytes themselves where the key has no serializer.
+        """Deserialize the bytes of a header; return the bytes themselves where the key has no serializer.
 
         Raises:
             HeaderValueError: the key's function raised an error.
@@ -103,7 +103,7 @@ class HeaderSerializers:
             raise HeaderValueError(key, f"cannot deserialize {abbreviate(data)}: {_text(failure)}") from failure
 
     def get(self, headers: Mapping[int, bytes], key: int, default: Any = None) -> Any:
-        """The value of a header; the default where the headers do not have it.
+        """Deserialize the value of a header; return the default where the headers do not have it.
 
         Raises:
             HeaderValueError: as `deserialize`.
@@ -122,7 +122,7 @@ class HeaderSerializers:
         headers[key] = self.serialize(key, value)
 
     def values(self, headers: Mapping[int, bytes]) -> dict[int, Any]:
-        """The values of all headers, by key.
+        """Deserialize the values of all headers, by key.
 
         Raises:
             HeaderValueError: as `deserialize`.
@@ -130,7 +130,7 @@ class HeaderSerializers:
         return {key: self.deserialize(key, data) for key, data in headers.items()}
 
     def headers(self, values: Mapping[int, Any]) -> Headers:
-        """Headers with these values.
+        """Serialize values as headers.
 
         Raises:
             HeaderValueError: as `serialize`.
@@ -145,5 +145,5 @@ def _what(value: object) -> str:
 
 
 def _text(failure: Exception) -> str:
-    """The text of an error; its type if the text is empty."""
+    """Format an error as its type and text; as the type alone if the text is empty."""
     return f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__

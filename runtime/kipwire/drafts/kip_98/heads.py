@@ -27,7 +27,7 @@ _FORMATS = (*FORMATS[:2], MAGIC_2["kip-98 draft"])
 
 
 def read_head(data: Buffer, position: int = 0) -> SetHead:
-    """The header of the set that starts at a position. Its messages and its checksum are not looked at.
+    """Decode the header of the set that starts at a position. Its messages and its checksum are not looked at.
 
     Raises:
         DecodeError: the bytes there are not the header of a set; the offset counts from the start of the buffer.
@@ -54,7 +54,7 @@ def read_head(data: Buffer, position: int = 0) -> SetHead:
 
 
 def find_set(data: Buffer, offset: int) -> int | None:
-    """The position of the set that reading from an offset begins with: the first that ends at the offset or after it.
+    """Find the set that reading from an offset begins with: the first that ends at the offset or after it.
 
     The set has the offset, except where compaction has removed whole sets: then it is the next one that is left. Only
     headers are read. Entries of magic 0 and 1, which a log may have before its first set, are found in the same way.

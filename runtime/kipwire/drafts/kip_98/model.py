@@ -92,7 +92,7 @@ class SetHead:
         return self.sequence_at(self.last_offset)
 
     def sequence_at(self, offset: int) -> int:
-        """The sequence number of an offset of the set; -1 if the set has none.
+        """Compute the sequence number of an offset of the set; -1 if the set has none.
 
         Raises:
             ValueError: the offset is before the set.

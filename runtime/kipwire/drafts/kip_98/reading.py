@@ -118,7 +118,7 @@ def read_set(
 
 
 def whole_set(data: Buffer, position: int) -> tuple[SetHead, memoryview]:
-    """The header of the set that starts at a position, and all bytes of the set.
+    """Decode the header of the set that starts at a position, and return it with all bytes of the set.
 
     Raises:
         DecodeError: the bytes there are not the header of a set, or not all of the set is there; the offset counts from
@@ -133,7 +133,7 @@ def whole_set(data: Buffer, position: int) -> tuple[SetHead, memoryview]:
 
 
 def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
-    """The set that the bytes are, from the first to the last.
+    """Decode the set that the bytes are, from the first to the last.
 
     Raises:
         DecodeError: they are not a set; path and offset are within the bytes.
@@ -173,7 +173,7 @@ def expect_header(head: SetHead, found: Sequence[Found]) -> None:
 
 
 def _messages(section: bytes, *, check_crcs: bool) -> Iterator[Found]:
-    """The messages.
+    """Decode the messages of a decompressed section; check those that are control messages or have a negative delta.
 
     Raises:
         DecodeError: one is broken; path and offset are within the section.
@@ -195,7 +195,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(data: bytes, pos: int = 0, end: int | None = None) -> Iterator[Bounds]:
-    """The bounds of the messages from a position on, by their sizes alone; they end at a size that is wrong.
+    """Find the bounds of the messages from a position on, by their sizes alone; stop at a size that is wrong.
 
     Args:
         data: what has the messages.
@@ -220,7 +220,7 @@ def _has_more_messages(section: bytes, most: int) -> bool:
 
 
 def with_right_crcs(section: bytes) -> bytes:
-    """The section with a checksum in each message that is right."""
+    """Replace the checksum of each message in a section by the right one."""
     parts: list[bytes] = []
     done = 0
     for start, end in bounds_of(section):
@@ -250,7 +250,7 @@ def check_message(message: Message, path: str, section: bytes, start: int) -> Fo
 
 
 def varint_at(data: bytes, pos: int) -> tuple[int, int]:
-    """An unsigned varint: (the number, position after it)."""
+    """Decode an unsigned varint: (the number, position after it)."""
     return (data[pos], pos + 1) if data[pos] < 128 else read_varint(data, pos + 1, 31)
 
 

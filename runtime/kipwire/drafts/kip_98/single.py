@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def read_messages(
     data: Buffer, position: int = 0, *, check_crcs: bool = True, max_decompressed_size: int = MAX_DECOMPRESSED_SIZE
 ) -> Iterator[Record | ControlMessage]:
-    """The messages of the set that starts at a position, each decoded when it is asked for.
+    """Yield the messages of the set that starts at a position; each is decoded when it is asked for.
 
     What is asked for is checked as by `read_set`, and so are the sizes of all messages up to there. The checksum of the
     set is not looked at, since it covers all messages; each message has its own.
@@ -126,7 +126,7 @@ def _section(data: Buffer, position: int, max_decompressed_size: int) -> _Sectio
 
 
 def _each(section: _Section) -> Iterator[tuple[int, int, int, int]]:
-    """Number and bounds of each message: where its size starts, where that ends, and where the message ends.
+    """Yield number and bounds of each message: where its size starts, where that ends, and where the message ends.
 
     Raises:
         DecodeError: a size is wrong.
@@ -142,7 +142,7 @@ def _each(section: _Section) -> Iterator[tuple[int, int, int, int]]:
 def _decode_message(
     section: _Section, number: int, at: int, size_end: int, end: int, check_crcs: bool
 ) -> Record | ControlMessage:
-    """One message.
+    """Decode one message, and check it against the header of its set.
 
     Raises:
         DecodeError: it is broken, or the header is not true of it.
@@ -187,5 +187,5 @@ def _error_of(section: _Section, path: str, at: int, data: bytes, alone: DecodeE
 
 
 def _move_error(error: DecodeError, start: int) -> DecodeError:
-    """An error in a set that starts at a position of its buffer."""
+    """Return an error whose offset counts from the start of the buffer, not from the start of the set in it."""
     return DecodeError(error.message, error.version, error.path, start + error.offset, error.reason)

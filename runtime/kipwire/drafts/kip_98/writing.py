@@ -30,7 +30,7 @@ def write_set(
     base_sequence: int = -1,
     is_transactional: bool = False,
 ) -> bytes:
-    """A message set of the draft; lengths, deltas, timestamps and checksums are computed.
+    """Encode a message set of the draft; lengths, deltas, timestamps and checksums are computed.
 
     Args:
         messages: in the order of their offsets, records without headers and control messages. A set without any, as

@@ -41,7 +41,7 @@ class Authentication:
         self._is_failed = self._is_done = False
 
     def answer(self, request: Request) -> Message | None:
-        """The response to a request that comes before the client has authenticated; None leaves it to others.
+        """Answer a request that comes before the client has authenticated; return None to leave it to others.
 
         Raises:
             ClosedByHandler: the request must not come now, or the client has failed before.

@@ -184,7 +184,7 @@ class FakeBroker:
         partition: int = 0,
         compression: Compression = "none",
     ) -> int:
-        """The offset of a record that is now in a partition, as if a producer had sent it.
+        """Append a record to a partition, as if a producer had sent it, and return its offset.
 
         The topic is created if the settings allow it. `timestamp` is in milliseconds since 1970, by default now.
         """
@@ -203,7 +203,7 @@ class FakeBroker:
         return self._call(append)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = False) -> list[Record]:
-        """The records of a topic, or of a partition of it, by partition and offset, without control records.
+        """Return the records of a topic, or of a partition of it, by partition and offset, without control records.
 
         With `committed`, records of transactions that are open or were aborted are left out.
         """
@@ -216,13 +216,13 @@ class FakeBroker:
         return self._call(read)
 
     def batches(self, topic: str, partition: int = 0) -> list[RecordBatch]:
-        """The batches of a partition, control batches too: their compression, producer and sequence numbers."""
+        """Return the batches of a partition, control batches too: their compression, producer and sequence numbers."""
         return self._call(lambda: self._node.topics.log(topic, partition).batches)
 
     # Requests and groups.
 
     def requests(self, api: AnyApi | None = None, node: int | None = None) -> list[Request]:
-        """The requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
+        """Return the requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
         key = None if api is None else interceptors.api_key_of(api)
         return self._call(lambda: self._asked.found(key, node))
 
@@ -237,7 +237,7 @@ class FakeBroker:
         return self._call(clear)
 
     def committed_offsets(self, group: str) -> dict[TopicPartition, int]:
-        """The committed offsets of a group, by topic and partition; empty if there is no such group."""
+        """Return the committed offsets of a group, by topic and partition; empty if there is no such group."""
 
         def read() -> dict[TopicPartition, int]:
             offsets = self._node.groups.get(group, Group(group)).offsets
@@ -246,7 +246,7 @@ class FakeBroker:
         return self._call(read)
 
     def group(self, name: str) -> GroupState:
-        """The state and the members of a group; one without members is `Empty`."""
+        """Return the state and the members of a group; one without members is `Empty`."""
         return self._call(lambda: (self._node.present_group(name) or Group(name)).view())
 
     # Functions and faults.
@@ -335,7 +335,7 @@ class FakeBroker:
         self._call(lambda: self._node.advance(seconds))
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The id of the node that leads a partition."""
+        """Return the id of the node that leads a partition."""
         return self._call(lambda: self._node.topics.log(topic, partition).leader)
 
     def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
@@ -348,7 +348,7 @@ class FakeBroker:
         self._life.change(move)
 
     def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
-        """The id of the node that coordinates a group or a transactional id, one of which is given."""
+        """Return the id of the node that coordinates a group or a transactional id, one of which is given."""
         kind, key = _coordinated(group, transactional_id)
         return self._call(lambda: self._node.nodes.coordinator(kind, key))
 
@@ -393,7 +393,7 @@ class FakeBroker:
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:
-    """The kind and the name of what is coordinated; one of two names is given."""
+    """Return the kind and the name of what is coordinated; one of two names is given."""
     if group is not None and transactional_id is None:
         return CoordinatorType.GROUP, group
     if transactional_id is not None and group is None:

@@ -105,7 +105,7 @@ class Interceptors:
         self._entries.clear()
 
     async def answer(self, call: Call, handle: Handle[Message]) -> Message:
-        """The response to a request; without a function, the handle gives it.
+        """Answer a request by the functions that intercept it; without one, the handle gives the response.
 
         Raises:
             ClosedByHandler: the connection is closed instead.
@@ -180,5 +180,5 @@ async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Me
 
 
 def api_key_of(api: ApiKey | int | type[Any]) -> int:
-    """The key of an API that is given by its key or by a class of its requests."""
+    """Return the key of an API that is given by its key or by a class of its requests."""
     return api if isinstance(api, int) else api.API_KEY

@@ -148,7 +148,7 @@ class Lifecycle:
         running.run(wait())
 
     def call(self, action: Callable[[], T]) -> T:
-        """The result of an action, in the thread of the event loop, which alone touches the state while it runs.
+        """Run an action in the thread of the event loop, which alone touches the state while it runs; give its result.
 
         Raises:
             ValueError: the broker refuses it.

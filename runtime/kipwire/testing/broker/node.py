@@ -89,7 +89,7 @@ class Node:
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
     def beside(self, node_id: int) -> Node:
-        """Another node of the cluster; this one, if it has that id."""
+        """Return the node of the cluster with that id; this one, if it has it."""
         return self if node_id == self.node_id else replace(self, node_id=node_id, fetch_sessions=FetchSessions())
 
     @property
@@ -98,11 +98,11 @@ class Node:
         return self.nodes.by_id[self.node_id]
 
     def now(self) -> float:
-        """Seconds, of a clock that only goes forward."""
+        """Return the seconds of a clock that only goes forward."""
         return time.monotonic() + self.clock.ahead
 
     def milliseconds(self) -> int:
-        """Milliseconds since 1970, as records have them."""
+        """Return the milliseconds since 1970, as records have them."""
         return time.time_ns() // 1_000_000 + int(self.clock.ahead * 1000)
 
     def advance(self, seconds: float) -> None:
@@ -125,7 +125,7 @@ class Node:
     # What this node may answer for.
 
     def led(self, topic: Topic, index: int, asked: Any = None) -> Log:
-        """The log of a partition that this node leads; in the epoch of what a request asks for, if that has one."""
+        """Find the log of a partition that this node leads; in the epoch that a request asks for, if it has one."""
         log = topic.partition(index)
         log.expect_leader(self.node_id, asked)
         return log
@@ -147,7 +147,7 @@ class Node:
     # Topics and groups.
 
     def topic_of(self, asked: Any) -> Topic:
-        """The topic that a struct of a request names or has the id of."""
+        """Find the topic that a struct of a request names or has the id of."""
         topic_id = getattr(asked, "topic_id", NO_ID)
         if topic_id != NO_ID:
             return self.topics.with_id(topic_id)
@@ -169,7 +169,7 @@ class Node:
             transaction.partitions = {one for one in transaction.partitions if one[0] != topic.name}
 
     def present_group(self, name: str) -> AnyGroup | None:
-        """The group of a name without members that have expired; of the classic protocol, if all that remain are."""
+        """Find the group of a name, without expired members; make it a classic one if all that remain are classic."""
         group = self.groups.get(name)
         if group is not None and group.expire(self.now()):
             self.changes.notify()
@@ -178,12 +178,12 @@ class Node:
         return group
 
     def present_groups(self) -> list[AnyGroup]:
-        """The groups of this node in the order of their names, without members that have expired."""
+        """Return the groups of this node in the order of their names, without members that have expired."""
         own = [name for name in sorted(self.groups) if self.coordinates(CoordinatorType.GROUP, name)]
         return [group for name in own if (group := self.present_group(name)) is not None]
 
     def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> AnyGroup:
-        """The group of a name, which is refused with an error if there is none."""
+        """Find the group of a name; refuse with an error if there is none."""
         self.expect_coordinator(CoordinatorType.GROUP, name)
         group = self.present_group(name)
         if group is None:
@@ -191,19 +191,19 @@ class Node:
         return group
 
     def group(self, name: str) -> AnyGroup:
-        """The group of a name, which it becomes now if there was none."""
+        """Find the group of a name; make one if there is none."""
         self.expect_coordinator(CoordinatorType.GROUP, name)
         return self.present_group(name) or self.groups.setdefault(name, Group(name))
 
     def group_to_join(self, name: str) -> AnyGroup:
-        """The group that a member of the classic protocol joins; without members it is of that protocol."""
+        """Find the group that a member of the classic protocol joins; make it a classic one if it has no members."""
         group = self.group(name)
         if isinstance(group, ConsumerGroup) and not group.members:
             group = self.groups[name] = Group(name, offsets=group.offsets)
         return group
 
     def consumer_group(self, name: str, *, creates: bool) -> ConsumerGroup:
-        """The group of a member of the consumer protocol; one of that protocol is made if the member `creates` it."""
+        """Find the group of a member of the consumer protocol; make one of that protocol if the member `creates` it."""
         self.expect_coordinator(CoordinatorType.GROUP, name)
         group = self.present_group(name)
         if isinstance(group, ConsumerGroup):
@@ -214,7 +214,7 @@ class Node:
         return made
 
     async def decided(self, group: AnyGroup, ticket: Ticket[T]) -> T:
-        """The result that a member of a group waits for, if the group does not decide against it."""
+        """Wait until a group has decided about a member's ticket, and return the result; refuse as the group does."""
         self.changes.notify()  # those who were waiting for this member
         while (found := ticket.found()) is None:
             await self.changes.wait(group.next_expiry - self.now())

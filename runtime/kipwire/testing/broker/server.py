@@ -65,7 +65,7 @@ class Asked:
             self._size -= len(self._kept.popleft()[1].raw) + _BYTES_OF_OBJECTS
 
     def found(self, api: int | None, node_id: int | None) -> list[Request]:
-        """The requests of an API, that came to a node; None is any."""
+        """Find the requests of an API that came to a node; None is any."""
         return [one for at, one in self._kept if api in (None, one.api_key) and node_id in (None, at)]
 
     def clear(self) -> None:
@@ -156,7 +156,7 @@ _REGISTRY = kafka_messages.REGISTRY
 
 
 async def answer(call: Call, interceptors: Interceptors) -> Message:
-    """The response to a request of any API, known or not.
+    """Answer a request of any API, known or not.
 
     Raises:
         ClosedByHandler: the connection is closed instead.
@@ -183,7 +183,7 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
 
 
 def _unserved(node: Node, request: Request) -> Message:
-    """The answer to ApiVersions in another version (KIP-511); after other requests Kafka closes the connection, too."""
+    """Answer ApiVersions in another version (KIP-511); after other requests Kafka closes the connection, too."""
     if request.api_key == ApiKey.API_VERSIONS:
         return versions_answer(_REGISTRY, request.api_version, node.served)
     what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"

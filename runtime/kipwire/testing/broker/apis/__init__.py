@@ -33,7 +33,7 @@ SERVED = {key: api.versions or _VERSIONS[key] for key, api in APIS.items()}
 
 
 def served(fewer: Mapping[ApiKey, range] | Mapping[int, range]) -> dict[int, range]:
-    """The versions of each API, of some of them fewer, or none.
+    """Return the versions of each API; of some APIs fewer, or none.
 
     Raises:
         ValueError: there are no such versions.

@@ -35,7 +35,7 @@ class Api(NamedTuple):
 
 
 def api_of(module: ModuleType) -> Api:
-    """The API that a module answers, with its `answer`, or `answer_request` for those who need the header, too."""
+    """Make the API that a module answers with its `answer`, or with `answer_request` if it needs the header, too."""
     on_request = getattr(module, "answer_request", lambda node, request: module.answer(node, request.body))
 
     def answer(node: Node, request: Request) -> Values | Awaitable[Values]:
@@ -56,12 +56,12 @@ def expect(holds: object, error: int, message: str = "") -> None:
 
 
 def numbers_of(body: Sent) -> Numbers:
-    """The numbers of the producer that asks."""
+    """Return the numbers of the producer that asks."""
     return Numbers(body.producer_id, body.producer_epoch)
 
 
 def current(node: Node, body: Sent, transactional_id: str, numbers: Numbers) -> Transaction:
-    """The transaction of a producer, if no other one has its transactional id now, and this node coordinates it."""
+    """Find the transaction of a producer, if no other has its transactional id now, and this node coordinates it."""
     node.expect_coordinator(CoordinatorType.TRANSACTION, transactional_id)
     with known_codes(body):
         return node.producers.current(transactional_id, numbers)

@@ -52,7 +52,7 @@ async def answer(node: Node, body: Sent) -> Values:
 
 
 def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
-    """The session that a request goes on with, with what it changes; None where it is answered in full."""
+    """Find the session that a request goes on with, and apply its changes; None where it is answered in full."""
     if epoch in (OUTSIDE, BEGINNING):
         node.fetch_sessions.pop(getattr(body, "session_id", 0), None)
         return None
@@ -66,7 +66,7 @@ def _session(node: Node, body: Sent, epoch: int) -> FetchSession | None:
 
 
 def _read(node: Node, body: Sent, asked: dict[Key, Asked]) -> dict[Key, Values]:
-    """One look at what a Fetch asks for."""
+    """Read once, for all partitions, what a Fetch asks for."""
     found: dict[Key, Values] = {}
     size = 0
     for place, one in asked.items():
@@ -76,7 +76,7 @@ def _read(node: Node, body: Sent, asked: dict[Key, Asked]) -> dict[Key, Values]:
 
 
 def _partition_read(node: Node, body: Sent, one: Asked, size: int) -> Values:
-    """The batches of one partition, after so many bytes of others."""
+    """Read the batches of one partition, after so many bytes of others."""
     asked, left = one.partition, body.max_bytes - size
     is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
     try:
@@ -105,7 +105,7 @@ def _partition_read(node: Node, body: Sent, one: Asked, size: int) -> Values:
 
 
 def _responses(found: dict[Key, Values], asked: dict[Key, Asked]) -> list[Values]:
-    """The topics of a response, in the order in which their first partitions were asked for."""
+    """Group the rows by topic for a response, in the order in which the topics' first partitions were asked for."""
     topics: dict[Any, Values] = {}
     for place, values in found.items():
         topic = asked[place].topic
@@ -115,7 +115,7 @@ def _responses(found: dict[Key, Values], asked: dict[Key, Asked]) -> list[Values
 
 
 def refuse(body: Sent, error: int) -> Message:
-    """An error for each partition; one for the request if it is about the session, or names no partition."""
+    """Answer each partition with an error; or the whole request, if it is about the session, or names no partition."""
 
     def refuse_row(*_: Sent) -> Values:
         raise Refused(error)

@@ -29,7 +29,7 @@ def answer(node: Node, body: Sent, topic: Sent, asked: Sent) -> Values:
 
 
 def _offset_at(log: Log, asked: int, is_committed: bool) -> tuple[int, int]:
-    """Timestamp and offset of what a ListOffsets asks for; -1 where there is nothing."""
+    """Find the timestamp and the offset that a ListOffsets asks for; -1 where there is nothing."""
     if asked == ListOffsetsTimestamp.LATEST:
         return -1, log.last_stable_offset if is_committed else log.end_offset
     if asked in (ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.EARLIEST_LOCAL):

@@ -17,7 +17,7 @@ _FIRST_WITH_IDS = 12
 
 
 def answer(node: Node, body: Sent) -> Values:
-    """The nodes and topics; those that do not exist are created, if the client and the settings allow it."""
+    """Answer with the nodes and topics; create those that do not exist, if the client and the settings allow it."""
     asked = body.topics
     has_ids = any(one.name is None or _id(one) != NO_ID for one in asked or ())
     expect(body.VERSION >= _FIRST_WITH_IDS or not has_ids, ErrorCode.INVALID_REQUEST)

@@ -22,7 +22,7 @@ def answer(node: Node, body: Sent) -> Values:
 
 
 def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) -> AnyGroup:
-    """The group that a member, or a client that is not in a group, may commit offsets of."""
+    """Find the group that a member, or a client that is not in a group, may commit offsets of."""
     generation = getattr(body, "generation_id_or_member_epoch", -1)
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
     node.expect_coordinator(CoordinatorType.GROUP, body.group_id)
@@ -38,7 +38,7 @@ def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) 
 
 
 def _places(node: Node, body: Sent) -> list[Place]:
-    """The partitions of a request, of topics that exist."""
+    """Find the partitions of a request, of topics that exist."""
     found: list[Place] = []
     for topic in body.topics:
         with suppress(Refused):
@@ -48,7 +48,7 @@ def _places(node: Node, body: Sent) -> list[Place]:
 
 
 def committed_in(node: Node, body: Sent, find: Callable[[], Commit]) -> Values:
-    """The response to a request whose offsets go to what `find` gives; if it refuses, all partitions that exist are."""
+    """Answer a request whose offsets go to what `find` gives; if it refuses, refuse for all partitions that exist."""
     commit, refused = None, None
     try:
         commit = find()

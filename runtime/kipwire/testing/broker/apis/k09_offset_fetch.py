@@ -22,7 +22,7 @@ def answer(node: Node, body: Sent) -> Values:
 
 
 def _group_fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
-    """The topics of one group, if it is its member who asks, or one who does not say so."""
+    """Answer with the topics of one group, to a member of it, or to a client that names no member."""
     group, member_id = node.present_group(asked.group_id), getattr(asked, "member_id", None)
     epoch = getattr(asked, "member_epoch", -1)
     if isinstance(group, ConsumerGroup) and (member_id is not None or epoch >= 0):
@@ -33,7 +33,7 @@ def _group_fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
 
 
 def _fetched(node: Node, asked: Sent, is_stable: bool) -> list[Values]:
-    """The topics of one group; those that it has offsets of where the request names none."""
+    """Answer with the topics of one group; where the request names none, with those that it has offsets of."""
     node.expect_coordinator(CoordinatorType.GROUP, asked.group_id)
     group = node.groups.get(asked.group_id)
     offsets = Offsets() if group is None else group.offsets

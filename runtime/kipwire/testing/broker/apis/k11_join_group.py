@@ -47,7 +47,7 @@ async def answer_request(node: Node, request: Request) -> Values:
 
 
 def refuse(body: Sent, error: int) -> Message:
-    """An error, with the id that the member gave."""
+    """Answer with an error, and with the id that the member gave."""
     response: Sent = refusal(body, error)
     response.member_id = body.member_id
     return response  # type: ignore[no-any-return]

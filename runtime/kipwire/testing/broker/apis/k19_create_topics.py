@@ -32,7 +32,7 @@ def answer(node: Node, body: Sent) -> Values:
 
 
 def _count(node: Node, asked: Sent) -> int:
-    """The number of partitions that a topic is to have; -1 stands for the usual."""
+    """Return the number of partitions that a topic is to have; -1 stands for the usual."""
     usual = node.default_partitions if asked.num_partitions == -1 else asked.num_partitions
     return len(asked.assignments) or usual
 

@@ -20,7 +20,7 @@ def answer(node: Node, body: Sent, asked: Sent) -> Values:
 
 
 def topic_configs(node: Node, asked: Sent) -> Configs:
-    """The settings of the topic that a request names; changes to them have their effect."""
+    """Find the settings of the topic that a request names; changes to them have their effect."""
     expect(asked.resource_type == ConfigResourceType.TOPIC, ErrorCode.INVALID_REQUEST, "only topics have settings")
     node.topics.check_name(asked.resource_name)
     return node.topics.named(asked.resource_name).configs

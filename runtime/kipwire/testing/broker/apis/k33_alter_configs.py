@@ -18,6 +18,6 @@ def answer(node: Node, body: Sent, asked: Sent) -> Values:
 
 
 def altered_configs(node: Node, asked: Sent) -> Configs:
-    """The settings of the topic that a request alters."""
+    """Find the settings of the topic that a request alters."""
     expect(asked.resource_name, ErrorCode.INVALID_REQUEST, "the settings of all brokers cannot be altered")
     return topic_configs(node, asked)

@@ -42,7 +42,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
 
 
 def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
-    """Partitions of topics that still exist."""
+    """Build the assignment with the partitions of topics that still exist."""
     topics = group.existing.by_id
     return {
         "topic_partitions": [

@@ -24,7 +24,7 @@ Values = dict[str, Any]
 
 
 def answered(body: Sent, action: Callable[..., Values], *, is_distinct: bool = False) -> Values:
-    """The arrays of a response, with the outcome of an action in each row that has a code.
+    """Build the arrays of a response, with the outcome of an action in each row that has a code.
 
     The action is called with the elements of the request that lead to the row, such as a topic and a partition. It
     gives the values of the row, or raises `Refused`. With `is_distinct`, elements that the request names twice are
@@ -34,7 +34,7 @@ def answered(body: Sent, action: Callable[..., Values], *, is_distinct: bool = F
 
 
 def by_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Values]:
-    """The `answer` of an API that answers row by row: an action, which is given node and request before the rest."""
+    """Make the `answer` of an API that answers row by row, from an action, which is given node and request first."""
     return lambda node, body: answered(body, partial(action, node, body))
 
 
@@ -44,7 +44,7 @@ def by_distinct_row(action: Callable[..., Values]) -> Callable[[Node, Sent], Val
 
 
 def with_endpoints(node: Node, values: Values) -> Values:
-    """A response with the addresses of the leaders that its rows name (KIP-951)."""
+    """Add to a response the addresses of the leaders that its rows name (KIP-951)."""
     rows = [row for topic in values["responses"] for row in topic.get("partition_responses", topic.get("partitions"))]
     leaders = {row["current_leader"]["leader_id"] for row in rows if "current_leader" in row}
     return {**values, "node_endpoints": [node.nodes[one].address for one in sorted(leaders)]} if leaders else values
@@ -56,7 +56,7 @@ class _Rows(NamedTuple):
     api_key: int
 
     def arrays(self, struct: type[Struct], asked: Any, path: tuple[Any, ...]) -> Values:
-        """The arrays of a struct that have codes."""
+        """Build the arrays of a struct whose rows have codes."""
         fields: Any = struct.ATTRIBUTES  # classes can be hashed; mypy asks their instances
         return {
             field.name: self._array(field, field.struct, asked, path)

@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 def indexes_by_topic(places: Iterable[tuple[T, int]]) -> dict[T, list[int]]:
-    """The partitions of each topic, both in order; topics are names or ids."""
+    """Group partitions by topic, both in order; topics are names or ids."""
     found: dict[T, list[int]] = {}
     for topic, index in sorted(places):
         found.setdefault(topic, []).append(index)
@@ -45,7 +45,7 @@ _MOST_SHOWN = 100
 
 @lru_cache(128)  # each heartbeat of a group needs the expressions of all members
 def matching(regex: str) -> Callable[[str], bool]:
-    """A function that tells whether an expression matches a whole name; refuses what is none.
+    """Compile an expression to a function: True if it matches a whole name. Refuse what is no expression.
 
     Raises:
         MissingExtraError: google-re2 is not installed.

@@ -33,7 +33,7 @@ class Ticket(Generic[T]):
     refusal: ErrorCode | None = None
 
     def found(self) -> T | None:
-        """The result; None while it is not decided. Refuses what the group refuses."""
+        """Return the result; None while it is not decided. Refuse what the group refuses."""
         if self.refusal is not None:
             raise Refused(self.refusal)
         return self.result
@@ -57,7 +57,7 @@ class Joining(NamedTuple):
 
 
 def common_protocols(requests: Iterable[Joining]) -> set[str]:
-    """The protocols that all members have."""
+    """Find the protocols that all members have."""
     first, *others = (one.protocols for one in requests)
     return set(first).intersection(*others)
 
@@ -116,7 +116,7 @@ class Group(GroupOf[Member]):
     """Time up to which members must join a rebalance, or request their assignments."""
 
     def join(self, asked: Joining, now: float) -> Ticket[Joined]:
-        """A ticket for the next generation, or for this one if it need not change; refuses unknown members."""
+        """Make a ticket for the next generation, or for this one if it need not change; refuse unknown members."""
         self.expire(now)
         others = [one.asked for one in self.members.values() if one.member_id != asked.member_id]
         has_type = bool(asked.protocol_type) and (not others or asked.protocol_type == self.protocol_type)
@@ -146,7 +146,7 @@ class Group(GroupOf[Member]):
     def sync(
         self, member_id: str, instance_id: str | None, generation: int, assignments: dict[str, bytes], now: float
     ) -> Ticket[bytes]:
-        """A ticket for a member's assignment, which the leader gives to all; refuses as `heartbeat`."""
+        """Make a ticket for a member's assignment, which the leader gives to all; refuse as `heartbeat`."""
         member = self._current(member_id, instance_id, generation, now)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -159,13 +159,13 @@ class Group(GroupOf[Member]):
         return ticket
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member alive; refuses one that is not of this generation, or has to join again."""
+        """Keep a member alive; refuse one that is not of this generation, or has to join again."""
         self._current(member_id, instance_id, generation, now)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def leave(self, member_id: str, instance_id: str | None, now: float) -> None:
-        """Remove a member; refuses one that is not known."""
+        """Remove a member; refuse one that is not known."""
         self.expire(now)
         if self.announced.pop(member_id, None) is not None:
             self._complete_if_all_joined(now)
@@ -213,7 +213,7 @@ class Group(GroupOf[Member]):
         return min(deadline, *self.announced.values(), *(one.expires for one in self.members.values()), math.inf)
 
     def subscribed_topics(self) -> set[str] | None:
-        """The topics that members read; None if their metadata do not say it."""
+        """Find the topics that members read; None if their metadata do not say it."""
         if self.members and not self.protocol:
             return None
         metadata = [one.asked.protocols.get(self.protocol, b"") for one in self.members.values()]
@@ -223,11 +223,11 @@ class Group(GroupOf[Member]):
             return None
 
     def view(self) -> GroupState:
-        """A copy of what tests see of the group."""
+        """Copy the part of the group's state that tests see."""
         return GroupState(self.state, self.generation, self.protocol, self.leader, self.shown_members())
 
     def protocol_of(self, member_id: str) -> str:
-        """The protocol that the members have agreed on, which is one for all of them."""
+        """Return the protocol that the members have agreed on, which is one for all of them."""
         return self.protocol
 
     def go_on(self, now: float, *, rebalances: bool) -> None:
@@ -237,14 +237,14 @@ class Group(GroupOf[Member]):
             self._rebalance(now)
 
     def _awaited(self, member: Member, now: float) -> Ticket[Joined]:
-        """The ticket of a member that waits for the next generation."""
+        """Begin a rebalance, and return the ticket of a member that waits for the next generation."""
         member.refuse(ErrorCode.REBALANCE_IN_PROGRESS)
         ticket = member.joining = Ticket()
         self._rebalance(now)
         return ticket
 
     def _replace(self, member: Member, asked: Joining, now: float) -> Ticket[Joined]:
-        """A static member comes back under a new id: it gets what it had, without a rebalance if it can (KIP-345)."""
+        """Replace a static member, back under a new id: keep what it had, without a rebalance if possible (KIP-345)."""
         member.refuse(ErrorCode.FENCED_INSTANCE_ID)
         old_leader, is_changed = self.leader, asked.protocols != member.asked.protocols
         if self.leader == member.member_id:
@@ -311,7 +311,7 @@ class Group(GroupOf[Member]):
         return Joined(self.generation, self.protocol_type, self.protocol, self.leader, member.member_id, members)
 
     def _voted(self) -> str:
-        """The protocol that all members have and that most of them prefer."""
+        """Choose the protocol that all members have and that most of them prefer."""
         asked = [one.asked for one in self.members.values()]
         common = common_protocols(asked)
         votes = Counter(next(name for name in one.protocols if name in common) for one in asked)
@@ -321,7 +321,7 @@ class Group(GroupOf[Member]):
         return max((one.asked.rebalance_timeout for one in self.members.values()), default=0.0)
 
     def _current(self, member_id: str, instance_id: str | None, generation: int, now: float) -> Member:
-        """A member of this generation, of which something was heard now."""
+        """Find a member of this generation, and note that something was heard of it now."""
         self.expire(now)
         member = self.member(member_id, instance_id)
         if generation != self.generation:

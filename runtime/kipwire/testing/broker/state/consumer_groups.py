@@ -97,17 +97,17 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         return bool(silent)
 
     def subscribed_topics(self) -> set[str]:
-        """The topics that members read."""
+        """Return the topics that members read."""
         return {topic for one in self.members.values() for topic in self._topics_of(one)}
 
     def view(self) -> GroupState:
-        """A copy of what tests see of the group."""
+        """Copy the part of the group's state that tests see."""
         return GroupState(self.state, self.epoch, self.assignor if self.members else "", "", self.shown_members())
 
     # The consumer protocol.
 
     def beat(self, asked: Beat, now: float) -> Beaten:
-        """Keep a member alive, and take its next step; refuses unknown members, epochs and expressions."""
+        """Keep a member alive, and take its next step; refuse unknown members, epochs and expressions."""
         self.expire(now)
         if asked.epoch < JOINS:
             return self._leave(asked)
@@ -164,7 +164,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     # Members of the classic protocol.
 
     def join(self, asked: Joining, now: float) -> Ticket[Joined]:
-        """The next step of a member of the classic protocol, decided at once; refuses as `Group.join`."""
+        """Decide the next step of a member of the classic protocol, at once; refuse as `Group.join`."""
         self.expire(now)
         others = [one.asked for one in self.members.values() if isinstance(one.asked, Joining)]
         if asked.protocol_type != CONSUMER or not common_protocols([asked, *others]):
@@ -189,13 +189,13 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         return Ticket(Joined(member.epoch, CONSUMER, protocol, "", member.member_id))
 
     def protocol_of(self, member_id: str) -> str:
-        """The protocol that a member of the classic protocol was told; refuses one that is not known."""
+        """Return the protocol that a member of the classic protocol was given; refuse one that is not known."""
         return next(iter(self._classic(member_id, None)[1].protocols))
 
     def sync(
         self, member_id: str, instance_id: str | None, generation: int, assignments: dict[str, bytes], now: float
     ) -> Ticket[bytes]:
-        """The assignment of a member of the classic protocol, without a leader's; refuses as `heartbeat`."""
+        """Return the assignment of a member of the classic protocol, without a leader's; refuse as `heartbeat`."""
         member, asked = self._beaten(member_id, instance_id, generation, now)
         if self.assignment_epoch > member.epoch and member.state != UNREVOKED:
             self._expect_rejoin(member, now)
@@ -203,7 +203,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         return Ticket(_assignment(member, asked, self.existing))
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Keep a member of the classic protocol alive; refuses one of another generation, or that has to join again."""
+        """Keep a member of the classic protocol alive; refuse one of another generation, or that has to join again."""
         member, _ = self._beaten(member_id, instance_id, generation, now)
         missing = self.targets.get(member_id, frozenset()) - member.assigned.keys()
         is_free = member.state == UNRELEASED and missing.isdisjoint(self._taken(member))
@@ -211,7 +211,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
             self._expect_rejoin(member, now)
 
     def leave(self, member_id: str, instance_id: str | None, now: float) -> None:
-        """Remove a member, of any protocol; refuses one that is not known."""
+        """Remove a member, of any protocol; refuse one that is not known."""
         self.expire(now)
         self._remove(self.leaving(member_id, instance_id))
 
@@ -239,7 +239,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
     # Members come and go.
 
     def _entered(self, asked: Beat | Joining, now: float) -> ConsumerMember:
-        """A member that may be new; a static one may come back under a new id, with what it had."""
+        """Find a member, or make a new one; a static one may come back under a new id, with what it had."""
         member_id, static = asked.member_id, self.static(asked.instance_id)
         if static is None:
             return self.members.setdefault(member_id, ConsumerMember(asked, now))
@@ -298,14 +298,14 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
             member.step(target, self.assignment_epoch, self._taken(member), owned, now)
 
     def _taken(self, member: ConsumerMember) -> set[Place]:
-        """The partitions of other members."""
+        """Return the partitions of other members."""
         return {place for one in self.members.values() if one is not member for place in one.places}
 
     def _raise_epoch(self) -> None:
         self.epoch, self.known = self.epoch + 1, self.read_topics()
 
     def read_topics(self) -> dict[str, tuple[UUID, int]]:
-        """The ids and partitions of the topics that members read and that exist."""
+        """Return the ids and partitions of the topics that members read and that exist."""
         topics = [self.existing.by_name[one] for one in sorted(self.subscribed_topics() & self.existing.by_name.keys())]
         return {one.name: (one.topic_id, len(one.partitions)) for one in topics}
 
@@ -329,7 +329,7 @@ def _stale(member: ConsumerMember) -> Refused:
 
 
 def _assignment(member: ConsumerMember, asked: Joining, topics: Topics) -> bytes:
-    """The assignment of a member that has joined by the classic protocol."""
+    """Encode the assignment of a member that has joined by the classic protocol."""
     return assignment_of(topics.named_places(member.assigned), next(iter(asked.protocols.values())))
 
 
@@ -337,7 +337,7 @@ def _assignment(member: ConsumerMember, asked: Joining, topics: Topics) -> bytes
 
 
 def upgraded(group: Group, topics: Topics) -> ConsumerGroup:
-    """A group that a member of the consumer protocol has joined; refuses one of others than consumers."""
+    """Make a consumer group of one that a consumer-protocol member has joined; refuse one of others than consumers."""
     made = ConsumerGroup(group.name, topics, offsets=group.offsets)
     if not group.members:
         return made
@@ -371,7 +371,7 @@ def _upgraded(member: Member, group: Group, topics: Topics) -> ConsumerMember:
 
 
 def downgraded(group: ConsumerGroup, now: float) -> Group:
-    """A group whose members are all of the classic protocol; they join again if the last change asks for that."""
+    """Make a classic group of one whose members are all classic; they join again if the last change asks for that."""
     made = Group(group.name, STABLE, group.epoch, CONSUMER, offsets=group.offsets)
     for member_id, one in group.members.items():
         assert isinstance(one.asked, Joining)

@@ -159,7 +159,7 @@ def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
 
 
 def ranges(readers: Readers, counts: Counts, before: Targets) -> Targets:
-    """Neighbouring partitions of each topic for each member, which has the same ones of other topics if it can."""
+    """Assign neighbouring partitions of each topic to each member, the same ones of all topics if possible."""
     owned: dict[str, set[Place]] = {one: set() for one in readers}
     for topic, count in counts.items():
         members = [one for one in readers if topic in readers[one]]

@@ -111,17 +111,17 @@ class GroupOf(Generic[M]):
     offsets: Offsets = field(default_factory=Offsets, kw_only=True)
 
     def shown_members(self) -> tuple[GroupMember, ...]:
-        """The members, as tests see them."""
+        """Return the members, as tests see them."""
         asked = [one.asked for one in self.members.values()]
         return tuple(GroupMember(one.member_id, one.client_id, one.instance_id) for one in asked)
 
     def static(self, instance_id: str | None) -> M | None:
-        """The member of an instance id."""
+        """Find the member with an instance id."""
         found = (one for one in self.members.values() if one.asked.instance_id == instance_id)
         return None if instance_id is None else next(found, None)
 
     def member(self, member_id: str, instance_id: str | None = None) -> M:
-        """The member that asks; refuses one that is not there, or whose instance id another one has."""
+        """Find the member that asks; refuse one that is not there, or whose instance id another one has."""
         static = self.static(instance_id)
         if static is not None and static.member_id != member_id:
             raise Refused(ErrorCode.FENCED_INSTANCE_ID, f"it is the instance id of {static.member_id}")
@@ -130,7 +130,7 @@ class GroupOf(Generic[M]):
         return self.members[member_id]
 
     def leaving(self, member_id: str, instance_id: str | None) -> M:
-        """The member that leaves, perhaps by its instance id alone; refuses as `member`."""
+        """Find the member that leaves, perhaps by its instance id alone; refuse as `member`."""
         static = self.static(instance_id)
         return self.member(member_id or (static.member_id if static else ""), instance_id)
 
@@ -150,14 +150,14 @@ class Subscription(NamedTuple):
 
 
 def subscription_of(data: bytes) -> Subscription:
-    """The subscription in the metadata of a member; refuses other bytes."""
+    """Decode the subscription in the metadata of a member; refuse other bytes."""
     found = _decoded(_SUBSCRIPTION, data)
     owned = ((one.topic, index) for one in getattr(found, "owned_partitions", ()) for index in one.partitions)
     return Subscription(frozenset(found.topics), frozenset(owned), getattr(found, "rack_id", None))
 
 
 def assigned_in(data: bytes) -> frozenset[TopicPartition]:
-    """The partitions of an assignment; refuses other bytes, and data that an assignor has added."""
+    """Decode the partitions of an assignment; refuse other bytes, and data that an assignor has added."""
     if not data:
         return frozenset()
     found = _decoded(_ASSIGNMENT, data)
@@ -167,7 +167,7 @@ def assigned_in(data: bytes) -> frozenset[TopicPartition]:
 
 
 def assignment_of(places: Iterable[TopicPartition], like: bytes) -> bytes:
-    """The bytes of an assignment, in the version of some other bytes of the protocol."""
+    """Encode an assignment, in the version of some other bytes of the protocol."""
     version = _version(_ASSIGNMENT, like)
     rows = [{"topic": topic, "partitions": indexes} for topic, indexes in indexes_by_topic(places).items()]
     message = build(REGISTRY.message(_ASSIGNMENT, version), {"assigned_partitions": rows})
@@ -182,5 +182,5 @@ def _decoded(name: str, data: bytes) -> Any:
 
 
 def _version(name: str, data: bytes) -> int:
-    """The version of some bytes; one that is not known yet begins as the newest that is."""
+    """Decode the version of some bytes; for an unknown one return the newest known, since newer ones begin like it."""
     return min(int.from_bytes(data[:2], "big"), REGISTRY.versions(name)[-1])

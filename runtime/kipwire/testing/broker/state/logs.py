@@ -115,11 +115,11 @@ class Log:
         self._epochs.append((self.leader_epoch, self.end_offset))
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch of an offset."""
+        """Find the epoch of an offset."""
         return next((epoch for epoch, first in reversed(self._epochs) if first <= offset), self._epochs[0][0])
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int] | None:
-        """The last epoch up to one, and its end; None for an epoch that has not been yet."""
+        """Find the last epoch up to one, and its end; None for an epoch that has not been yet."""
         if epoch == self.leader_epoch:
             return epoch, self.end_offset
         end = next((first for one, first in self._epochs if one > epoch), None)
@@ -136,7 +136,7 @@ class Log:
         self.start_offset = max(self.start_offset, self.end_offset if offset == -1 else offset)
 
     def append(self, data: bytes, limits: Limits = NO_LIMITS) -> int:
-        """The offset of a batch, which is then in the log if it was not before; refuses a broken or untimely one."""
+        """Append a batch, if it is not in the log, and return its offset; refuse a broken or untimely one."""
         batch = sent_batch(data)
         data = data[: batch.size]
         _expect_appendable(batch, data, limits)
@@ -167,7 +167,7 @@ class Log:
     # Reading.
 
     def read(self, offset: int, max_bytes: int, end_offset: int) -> bytes:
-        """Whole batches from the one with an offset on, before another offset; the first may be too large (KIP-74)."""
+        """Read whole batches from the one with an offset on, before another; the first may be too large (KIP-74)."""
         parts: list[bytes] = []
         size = 0
         first = bisect_left(self.stored, offset, key=lambda one: one.batch.last_offset)
@@ -180,22 +180,22 @@ class Log:
         return b"".join(parts)
 
     def aborted_between(self, offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions with records in a range of offsets."""
+        """Find the aborted transactions with records in a range of offsets."""
         return [one for one in self.aborted if one.last_offset >= offset and one.first_offset < end_offset]
 
     def first_since(self, timestamp: int) -> Record | None:
-        """The first record that is not older than a timestamp; None if all are."""
+        """Find the first record that is not older than a timestamp; None if all are."""
         newer = (one.batch for one in self.stored if one.batch.max_timestamp >= timestamp and not one.batch.is_control)
         records = (record for batch in newer for record in batch.records)
         return next((one for one in records if one.offset >= self.start_offset and one.timestamp >= timestamp), None)
 
     def newest(self) -> Record | None:
-        """The first record with the highest timestamp; None if there are no records."""
+        """Find the first record with the highest timestamp; None if there are no records."""
         timestamps = [one.max_timestamp for one in self.batches if not one.is_control]
         return self.first_since(max(timestamps)) if timestamps else None
 
     def records(self, *, is_committed: bool) -> list[Record]:
-        """The records, without control records; if they have to be committed, only these."""
+        """Return the records, without control records; if they have to be committed, only these."""
         end_offset = self.last_stable_offset if is_committed else self.end_offset
         batches = (one.batch for one in self.stored if one.batch.base_offset < end_offset)
         found = read_committed(batches, self.aborted if is_committed else ())
@@ -206,7 +206,7 @@ class Log:
 
 
 def sent_batch(data: bytes, version: int = _FIRST_WITH_ZSTD) -> RecordBatch:
-    """The one batch that a Produce of a version has for a partition, perhaps before a cut-off one; refuses others."""
+    """Decode the one batch of a partition in a Produce of a version, perhaps before a cut-off one; refuse others."""
     try:
         batches = list(read_batches(data, check_crcs=False))
     except DecodeError as error:

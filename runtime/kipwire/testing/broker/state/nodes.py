@@ -62,7 +62,7 @@ class Nodes:
         return ",".join(f"{one.host}:{one.port}" for one in self.by_id.values())
 
     def __getitem__(self, node_id: int) -> Place:
-        """A node; refuses an id that none has."""
+        """Return a node; refuse an id that none has."""
         if node_id not in self.by_id:
             reason = f"there is no node {node_id}; the nodes are 1 to {len(self.by_id)}"
             raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, reason)
@@ -74,16 +74,16 @@ class Nodes:
             raise Refused(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is stopped")
 
     def leader_of_new(self, index: int) -> int:
-        """The node that leads a new partition: they are dealt out, beginning with the first node."""
+        """Choose the node that leads a new partition: they are dealt out, beginning with the first node."""
         return self.or_next(index % len(self.by_id) + 1)
 
     def or_next(self, node_id: int) -> int:
-        """A node, or the next one that runs; itself if none does."""
+        """Return a node, or the next one that runs; itself if none does."""
         after = [*range(node_id, len(self.by_id) + 1), *range(1, node_id)]
         return next((one for one in after if self.by_id[one].is_running), node_id)
 
     def coordinator(self, kind: CoordinatorType, key: str) -> int:
-        """The node that coordinates a group or a transactional id, by Kafka's hash of it."""
+        """Find the node that coordinates a group or a transactional id, by Kafka's hash of it."""
         return self._coordinators[kind][_slot(key)]
 
     def move_coordinator(self, kind: CoordinatorType, key: str, to: int) -> None:
@@ -113,7 +113,7 @@ class Nodes:
 
 
 def _slot(key: str) -> int:
-    """The partition of an internal topic that has a key: the absolute value of Java's hash, as Kafka takes it."""
+    """Compute the partition of an internal topic for a key: the absolute value of Java's hash, as Kafka takes it."""
     units = key.encode("utf-16-be", "surrogatepass")
     found = 0
     for at in range(0, len(units), 2):
@@ -140,7 +140,7 @@ class Asked(NamedTuple):
 
 
 def all_asked(topics: Iterable[Any]) -> dict[tuple[Any, int], Asked]:
-    """The partitions of a request, by the name or id of the topic and their number."""
+    """Collect the partitions of a request, by the name or id of the topic and their number."""
     return {(_name(topic), one.partition): Asked(topic, one) for topic in topics for one in topic.partitions}
 
 
@@ -170,7 +170,7 @@ class FetchSession:
                 self.known.pop((_name(topic), index), None)
 
     def changes(self, found: dict[tuple[Any, int], dict[str, Any]]) -> dict[tuple[Any, int], dict[str, Any]]:
-        """The answers that say anything new, which the client then has been told."""
+        """Choose the answers that are new to the client, and note that it has got them."""
         changed = {}
         for place, values in found.items():
             told = (values["high_watermark"], values.get("log_start_offset", -1))
@@ -191,7 +191,7 @@ class FetchSessions(dict[int, FetchSession]):
     _last_id = 0
 
     def begin(self, session: FetchSession) -> int:
-        """The id of a new session; 0 if there are as many as there may be, and all are in use."""
+        """Add a session and return its id; 0 if there are as many as there may be, and all are in use."""
         if len(self) >= MOST_SESSIONS:
             oldest = min(self, key=lambda one: self[one].used)
             if session.used - self[oldest].used <= _SECONDS_UNUSED:
@@ -203,7 +203,7 @@ class FetchSessions(dict[int, FetchSession]):
         return self._last_id
 
     def going_on(self, session_id: int, epoch: int, *, has_ids: bool) -> FetchSession:
-        """The session that a request goes on with; refuses one that is not there, or expects another request."""
+        """Find the session that a request goes on with; refuse one that is not there, or expects another request."""
         if session_id not in self:
             raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session = self[session_id]

@@ -133,7 +133,7 @@ class ProducerStates:
         return first
 
     def _in_epoch(self, producer_id: int, epoch: int) -> ProducerState:
-        """The state of a producer, whose epoch is a new one or as before."""
+        """Return the state of a producer; make it if there is none, and clear it if the epoch is a new one."""
         known = self.by_id.setdefault(producer_id, ProducerState(epoch))
         if known.epoch != epoch:
             known.epoch = epoch
@@ -195,7 +195,7 @@ class Transaction:
         return {None: "Empty", True: "CompleteCommit", False: "CompleteAbort"}[self.last_was_commit]
 
     def raise_epoch(self, expected: Numbers | None) -> None:
-        """Give the producer its next epoch; refuses one whose place another has taken."""
+        """Give the producer its next epoch; refuse one whose place another has taken."""
         if expected is None or expected.epoch == self.epoch:
             self.last_epoch = _NO_EPOCH if expected is None else self.epoch
             self.epoch += 1
@@ -220,7 +220,7 @@ class Producers:
         return self._next_id - 1
 
     def to_begin(self, transactional_id: str, expected: Numbers | None) -> Transaction | None:
-        """The transaction that a producer which begins finds; refuses numbers that another one has by now."""
+        """Find the transaction that a beginning producer has; refuse numbers that another one has by now."""
         known = self.transactions.get(transactional_id)
         if known is not None and expected is not None and expected.producer_id != known.producer_id:
             is_used_up = expected.epoch >= _LAST_EPOCH  # so that it has got another id (KIP-360)
@@ -229,7 +229,7 @@ class Producers:
         return known
 
     def begin(self, transactional_id: str, expected: Numbers | None) -> Transaction:
-        """The transaction of a producer that begins, which fences the one before it; refuses as `to_begin`."""
+        """Begin the transaction of a producer, which fences the one before it; refuse as `to_begin`."""
         known = self.to_begin(transactional_id, expected)
         is_again = known is not None and expected is not None and expected.epoch != known.epoch
         if known is not None and (is_again or known.epoch < _LAST_EPOCH):
@@ -244,7 +244,7 @@ class Producers:
     def current(
         self, transactional_id: str, numbers: Numbers, fenced: ErrorCode = ErrorCode.PRODUCER_FENCED
     ) -> Transaction:
-        """The transaction of a producer; refuses one that does not have this transactional id now."""
+        """Find the transaction of a producer; refuse one that does not have this transactional id now."""
         found = self._known(transactional_id)
         if found.producer_id != numbers.producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -253,7 +253,7 @@ class Producers:
         return found
 
     def to_end(self, transactional_id: str, numbers: Numbers) -> tuple[Transaction, bool]:
-        """The transaction that a producer ends to get its next epoch, and whether it is the second time."""
+        """Find the transaction that a producer ends to get its next epoch, and True if it does so a second time."""
         found = self._known(transactional_id)
         is_renewed = numbers == (found.previous_id, _LAST_EPOCH) and found.epoch == 0
         is_raised = numbers == (found.producer_id, found.epoch - 1)

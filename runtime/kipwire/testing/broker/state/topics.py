@@ -38,7 +38,7 @@ class Topic:
     topic_id: UUID = field(default_factory=uuid4)
 
     def partition(self, index: int) -> Log:
-        """The log of a partition; refuses one that is not there."""
+        """Return the log of a partition; refuse one that is not there."""
         if not 0 <= index < len(self.partitions):
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.name} has no partition {index}")
         return self.partitions[index]
@@ -58,13 +58,13 @@ class Topics:
     _by_metric: dict[str, str] = field(default_factory=dict)
 
     def named(self, name: str) -> Topic:
-        """The topic of a name; refuses one that is not there."""
+        """Find the topic of a name; refuse one that is not there."""
         if name not in self.by_name:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic is named {name!r}")
         return self.by_name[name]
 
     def with_id(self, topic_id: UUID) -> Topic:
-        """The topic of an id; refuses one that is not there."""
+        """Find the topic of an id; refuse one that is not there."""
         if topic_id not in self.by_id:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         return self.by_id[topic_id]
@@ -74,15 +74,15 @@ class Topics:
         return name in self.by_name and 0 <= index < len(self.by_name[name].partitions)
 
     def log(self, name: str, index: int) -> Log:
-        """The log of a partition; refuses one that is not there."""
+        """Find the log of a partition; refuse one that is not there."""
         return self.named(name).partition(index)
 
     def places(self, named: Iterable[TopicPartition]) -> frozenset[tuple[UUID, int]]:
-        """Partitions of topics that exist, by the ids of these."""
+        """Return the partitions of topics that exist, by the ids of these."""
         return frozenset((self.by_name[name].topic_id, index) for name, index in named if name in self.by_name)
 
     def named_places(self, places: Iterable[tuple[UUID, int]]) -> list[TopicPartition]:
-        """Partitions of topics that exist, by the names of these."""
+        """Return the partitions of topics that exist, by the names of these."""
         return [(self.by_id[topic_id].name, index) for topic_id, index in places if topic_id in self.by_id]
 
     @staticmethod
@@ -111,7 +111,7 @@ class Topics:
             raise Refused(ErrorCode.POLICY_VIOLATION, reason)
 
     def create(self, name: str, partitions: int, configs: Configs | None = None) -> Topic:
-        """A new topic; refuses as `check_new`."""
+        """Create a topic; refuse as `check_new`."""
         self.check_new(name, partitions)
         topic = Topic(name, self.leader_of_new, configs or {})
         topic.extend(partitions)
@@ -125,7 +125,7 @@ class Topics:
 
 
 def _metric(name: str) -> str:
-    """The name of a topic in Kafka's metrics."""
+    """Return the name of a topic in Kafka's metrics."""
     return name.replace(".", "_")
 
 
@@ -190,7 +190,7 @@ def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
 
 
 def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
-    """The limits of a topic for a batch that comes at a time in milliseconds since 1970."""
+    """Compute the limits of a topic for a batch that comes at a time in milliseconds since 1970."""
     size, future = (
         int(configs.get(name) or _SETTINGS[name].default)
         for name in ("max.message.bytes", "message.timestamp.after.max.ms")
@@ -199,7 +199,7 @@ def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
 
 
 def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
-    """All settings of a topic, those by default too, as responses have them."""
+    """List all settings of a topic, those by default too, as responses have them."""
     return [
         {
             "name": name,
@@ -211,12 +211,12 @@ def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
 
 
 def type_of(name: str) -> ConfigType:
-    """The type of a setting."""
+    """Return the type of a setting."""
     return _SETTINGS[name].type
 
 
 def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
-    """Settings that a request gives; refuses one without a value."""
+    """Return the settings that a request gives; refuse one without a value."""
     found = dict(configs)
     if None in found.values():
         raise Refused(ErrorCode.INVALID_REQUEST, "a setting has no value")
@@ -224,7 +224,7 @@ def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
 
 
 def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) -> Configs:
-    """Settings after changes, each of a name, an operation and a value; refuses what cannot be, or is there twice."""
+    """Apply changes to settings, each a name, an operation and a value; refuse the impossible, or a repeated name."""
     found, names = dict(configs), set[str]()
     for name, operation, value in changes:
         if name in names or (value is None and operation != ConfigOperation.DELETE):
@@ -249,7 +249,7 @@ def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) ->
 
 
 def replace(configs: Configs, others: Configs, *, is_tried: bool) -> None:
-    """Put other settings in the place of the ones that a topic has, unless that is only tried; refuses invalid ones."""
+    """Put other settings in the place of the ones that a topic has, unless that is only tried; refuse invalid ones."""
     expect_valid_configs(others)
     if not is_tried:
         configs.clear()
