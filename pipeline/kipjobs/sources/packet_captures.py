@@ -12,12 +12,15 @@ from kipjobs.errors import SourceError
 from kipjobs.files.access import file_at, path_text, size_of
 from kipjobs.files.stores import HERE, Storage
 from kipjobs.sources.captures import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_captures import WHOLE, Share, find_frames, find_share
 
 _NUMBERS = 10_000_000
 """More than the frames that one packet can complete, since at most some MiB wait for it."""
+
+_NO_REQUEST = (None, None, None, None)
 
 BYTES_OF_TASK = 32 * 1024 * 1024
 """Bytes of a capture per task. Each task reads all packets, which takes a tenth of the time of their connections."""
@@ -90,9 +93,20 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: F
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    rows: list[tuple[Any, ...]] = []
-    size = 0
-    for number, found in number_frames(capture, ports):
+    frames = number_frames(capture, ports)
+    name = path_text(capture.name)
+    while True:
+        with no_garbage_collection():  # frames do not refer to themselves, and there are very many
+            rows = list(_take_rows(name, frames, chosen))
+        if not rows:
+            return
+        yield _batch(rows)
+
+
+def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the next batch; none at the end of the capture."""
+    taken, size = 0, 0
+    for number, found in frames:
         request, direction = found.request, found.direction
         if (
             request is not None
@@ -100,26 +114,22 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: F
             and not chosen.selects(direction, request.api_key, request.client_id)
         ):
             continue
-        rows.append(
-            (
-                path_text(capture.name),
-                number,
-                found.time // 1000,
-                found.time,
-                found.connection,
-                found.listener,
-                direction,
-                *(request or (None, None, None, None)),
-                found.frame,
-                found.error,
-            )
+        yield (
+            name,
+            number,
+            found.time // 1000,
+            found.time,
+            found.connection,
+            found.listener,
+            direction,
+            *(request or _NO_REQUEST),
+            found.frame,
+            found.error,
         )
+        taken += 1
         size += len(found.frame or b"")
-        if len(rows) >= ROWS or size >= BYTES:
-            yield _batch(rows)
-            rows, size = [], 0
-    if rows:
-        yield _batch(rows)
+        if taken >= ROWS or size >= BYTES:
+            return
 
 
 def _batch(rows: Iterable[tuple[Any, ...]]) -> pa.RecordBatch:

@@ -33,7 +33,7 @@ class UnknownTag(NamedTuple):
 class Facts(NamedTuple):
     """Facts found in a body."""
 
-    error_codes: Counter[tuple[str, int]]
+    error_codes: dict[tuple[str, int], int]
     """Counts of the codes other than 0, by path, without the indexes of arrays, and code."""
     unknown_tags: list[UnknownTag]
 
@@ -102,7 +102,7 @@ def error_text(code: int, count: int) -> str:
 
 def facts_of(body: Message) -> Facts:
     """Collect the error codes other than 0 and the unknown tagged fields of a message and of all structs in it."""
-    facts = Facts(Counter(), [])
+    facts = Facts({}, [])
     _look(body, "", facts)
     return facts
 
@@ -259,7 +259,7 @@ def _look(item: Struct, path: str, facts: Facts) -> None:
         where = f"{path}.{name}" if path else name
         if not is_struct:
             if value:
-                facts.error_codes[where, value] += 1
+                facts.error_codes[where, value] = facts.error_codes.get((where, value), 0) + 1
         elif value is not None:
             for inner in value if is_array else (value,):
                 _look(inner, where, facts)
