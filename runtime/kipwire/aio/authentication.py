@@ -95,7 +95,7 @@ class Session:
             self._renewing.cancel()
 
     async def _authenticate(self, timeout: float) -> int:
-        """The milliseconds that the session lasts, 0 for any time; each response may take `timeout` seconds."""
+        """Authenticate; return how many ms the session lasts, 0 for any time. A response may take `timeout` seconds."""
         steps = authenticate(self._mechanism, self._versions)
         try:
             request = await asyncio.to_thread(_step, steps, None)  # before others wait: it may call for a token
@@ -130,7 +130,7 @@ class _Request:
 
 
 def _step(steps: Generator[Message, Message, int], answer: Message | None) -> _Request | int:
-    """The next request, or what the steps return.
+    """Make the next request, or return what the steps return.
 
     It runs in a thread, since it may call for a token, or hash a password thousands of times; a `StopIteration` could
     not leave that thread.

@@ -231,10 +231,10 @@ class Connection:
         return is_answered(self._registry, frame, api_key, version)
 
     async def _answer(self, frame: bytes, deadline: float, cls: Any) -> Response | None:
-        """The response to a frame that is sent now; None if none is due.
+        """Send a frame now and return the response to it; None if none is due.
 
         Raises:
-            Failure: there is none.
+            Failure: there is no response.
         """
         try:
             answer = self._link.submit(frame, deadline)

@@ -107,7 +107,7 @@ class Connecting:
             raise TimedOut(self._address, f"timed out opening a connection after {self._timeout:.3g} s") from None
 
     async def _open_link(self) -> Link:
-        """A link whose transport is open.
+        """Make a link and open its transport.
 
         Raises:
             Failure: the address cannot be reached, or not with TLS.
@@ -178,7 +178,7 @@ def connect(
     in_flight: int = IN_FLIGHT,
     largest_frame: int = LARGEST_FRAME,
 ) -> Connecting:
-    """A connection to a broker, which `await` opens, or `async with`, which closes it at its end.
+    """Prepare a connection to a broker, which `await` opens, or `async with`, which closes it at its end.
 
     Args:
         address: `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092; or host and port.
@@ -186,8 +186,7 @@ def connect(
         ssl: True for TLS as the standard library has it by default; or a context, which may have a certificate of the
             client. None for a connection without TLS.
         sasl: the client's identity: `Plain`, `Scram` or `OAuthBearer` of `kipwire.connection`. It is proved again
-            before
-            the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
+            before the broker ends the session (KIP-368). A callback for tokens is called in a thread of its own.
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
         registry: the registry of the package of messages.

@@ -83,7 +83,7 @@ _NO_TLS = (
 
 
 def shown_address(address: Address) -> str:
-    """An address as `parse_address` reads it."""
+    """Format an address as `parse_address` reads it."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -96,10 +96,10 @@ _ADDRESS = re.compile(
 
 
 def parse_address(text: str) -> Address:
-    """Host and port of an address such as `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092.
+    """Parse the host and port of an address such as `host:9092`, `[::1]:9092`, or `host`, which stands for port 9092.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not an address.
     """
     found = _ADDRESS.fullmatch(text)
     port = int(found["port"] or DEFAULT_PORT) if found else 0

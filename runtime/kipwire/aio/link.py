@@ -130,7 +130,7 @@ class Link(asyncio.Protocol):
         return self._wire.is_expected(number)
 
     def next_id(self) -> int:
-        """A correlation id that no request in flight has, for a request that is sent before anything is awaited."""
+        """Choose a correlation id that no request in flight has, for a request sent before anything is awaited."""
         number = self._next_id
         while self._wire.is_expected(number):
             number = (number + 1) & _HIGHEST_ID
@@ -138,7 +138,7 @@ class Link(asyncio.Protocol):
         return number
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Response] | None:
-        """The future response to a request frame, which is sent with this turn of the event loop; None if none is due.
+        """Send a request frame with this turn of the event loop; return its future response, None if none is due.
 
         Args:
             frame: with an id that is not taken, such as `next_id`.
@@ -307,7 +307,7 @@ class Link(asyncio.Protocol):
             action()
 
     def reason(self) -> Failure:
-        """The failure again, as an error of its own: one that several tasks raise would collect all their traces."""
+        """Copy the failure, as an error of its own: one that several tasks raise would collect all their traces."""
         assert self.failure is not None
         again = type(self.failure)(self.failure.address, self.failure.reason)
         again.__cause__ = self.failure.__cause__

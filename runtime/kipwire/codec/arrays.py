@@ -43,7 +43,7 @@ MOST_MADE = 128
 
 
 def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
-    """The struct at a position: (it, position after it)."""
+    """Read the struct at a position: (it, position after it)."""
     item = new(cls)
     return item, item._read(data, pos)
 
@@ -56,7 +56,7 @@ def write_struct(cls: type[Struct], item: Struct, parts: list[bytes]) -> None:
 
 
 def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """`count` structs side by side: (they, position after them)."""
+    """Read `count` structs side by side: (they, position after them)."""
     if count < 0:
         raise Malformed
     items: list[T] = []
@@ -71,7 +71,7 @@ def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tuple[list[T], int]:
-    """The structs after a compact count: (they, position after them)."""
+    """Read the structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
     elif size == 2:  # one topic or one coordinator is what most messages are about
@@ -117,14 +117,14 @@ def write_compact_structs(cls: type[T], items: list[T], parts: list[bytes]) -> N
 
 
 def section(cls: type[Struct], items: list[Any]) -> bytes:
-    """The bytes of structs side by side."""
+    """Encode structs side by side."""
     parts: list[bytes] = []
     write_elements(cls, items, parts)
     return b"".join(parts)
 
 
 def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
-    """The struct at a position, which ends before the bound: (it, position after it)."""
+    """Read the struct at a position, which ends before the bound: (it, position after it)."""
     item = new(cls)
     return item, item._read(data, pos, bound)
 
@@ -132,7 +132,7 @@ def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tupl
 def read_bounded_structs(
     cls: type[T], data: bytes, pos: int, bound: int, count: int | None = None
 ) -> tuple[list[T], int]:
-    """`count` structs side by side, or all before the bound: (they, position after them)."""
+    """Read `count` structs side by side, or all before the bound: (they, position after them)."""
     items: list[T] = []
     read = cls._read
     while pos < bound and len(items) != count:
@@ -148,12 +148,12 @@ def read_bounded_structs(
 
 
 def read_blobs(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """`count` bytes objects, each after its length as int32: (they, position after them)."""
+    """Read `count` bytes objects, each after its length as int32: (they, position after them)."""
     return _read_sized(data, pos, count, unpack_int32, 4)
 
 
 def read_texts(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
-    """`count` strings, each after its length as int16: (they, position after them)."""
+    """Read `count` strings, each after its length as int16: (they, position after them)."""
     texts, pos = _read_sized(data, pos, count, unpack_int16, 2)
     return [text.decode() for text in texts], pos
 
@@ -174,12 +174,12 @@ def _read_sized(data: bytes, pos: int, count: int, unpack: Unpack, width: int) -
 
 
 def read_compact_blobs(data: bytes, pos: int, size: int) -> tuple[list[bytes], int]:
-    """The bytes after a compact count: (they, position after them)."""
+    """Read the bytes objects after a compact count: (they, position after them)."""
     return _read_compact(data, pos, size, read_size)
 
 
 def read_compact_texts(data: bytes, pos: int, size: int) -> tuple[list[str], int]:
-    """The strings after a compact count: (they, position after them)."""
+    """Read the strings after a compact count: (they, position after them)."""
     texts, pos = _read_compact(data, pos, size, read_string_size)
     return [text.decode() for text in texts], pos
 
@@ -252,7 +252,7 @@ def _write_compact(items: list[bytes], parts: list[bytes], write_long: Callable[
 
 
 def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
-    """`count` flags: (they, position after them)."""
+    """Read `count` flags: (they, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count
@@ -260,5 +260,5 @@ def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
 
 
 def write_bools(items: list[bool]) -> bytes:
-    """Flags side by side."""
+    """Encode flags side by side."""
     return bytes([BOOL_BYTE[item] for item in items])

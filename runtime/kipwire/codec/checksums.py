@@ -16,7 +16,7 @@ _POLYNOMIAL = 0x82F63B78
 
 
 def crc32c(data: bytes, value: int = 0) -> int:
-    """CRC-32C (Castagnoli), the checksum of record batches of magic 2; google-crc32c computes it where it is there.
+    """Compute CRC-32C (Castagnoli), the checksum of record batches of magic 2, by google-crc32c where it is there.
 
     Args:
         data: the bytes.
@@ -27,7 +27,7 @@ def crc32c(data: bytes, value: int = 0) -> int:
 
 @cache
 def fastest_crc32c() -> Callable[[int, bytes], int]:
-    """The fastest function for CRC-32C that is there; it takes the checksum of the bytes before, and the bytes."""
+    """Choose the fastest function for CRC-32C there is; it takes the checksum of the bytes before, and the bytes."""
     try:
         from google_crc32c import extend  # here, since few of the programs that import a layout need it
     except ImportError:
@@ -37,7 +37,7 @@ def fastest_crc32c() -> Callable[[int, bytes], int]:
 
 
 def crc32c_of_tables(value: int, data: bytes) -> int:
-    """CRC-32C in plain Python, eight bytes a step: slow, but it needs no library."""
+    """Compute CRC-32C in plain Python, eight bytes a step: slow, but it needs no library."""
     t0, t1, t2, t3, t4, t5, t6, t7 = _tables()
     crc = value ^ 0xFFFFFFFF
     view = memoryview(data).cast("B")
@@ -61,7 +61,7 @@ def crc32c_of_tables(value: int, data: bytes) -> int:
 
 @cache
 def _tables() -> tuple[list[int], ...]:
-    """The remainders of each byte that is followed by 0 to 7 zero bytes."""
+    """Compute the remainders of each byte that is followed by 0 to 7 zero bytes."""
     first = []
     for byte in range(256):
         crc = byte

@@ -21,7 +21,7 @@ BYTES_FOR_EACH = 2
 
 
 def most_empty_elements(size: int) -> int:
-    """The number of elements without bytes that all arrays of a message of a size may have together."""
+    """Return the number of elements without bytes that all arrays of a message of a size may have together."""
     return max(ALWAYS, size // BYTES_FOR_EACH)
 
 
@@ -75,21 +75,21 @@ class _CountedParts(list[bytes]):
 
 
 def counted_bytes(data: bytes, pos: int) -> bytes:
-    """The same bytes, for a message that starts at `pos`."""
+    """Wrap the bytes of a message that starts at `pos`, so that the elements without bytes are counted."""
     counted = _CountedBytes(data)
     counted.empties = EmptyElements(pos, len(data))
     return counted
 
 
 def settle_bytes(data: bytes, end: int) -> int:
-    """The end of a message that was read of counted bytes and may have what was counted."""
+    """Check that a message that was read of counted bytes may have what was counted; return its end."""
     assert isinstance(data, _CountedBytes)
     data.empties.settle(end)
     return end
 
 
 def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """`count` structs that can be without bytes, from counted bytes: (they, position after them)."""
+    """Read `count` structs that can be without bytes, from counted bytes: (they, position after them)."""
     assert isinstance(data, _CountedBytes)
     data.empties.add(count)
     return read_structs(cls, data, pos, count)

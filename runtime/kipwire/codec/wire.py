@@ -109,7 +109,7 @@ unpack_d, pack_d = Packer(">d").unpack_from, Packer(">d").pack
 
 
 def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """The varint whose first byte is before `pos`: minimal form only, and at most `bits` bits."""
+    """Read the varint whose first byte is before `pos`: minimal form only, and at most `bits` bits."""
     byte = data[pos]
     value = byte << 7 | data[pos - 1] & 0x7F
     pos += 1
@@ -130,7 +130,7 @@ def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 
 def read_size(data: bytes, pos: int) -> tuple[int, int]:
-    """A compact size, a count or a tag of two bytes and more: (value, position after it).
+    """Read a compact size, a count or a tag of two bytes and more: (value, position after it).
 
     The single byte 0 is refused: it means null, and callers that accept null check for it first.
     """
@@ -151,7 +151,7 @@ def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def write_varint(value: int) -> bytes:
-    """Any number from 0 as an unsigned varint."""
+    """Encode any number from 0 as an unsigned varint."""
     if value < 0x80:
         return ONE_BYTE[value]
     if value < 0x4000:
@@ -186,7 +186,7 @@ write_size = _Sizes().__getitem__
 
 
 def write_string_size(size: int) -> bytes:
-    """The compact size of a string, of two bytes and more."""
+    """Encode the compact size of a string, of two bytes and more."""
     if size > MAX_STRING + 1:
         raise Malformed
     return write_size(size)
@@ -196,26 +196,26 @@ def write_string_size(size: int) -> bytes:
 
 
 def read_packed(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """A zigzag varint of two bytes and more."""
+    """Read a zigzag varint of two bytes and more."""
     value, pos = read_varint(data, pos, bits)
     return (value >> 1) ^ -(value & 1), pos
 
 
 def read_upacked(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """A varint of at least two bytes that holds a two's complement pattern of `bits` bits."""
+    """Read a varint of at least two bytes that holds a two's complement pattern of `bits` bits."""
     value, pos = read_varint(data, pos, bits)
     return (value - (1 << bits) if value >> bits - 1 else value), pos
 
 
 def write_packed(value: int, bits: int) -> bytes:
-    """A number as zigzag varint; it must fit the bits."""
+    """Encode a number as zigzag varint; it must fit the bits."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Malformed
     return write_varint((value << 1) ^ (value >> bits - 1))
 
 
 def write_upacked(value: int, bits: int) -> bytes:
-    """A number as varint of its two's complement pattern; it must fit the bits."""
+    """Encode a number as varint of its two's complement pattern; it must fit the bits."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Malformed
     return write_varint(value & (1 << bits) - 1)
@@ -228,7 +228,7 @@ _SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
 
 
 def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[int], int]:
-    """Varints of two's complement patterns of `bits` bits, side by side: (the numbers, position after them)."""
+    """Read varints of two's complement patterns of `bits` bits, side by side: (the numbers, position after them)."""
     numbers = []
     for width in bits:
         number = data[pos]
@@ -240,12 +240,12 @@ def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[i
 
 
 def write_upacked_run(numbers: Iterable[int], bits: Iterable[int]) -> bytes:
-    """Numbers as varints of their two's complement patterns of `bits` bits."""
+    """Encode numbers as varints of their two's complement patterns of `bits` bits."""
     return b"".join(map(write_upacked, numbers, bits))
 
 
 def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
-    """`count` zigzag varints: (the numbers, position after them)."""
+    """Read `count` zigzag varints: (the numbers, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count
@@ -265,7 +265,7 @@ def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[lis
 
 
 def read_upacked_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
-    """`count` varints of two's complement patterns: (the numbers, position after them)."""
+    """Read `count` varints of two's complement patterns: (the numbers, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count
@@ -276,7 +276,7 @@ def read_upacked_array(data: bytes, pos: int, count: int, bits: int) -> tuple[li
 
 
 def write_packed_array(numbers: list[int], bits: int) -> bytes:
-    """Numbers as zigzag varints."""
+    """Encode numbers as zigzag varints."""
     try:
         encoded = PACK_INT8[len(numbers)](*numbers).translate(_ZIGZAG)
         if encoded.isascii():
@@ -287,7 +287,7 @@ def write_packed_array(numbers: list[int], bits: int) -> bytes:
 
 
 def write_upacked_array(numbers: list[int], bits: int) -> bytes:
-    """Numbers as varints of their two's complement patterns."""
+    """Encode numbers as varints of their two's complement patterns."""
     try:
         encoded = bytes(numbers)
         if encoded.isascii():
@@ -301,7 +301,7 @@ def write_upacked_array(numbers: list[int], bits: int) -> bytes:
 
 
 def as_list(value: list[T]) -> list[T]:
-    """An array given as a tuple or as a subclass of list."""
+    """Convert an array given as a tuple or as a subclass of list."""
     if not isinstance(value, (list, tuple)):
         raise Malformed
     return list(value)
@@ -313,7 +313,7 @@ def is_empty(value: list[T] | None) -> bool:
 
 
 def as_bytes(value: bytes) -> bytes:
-    """Bytes given in another buffer type."""
+    """Convert bytes given in another buffer type."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise Malformed
     return bytes(value)
@@ -356,7 +356,7 @@ def read_tag_section(item: Struct, data: bytes, pos: int) -> int:
 
 
 def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
-    """The tag section of a struct with these fields and the unknown ones, in the order of their tags."""
+    """Encode the tag section of a struct with these fields and the unknown ones, in the order of their tags."""
     unknown = item._unknown_tagged_fields
     if unknown:
         for tag, value in [*unknown.items()]:  # which another thread may add to
@@ -381,7 +381,7 @@ def is_in_order(items: list[T], key: str) -> bool:
 
 
 def in_order(items: list[T], key: str) -> list[T]:
-    """The elements of a set by ascending keys; no two may have the same key."""
+    """Sort the elements of a set by ascending keys; no two may have the same key."""
     ordered = sorted(items, key=attrgetter(key))
     if not is_in_order(ordered, key):
         raise Malformed

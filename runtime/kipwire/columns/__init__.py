@@ -57,7 +57,7 @@ __all__ = [
 
 
 def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema:
-    """The columns of a message.
+    """Return the columns of a message as an Arrow schema.
 
     Each field is a column of its attribute's name: structs are structs, arrays lists, uuids 16 bytes, and what may be
     null in this version is nullable. Flexible structs end with `unknown_tagged_fields`, a map from tag to content.
@@ -135,7 +135,7 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
 
 
 def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.ChunkedArray) -> pa.StringArray:
-    """The reasons why messages are broken, from the decoder of single messages.
+    """Find the reasons why messages are broken, with the decoder of single messages.
 
     Args:
         cls: the class that `decode` was called with.
@@ -177,7 +177,7 @@ def _by_chunk(
 
 
 def _kernel_for(cls: type[Message]) -> ModuleType | None:
-    """The kernel engine, if it is in use and serves the class: it also has a column for what is not chosen."""
+    """Return the kernel engine, if it is in use and serves the class: it also has a column for what is not chosen."""
     if not native.in_use:
         return None
     from kipwire.columns import kernel_engine

@@ -50,7 +50,7 @@ FieldSelection = dict[str, "FieldSelection | None"]
 
 
 def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> StructColumns:
-    """The columns of a message, or of what is chosen of it.
+    """Return the columns of a message, or of what is chosen of it.
 
     Args:
         cls: the generated class of a message in one version.

@@ -37,7 +37,7 @@ class RowEncodeError(_RowError, EncodeError):
 
 
 def too_large_a_number(batch: RecordBatch) -> ColumnError:
-    """The error for a batch with numbers that Python can hold and a column cannot."""
+    """Make the error for a batch with numbers that Python can hold and a column cannot."""
     return ColumnError(
         f"batch at byte {batch.position}: a record has an offset or a timestamp of more than 64 bits, counted from "
         f"{batch.base_offset} and {batch.base_timestamp}"

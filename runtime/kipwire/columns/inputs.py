@@ -18,7 +18,7 @@ Rows: TypeAlias = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
 
 
 def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.Array:
-    """The messages that follow each other in a buffer, as an array for `decode`; nothing is copied.
+    """Split a buffer of messages that follow each other into an array for `decode`; nothing is copied.
 
     Args:
         buffer: their bytes.
@@ -70,7 +70,7 @@ def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
 
 
 def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
-    """Rows as an array, or chunks, of structs; whether offsets and texts in them make sense is not looked at.
+    """Convert rows to an array, or chunks, of structs, without a check that offsets and texts in them make sense.
 
     Raises:
         ColumnError: they are something else than structs, or damaged.

@@ -37,7 +37,7 @@ class UnusualError(Exception):
 def read(
     cls: type[Message], struct: StructColumns, messages: pa.Array, *, strict: bool
 ) -> tuple[int, pa.StructArray | None]:
-    """The number of the broken message that reading stopped at, if it is strict, and None; or -1 and the rows.
+    """Decode messages: (-1, rows), or (number of the broken message, None) where strict reading stopped at one.
 
     The kernel looks at each offset as it gets there; so where it does not get to the last one, Arrow looks at all.
 
@@ -65,7 +65,7 @@ def read(
 
 
 def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa.BinaryArray:
-    """The bytes of rows.
+    """Encode rows.
 
     Raises:
         UnusualError: the generated code has to look at them.
@@ -100,7 +100,7 @@ def names_of(struct: StructColumns, given: pa.StructType | None = None) -> Names
 
 
 def array_of(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.Array:
-    """The array that the kernel's parts make up: number of values, buffers, and the same of the arrays in it."""
+    """Build the array that the kernel's parts make up: number of values, buffers, and the same of the arrays in it."""
     count, buffers, children = parts
     return pa.Array.from_buffers(
         type_,
@@ -117,7 +117,7 @@ Given = tuple[int, int, list[Any], list[Any]]
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:
-    """The bits of values that are not null; None if pyarrow counts no null, even if there are bits."""
+    """Return the bits of values that are not null; None if pyarrow counts no null, even if there are bits."""
     return array.buffers()[0] if array.null_count else None
 
 
@@ -130,7 +130,7 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def kernel_input(struct: StructColumns, rows: pa.StructArray) -> Given:
-    """The parts of rows that the kernel writes: the columns of the struct that they have.
+    """Collect the parts of rows that the kernel writes: the columns of the struct that they have.
 
     Raises:
         UnusualError: an array has null where the schema has no null; the other engine explains it.
@@ -154,7 +154,7 @@ def _column_input(column: Column, array: pa.Array) -> Given:
 
 
 def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """An array of any kind of lists, or of nothing but null, as one of lists or maps."""
+    """Convert an array of any kind of lists, or of nothing but null, to one of lists or maps."""
     if array.type == pa.null():
         return _cast(array, type_)
     if pa.types.is_list(array.type) or pa.types.is_map(array.type):
@@ -163,7 +163,7 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _element_input(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
-    """The values of a field that is not an array, or the elements of one that is."""
+    """Collect the values of a field that is not an array, or the elements of one that is."""
     if column.struct is not None:
         if array.type == pa.null():
             array = _cast(array, type_)
@@ -177,7 +177,7 @@ def _element_input(column: Column, array: pa.Array, type_: pa.DataType) -> Given
 
 
 def _unknown_tags_input(array: pa.Array) -> Given:
-    """Unknown tagged fields: maps or, from readers that have none, lists of structs."""
+    """Collect unknown tagged fields: maps or, from readers that have none, lists of structs."""
     lists = _as_lists(array, UNKNOWN_TYPE)
     entries = lists.values
     tags, contents = _cast(entries.field(0), UNKNOWN_TYPE.key_type), _cast(entries.field(1), UNKNOWN_TYPE.item_type)
@@ -226,7 +226,7 @@ class KernelRecords:
             raise too_large_a_number(batch)
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:
-        """All records as columns; none are left then."""
+        """Take all records as columns; none are left then."""
         columns = self.table.take()
         if self._header_keys:  # of which the kernel makes fields of the headers
             count, buffers, [(headers, validity, fields)] = columns.pop()

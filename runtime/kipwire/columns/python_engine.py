@@ -37,7 +37,7 @@ ROWS_AT_A_TIME = 1024
 
 
 def read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
-    """The rows of messages; a broken one is null, or an error.
+    """Decode messages to rows; a broken one is null, or an error.
 
     Args:
         cls: the class of the messages.
@@ -74,7 +74,7 @@ def _structs(struct: StructColumns, items: list[Any], *, nullable: bool) -> pa.S
 
 
 def _values(column: Column, items: list[Struct | None]) -> pa.Array:
-    """One column of structs. Some may be null; then the value does not matter."""
+    """Build one column of structs. Some may be null; then the value does not matter."""
     field = column.field
     if field is None:
         return _unknown(column.type, [{} if item is None else item._unknown_tagged_fields or {} for item in items])
@@ -128,7 +128,7 @@ _BLANKS = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": uu
 
 
 def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray, first: int) -> pa.BinaryArray:
-    """The bytes of rows; a null row gives null.
+    """Encode rows; a null row gives null.
 
     Args:
         cls: the class of the messages.
@@ -190,7 +190,7 @@ class _Maker(Visitor):
         return value
 
     def unknown(self, pairs: list[Any]) -> dict[int, bytes]:
-        """Unknown tagged fields, which come as pairs or, from readers that have no maps, as dicts."""
+        """Collect unknown tagged fields, which come as pairs or, from readers that have no maps, as dicts."""
         made: dict[int, bytes] = {}
         for pair in pairs:
             if pair is None:
@@ -242,7 +242,7 @@ class PythonRecords:
         self.size += sum(map(_size, records))
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:
-        """All records as columns; none are left then.
+        """Take all records as columns; none are left then.
 
         Raises:
             ColumnError: a column would hold more than 2 GiB.

@@ -35,7 +35,7 @@ HEADER_KEYS = pa.field("header_keys", pa.list_(pa.field("item", pa.binary(), nul
 
 
 def decode_records(batches: Iterable[RecordBatch], *, header_keys: bool = False) -> pa.RecordBatch:
-    """The records of batches as rows with the columns of `RECORD_SCHEMA`: what `batch.records` has, without objects.
+    """Decode the records of batches to rows of `RECORD_SCHEMA`: what `batch.records` has, without objects.
 
     Records always come from the bytes; the batches do not keep them.
 
@@ -59,7 +59,7 @@ class RecordColumns:
     """Gathers the records of batches one by one: for logs that are too large to be decoded at once."""
 
     def __init__(self, *, header_keys: bool = False) -> None:
-        """Without any records; `header_keys` as for `decode_records`."""
+        """Start without any records; `header_keys` as for `decode_records`."""
         self._schema = RECORD_SCHEMA.append(HEADER_KEYS) if header_keys else RECORD_SCHEMA
         self._by_python = PythonRecords(header_keys)
         self._by_kernel: KernelRecords | None = None
@@ -98,7 +98,7 @@ class RecordColumns:
         self._batches += 1
 
     def take(self) -> pa.RecordBatch:
-        """The records of all batches since the last time, as rows with the columns that `decode_records` has.
+        """Take the records of all batches since the last time, as rows with the columns that `decode_records` has.
 
         Raises:
             ColumnError: a column would hold more than 2 GiB.

@@ -74,7 +74,7 @@ def _expect_few_at_once(array: pa.Array) -> None:
 
 
 def _lists_in(array: pa.Array) -> Iterator[pa.Array]:
-    """The elements of the lists in an array: they alone may be more than its rows."""
+    """Yield the elements of the lists in an array: they alone may be more than its rows."""
     if pa.types.is_struct(array.type):
         for number in range(array.type.num_fields):
             if array.type.field(number).type.num_fields:

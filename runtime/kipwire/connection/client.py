@@ -97,7 +97,7 @@ class ClientConnection:
         return data
 
     def send_frame(self, frame: bytes) -> bytes:
-        """The bytes to send for a request that is already encoded, with its header; any API and version will do.
+        """Return the bytes to send for a request that is already encoded, with its header; any API and version will do.
 
         Raises:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
@@ -106,7 +106,7 @@ class ClientConnection:
         return self._bytes_to_send(frame, None)
 
     def _bytes_to_send(self, frame: bytes, cls: Any) -> bytes:
-        """The bytes to send for a request, whose response is expected from now on; `cls` is its class, if known."""
+        """Return the bytes to send for a request, and expect its response from now on; `cls` is its class, if known."""
         if len(frame) < HEAD.size:
             raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
         expected = Expected(*HEAD.unpack_from(frame))

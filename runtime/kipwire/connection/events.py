@@ -151,7 +151,7 @@ class _Event(Generic[H]):
         return frame + rest if rest else frame
 
     def renamed(self, kind: Kind, change: Callable[[str], str]) -> bytes:
-        """The frame with other names, wherever its message has names of a kind; everything else is copied.
+        """Return the frame with other names, wherever its message has names of a kind; everything else is copied.
 
         The specs say which fields these are, by their `entityType`. What clients alone read has none, such as the
         subscriptions that a group's members send each other; nor have the names of a config's resources.

@@ -87,7 +87,7 @@ class Splitter:
         return pieces + len(self._bytes) - self._at
 
     def begun(self, size: int) -> bytes:
-        """The first bytes of a frame that is not whole yet, without its size; fewer where fewer have come.
+        """Return the first bytes of a frame that is not whole yet, without its size; fewer where fewer have come.
 
         Args:
             size: how many.
@@ -130,7 +130,7 @@ class Splitter:
         self._is_at_end = True
 
     def take(self) -> bytes | None:
-        """The next frame, without its size; None where it is not whole yet.
+        """Return the next frame, without its size; None where it is not whole yet.
 
         Raises:
             RemoteProtocolError: its size is below 0 or above the largest, or it ends before all of it came; or
@@ -161,7 +161,7 @@ class Splitter:
         return None
 
     def _take(self, frame: bytes) -> bytes:
-        """The frame, after which the next one is looked for."""
+        """Move the location to the end of a frame, and return the frame."""
         self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + len(frame))
         return frame
 
@@ -188,7 +188,7 @@ class Splitter:
 
 
 def add_size(frame: bytes) -> bytes:
-    """A frame with its size before it, as connections carry it."""
+    """Put its size before a frame, as connections carry it."""
     return _SIZE.pack(len(frame)) + frame
 
 
@@ -216,7 +216,7 @@ def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) ->
 
 
 def _acks(cls: type[Message], frame: bytes, at: int) -> int | None:
-    """The number of acknowledgements that a Produce request asks for; None where its class has no such field."""
+    """Read the number of acknowledgements that a Produce request asks for; None where its class has no such field."""
     number: int
     for field in cls.FIELDS:
         if field.name == "acks":

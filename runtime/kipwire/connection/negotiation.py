@@ -36,7 +36,7 @@ def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
 
 
 def served_versions(answer: Message) -> dict[int, range]:
-    """The versions of each API that a peer has, by API key.
+    """Read the versions of each API that a peer has, by API key.
 
     Args:
         answer: an ApiVersionsResponse of any version.

@@ -60,7 +60,7 @@ secrets, such as the bytes of SaslAuthenticate.
 
 
 def refusal(request: Message, error: int, text: str | None = None) -> Message:
-    """The response that refuses a request: an error code wherever the response has one.
+    """Make the response that refuses a request: an error code wherever the response has one.
 
     If it has no code of its own, it has a row for each topic, partition, group or whatever else the request names, as
     Kafka's classes make them. A response without a place for a code, such as that to Metadata v12 for all topics, has
@@ -95,7 +95,7 @@ class _Candidate(NamedTuple):
 
 
 def _values(struct: Any, asked: Any, refused: _Refused) -> dict[str, Any]:
-    """The values of a struct that answers what was asked."""
+    """Choose the values of a struct that answers what was asked."""
     is_whole = issubclass(struct, Message)
     values = {} if is_whole else repeat_values(struct, asked)
     is_named = bool(values)
@@ -127,14 +127,14 @@ def has_codes(struct: Any) -> bool:
 
 @cache
 def beside(struct: Any, api_key: int) -> dict[str, Any]:
-    """Values beside the error code of a refusal in a struct of the response, where they are not the defaults."""
+    """Find the values beside the error code of a refusal in a struct of the response that are not the defaults."""
     values = _BESIDE.get(api_key, {})
     fields = (field for field in struct.ATTRIBUTES if field.name in values)
     return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
 
 
 def match_elements(asked: Any, field: Field) -> list[Any]:
-    """The elements of a request, or of a struct of it, that the rows of an array of its response answer."""
+    """Find the elements of a request, or of a struct of it, that the rows of an array of its response answer."""
     cls: Any = type(asked)
     return [one for way in _rows(cls, field, False) for one in _elements(asked, way)]
 
@@ -150,7 +150,7 @@ def _elements(struct: Any, way: tuple[str, ...]) -> Iterator[Any]:
 
 @cache
 def _rows(asked: Any, field: Field, has_code: bool) -> tuple[tuple[str, ...], ...]:
-    """The ways to the arrays that an array of the response answers: those most like it, and the outermost of them.
+    """Find the ways to the arrays that an array of the response answers: those most like it, and the outermost of them.
 
     Args:
         asked: what has the arrays.
@@ -186,7 +186,7 @@ def _likeness(row: type[Struct], asked: Field) -> int:
 
 
 def repeat_values(row: type[Struct], asked: Any) -> dict[str, Any]:
-    """Values that a row repeats of the element that it answers, which may be a struct, or a name, a number or an id."""
+    """Copy the values that a row repeats of the element that it answers: a struct, or a name, a number or an id."""
     if not isinstance(asked, Struct):
         kind = {str: "string", int: "int32"}.get(type(asked), "uuid")
         name = _plain_name(row, kind)
@@ -198,14 +198,14 @@ def repeat_values(row: type[Struct], asked: Any) -> dict[str, Any]:
 
 @cache
 def _sources(row: Any, asked: Any) -> tuple[tuple[Field, str], ...]:
-    """The fields of a row that repeat something, each with the name of what it repeats."""
+    """Find the fields of a row that repeat something, each with the name of what it repeats."""
     names = {field.name: field for field in asked.ATTRIBUTES}
     sources = ((field, _source(field, names)) for field in row.ATTRIBUTES)
     return tuple((field, name) for field, name in sources if name is not None)
 
 
 def _source(field: Field, names: dict[str, Field]) -> str | None:
-    """The name of the field of an element that a field of a row repeats."""
+    """Find the name of the field of an element that a field of a row repeats."""
     if field.array or field.struct is not None or field.name in CODES or field.name == _TEXT:
         return None
     same = _REPEATED.get(field.name, ())
@@ -213,7 +213,7 @@ def _source(field: Field, names: dict[str, Field]) -> str | None:
 
 
 def _plain_name(row: type[Struct], kind: str) -> str | None:
-    """The field of a row that repeats an element which is no struct, such as the name of a group."""
+    """Find the field of a row that repeats an element which is no struct, such as the name of a group."""
     return next((field.name for field in row.ATTRIBUTES if field.type == kind and field.name != _TEXT), None)
 
 

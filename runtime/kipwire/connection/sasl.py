@@ -161,7 +161,7 @@ def _check_versions(versions: Mapping[int, range]) -> None:
 
 
 def _exchange(mechanism: Mechanism, secrets: list[str]) -> Exchange:
-    """The exchange of a mechanism, not yet begun; what must not be in an error is added to `secrets`."""
+    """Make the exchange of a mechanism, not yet begun; add what must not be in an error to `secrets`."""
     if isinstance(mechanism, OAuthBearer):
         token = mechanism.token()
         if not isinstance(token, str):
@@ -178,7 +178,7 @@ def _exchange(mechanism: Mechanism, secrets: list[str]) -> Exchange:
 
 
 def _steps(mechanism: Mechanism, exchange: Exchange) -> Generator[Message, Message, int]:
-    """The requests of an authentication; as `authenticate`, but with `Refused` for what goes wrong."""
+    """Yield the requests of an authentication, as `authenticate` does, but with `Refused` for what goes wrong."""
     token = next(exchange)
     answer = yield SaslHandshakeRequest(mechanism=mechanism.name)
     _check_handshake(convert(answer, SaslHandshakeResponse))
@@ -228,7 +228,7 @@ def _plain(mechanism: Plain) -> Exchange:
 
 
 def _bearer(token: str, extensions: Mapping[str, str]) -> Exchange:
-    """The message with the token, and the one that asks for the error after its reason."""
+    """Yield the message with the token, and after the reason of a refusal the message that asks for its error."""
     if not _TOKEN.fullmatch(token):
         raise Refused("the token is empty, or contains an invalid character, such as a line break")
     pairs = [f"auth=Bearer {token}", *(f"{key}={value}" for key, value in extensions.items())]
@@ -243,7 +243,7 @@ def _bearer(token: str, extensions: Mapping[str, str]) -> Exchange:
 
 
 def _status(answer: bytes) -> str:
-    """The reason in the JSON of RFC 7628: a status such as invalid_token, and what the token should be good for."""
+    """Read the reason in JSON of RFC 7628: a status such as invalid_token, and what the token should be good for."""
     text = answer.decode("utf-8", "replace")
     try:
         found = json.loads(text)

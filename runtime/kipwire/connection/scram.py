@@ -55,12 +55,12 @@ class Refused(Exception):
 
 
 def new_nonce() -> str:
-    """Random printable text, which no other exchange has."""
+    """Make a random printable text, which no other exchange has."""
     return b64encode(os.urandom(_BYTES_OF_A_NONCE)).decode()
 
 
 def exchange(username: str, password: str, hash_name: str, nonce: str, extensions: str = "") -> Exchange:
-    """The client's two messages; it ends once the broker has proved that it has the password, too.
+    """Yield the client's two messages; end once the broker has proved that it has the password, too.
 
     Args:
         username: as the broker has it.
@@ -88,7 +88,7 @@ def exchange(username: str, password: str, hash_name: str, nonce: str, extension
 
 
 def _text(message: bytes) -> str:
-    """A message of the broker; where it is not UTF-8, it becomes another one, for which no signature is right."""
+    """Decode a message of the broker; one that is not UTF-8 becomes another one, for which no signature is right."""
     return message.decode("utf-8", "replace")
 
 
@@ -97,7 +97,7 @@ ServerExchange = Generator[bytes, bytes, bytes]
 
 
 def server_exchange(passwords: Mapping[str, str], hash_name: str) -> ServerExchange:
-    """The broker's side of `exchange`, which returns its proof once the client has given its own.
+    """Run the broker's side of `exchange`; return its proof once the client has given its own.
 
     Args:
         passwords: by user.
@@ -140,7 +140,7 @@ def _proof(hash_name: str, client_key: bytes, signed: bytes) -> str:
 
 
 def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:
-    """The nonce of both sides, the salt and the number of iterations."""
+    """Read the nonce of both sides, the salt and the number of iterations."""
     if message.startswith("m="):
         raise Refused("the broker's first message requires a SCRAM extension, and none is supported")
     found = _FIRST.fullmatch(message)
@@ -157,7 +157,7 @@ def _read_first(message: str, nonce: str) -> tuple[str, bytes, int]:
 
 
 def _read_final(message: str) -> bytes:
-    """The broker's signature."""
+    """Read the broker's signature."""
     found = _FINAL.fullmatch(message)
     if found and found[1] == "e":
         raise Refused("the broker rejected the proof", found[2])
@@ -168,7 +168,7 @@ def _read_final(message: str) -> bytes:
 
 
 def _decode_base64(base64: str) -> bytes:
-    """The bytes of strict Base64; none where it is something else."""
+    """Decode strict Base64; no bytes where it is something else."""
     try:
         return a2b_base64(base64, strict_mode=True)
     except ValueError:
@@ -180,7 +180,7 @@ def _escape(username: str) -> str:
 
 
 def saslprep(text: str) -> str:
-    """A user name or a password in the form in which all ways to type it are the same (RFC 4013).
+    """Convert a user name or a password to the form in which all ways to type it are the same (RFC 4013).
 
     Kafka's brokers and tools take texts as they are, and so do `Plain` and `Scram`. This is for brokers of others that
     prepare what they store: `Scram(saslprep(username), saslprep(password), "SCRAM-SHA-256")`.

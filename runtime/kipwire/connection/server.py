@@ -171,7 +171,7 @@ class ServerConnection:
         return self._answer(waiting, frame)
 
     def respond_frame(self, request: Request, frame: bytes) -> bytes:
-        """The bytes to send once a request has its response, which is encoded already: as `respond`.
+        """Return the bytes to send once a request has its response, which is encoded already: as `respond`.
 
         Args:
             request: an event of this connection.
@@ -183,7 +183,7 @@ class ServerConnection:
         return self._answer(self._waiting_for(request), frame)
 
     def leave_unanswered(self, request: Request) -> bytes:
-        """The bytes to send once it is known that a request gets no response: those that waited for it.
+        """Return the bytes to send once it is known that a request gets no response: the responses that waited for it.
 
         Raises:
             LocalProtocolError: the request does not wait for a response.
@@ -191,7 +191,7 @@ class ServerConnection:
         return self._settle(self._waiting_for(request), None)
 
     def send_token(self, token: bytes) -> bytes:
-        """The bytes of a SASL token, after the response to SaslHandshake v0.
+        """Return the bytes of a SASL token, after the response to SaslHandshake v0.
 
         Raises:
             LocalProtocolError: the client waits for a response instead.
@@ -223,7 +223,7 @@ class ServerConnection:
         return self._settle(waiting, frame)
 
     def _settle(self, waiting: _Open, frame: bytes | None) -> bytes:
-        """The responses that can be sent now, those before the first open request; None is no response."""
+        """Settle a request, without a response for None; return the responses before the first open request."""
         del self._waiting[id(waiting.request)]
         waiting.is_settled, waiting.frame = True, frame
         parts: list[bytes] = []

@@ -29,7 +29,7 @@ class ColumnPlace(NamedTuple):
 
 
 def places(version: int, columns: Iterable[tuple[str, int | None]]) -> dict[str, ColumnPlace]:
-    """The places of the columns of a struct in one version.
+    """Map the columns of a struct in one version to their places.
 
     Args:
         version: the version.
@@ -46,7 +46,7 @@ def places(version: int, columns: Iterable[tuple[str, int | None]]) -> dict[str,
 
 
 def merge_order(versions: Iterable[dict[str, ColumnPlace]]) -> tuple[str, ...]:
-    """The names of the columns of all versions in their order, from `places` of each."""
+    """Put the names of the columns of all versions in order, from `places` of each."""
     first: dict[str, ColumnPlace] = {}
     for version in versions:
         for name, place in version.items():

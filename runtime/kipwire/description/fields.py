@@ -29,14 +29,14 @@ class Visitor:
         self.path: list[str | int] = []
 
     def each(self, elements: Iterable[T]) -> Iterator[T]:
-        """One element after the other; while it is looked at, the path has its number."""
+        """Yield one element after the other; while it is looked at, the path has its number."""
         for number, element in enumerate(elements):
             self.path.append(number)
             yield element
             self.path.pop()
 
     def expect(self, value: object, types: type | tuple[type, ...], wanted: str) -> Any:
-        """The value, which must be of one of the types."""
+        """Check that a value is of one of the types, and return it."""
         if not isinstance(value, types):
             self.fail(f"must be {wanted}, not {self.kind(value)}")
         return value
@@ -62,7 +62,7 @@ def _generated_class(cls: type[R]) -> type[R]:
 
 
 def in_version(cls: type[R], version: int) -> type[R]:
-    """The class of the same message in another version.
+    """Find the class of the same message in another version.
 
     Raises:
         UnsupportedVersionError: the message has no such version.
@@ -77,7 +77,7 @@ def in_version(cls: type[R], version: int) -> type[R]:
 
 
 def fields_of_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, Field]]:
-    """The attributes that a struct has in the message's other versions: first the later ones, then the earlier ones."""
+    """Yield the attributes of a struct in the message's other versions: first the later ones, then the earlier ones."""
     later = range(message.VERSION + 1, message.MAX_VERSION + 1)
     earlier = range(message.VERSION - 1, message.MIN_VERSION - 1, -1)
     for version in (*later, *earlier):

@@ -29,7 +29,7 @@ _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf
 
 
 def write_json(message: Root) -> dict[str, Any]:
-    """The message as plain data for `json.dumps`.
+    """Convert a message to plain data for `json.dumps`.
 
     Raises:
         EncodeError: a value does not fit its field.
@@ -55,12 +55,12 @@ def _to_json(field: Field, value: Any) -> Any:
 
 
 def default_to_json(field: Field) -> Any:
-    """The default of a field in the JSON form; null where it has none."""
+    """Convert the default of a field to the JSON form; null where it has none."""
     return _to_json(field, field.default_value())
 
 
 def float_to_json(value: float) -> float | str:
-    """A float64; what JSON has no number for is a string."""
+    """Convert a float64; what JSON has no number for becomes a string."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -69,12 +69,12 @@ def float_to_json(value: float) -> float | str:
 
 
 def bytes_to_json(value: bytes) -> str:
-    """Bytes or records in standard base64."""
+    """Encode bytes or records in standard base64."""
     return base64.b64encode(bytes(value)).decode()
 
 
 def uuid_to_json(value: uuid.UUID) -> str:
-    """A uuid in URL-safe base64 without padding."""
+    """Encode a uuid in URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
@@ -89,7 +89,7 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
 
 
 def read_json(cls: type[R], value: Any) -> R:
-    """The message that a JSON object describes.
+    """Decode the message that a JSON object describes.
 
     Raises:
         JsonError: it does not describe a message of this version; it has the path.
@@ -110,7 +110,7 @@ def read_partial_json(cls: type[R], value: Any) -> R:
 
 
 def _as_step(key: str) -> str:
-    """An unknown JSON key, escaped and shortened for the path of an error."""
+    """Escape and shorten an unknown JSON key for the path of an error."""
     return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
 
 
@@ -138,11 +138,11 @@ class _Reader(Visitor):
         return cls(**values)
 
     def missing(self, field: Field) -> None:
-        """A positional field without a key."""
+        """Refuse an object without the key of a positional field."""
         self.fail(f"the key {field.json_name!r} is missing")
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
-        """A key that is not a field of this version: valid only if another version has it and it may be dropped."""
+        """Check a key that no field of this version has: valid only if another version has it and it may be dropped."""
         for version, field in fields_of_other_versions(self.message, cls):
             if field.json_name == name:
                 if not field.ignorable and not field.is_default(self.field(field, value)):

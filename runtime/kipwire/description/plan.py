@@ -208,7 +208,7 @@ class NoPlanError(Exception):
 
 
 def plan_of(cls: type[Struct]) -> Plan:
-    """The plan of a generated class in which no struct contains itself; one struct has one plan wherever it is used.
+    """Return the plan of a generated class in which no struct contains itself; one struct has one plan everywhere.
 
     Raises:
         NoPlanError: a struct contains itself.
@@ -219,7 +219,7 @@ def plan_of(cls: type[Struct]) -> Plan:
 
 
 def struct_plan(cls: type[Struct]) -> Plan:
-    """The plan of a generated class, made when first asked for."""
+    """Return the plan of a generated class, made when first asked for."""
     plan: Plan | None = cls.__dict__.get("_plan")
     return get_or_set(cls, "_plan", Plan(cls)) if plan is None else plan
 
@@ -241,7 +241,7 @@ def _minimum(item: Item) -> int:
 
 
 def _depth(plan: Plan, depths: dict[Plan, int]) -> int:
-    """The depth of a plan; `depths` has those that are known, and 0 for those that are being looked at."""
+    """Compute the depth of a plan; `depths` has those that are known, and 0 for those that are being looked at."""
     depth = depths.get(plan)
     if depth == 0:
         raise NoPlanError(f"{plan.cls.__qualname__} contains itself")
@@ -260,7 +260,7 @@ def _says_more(field: Field) -> bool:
 
 
 def _resolve_items(named: list[Item]) -> list[Item]:
-    """The items of a struct of a record format, pointing at each other; bits are in those that they are bits of."""
+    """Point the items of a struct of a record format at each other; put bits into the items that they are bits of."""
     items: list[Item] = []
     bits: dict[str, Item] = {}
     values: dict[str, Item] = {}

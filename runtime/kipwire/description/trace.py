@@ -233,7 +233,7 @@ class Tracer(NumberTracer):
         return self.struct(plan, pos)[0]
 
     def array(self, frame: Frame, item: Item, pos: int) -> tuple[int | None, int]:
-        """An array; to be remembered is how many elements it has."""
+        """Read an array; to be remembered is how many elements it has."""
         if self.takes_rest(frame, item):
             end = self.end_of_rest(item, pos)
             bound = self.bound if end == self.limit else f" before what follows {item.name}"
@@ -258,7 +258,7 @@ class Tracer(NumberTracer):
         return length, start
 
     def section(self, item: Item, pos: int, end: int, bound: str) -> tuple[int, int]:
-        """Structs that fill the bytes up to a position."""
+        """Read structs that fill the bytes up to a position: (their number, position after them)."""
         assert item.plan is not None, "arrays of anything else have a count"
         outer = self.limit, self.bound
         self.limit, self.bound = end, bound
@@ -270,7 +270,7 @@ class Tracer(NumberTracer):
         return count, pos
 
     def element(self, item: Item, plan: Plan, index: int, pos: int, before: Seen | None) -> tuple[Seen | None, int]:
-        """One struct of an array, after one with the key `before`: its own key, if keys must ascend, and its end."""
+        """Read a struct of an array, after one with the key `before`: its own key, if keys must ascend, and its end."""
         self.path.append(index)
         if item.field.prefix:
             self.need(pos, 1)  # each takes some byte, so that few bytes cannot hold billions of them
@@ -326,7 +326,7 @@ class Tracer(NumberTracer):
         return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
 
     def end_of_rest(self, item: Item, pos: int) -> int:
-        """The end of a value that takes everything except what follows it."""
+        """Find the end of a value that takes everything except what follows it."""
         left = self.limit - pos
         if item.after > left:
             self.fail(pos, f"need {item.after} bytes for what follows, {only_left(left)}{self.bound}")
@@ -412,7 +412,7 @@ class Tracer(NumberTracer):
 
 
 def _length(value: Any) -> int | None:
-    """The number of elements of an array, or of bytes of a text or a blob, from what `Seen` has."""
+    """Count the elements of an array, or the bytes of a text or a blob, from what `Seen` has."""
     if isinstance(value, (str, bytes)):
         return len(value.encode() if isinstance(value, str) else value)
     return value if isinstance(value, int) else None

@@ -33,7 +33,7 @@ class NumberTracer:
         raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
     def need(self, pos: int, count: int) -> int:
-        """The position after `count` bytes, which must be there."""
+        """Return the position after `count` bytes, which must be there."""
         left = self.limit - pos
         if count > left:
             self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {only_left(left)}{self.bound}")
@@ -65,7 +65,7 @@ class NumberTracer:
         return (value - (1 << bits) if value >> bits - 1 else value), pos
 
     def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
-        """An unsigned varint: minimal, and of at most `bits` bits."""
+        """Read an unsigned varint: minimal, and of at most `bits` bits."""
         start, value, shift = pos, 0, 0
         while True:
             self.need(pos, 1)
@@ -84,7 +84,7 @@ class NumberTracer:
         return value, pos
 
     def length(self, prefix: str, pos: int, what: str, *, nullable: bool, bit: str = "") -> tuple[int | None, int]:
-        """A length or a count whose type is the prefix (see `plan`): (None for null, position after it).
+        """Read a length or a count whose type is the prefix (see `plan`): (None for null, position after it).
 
         `bit` names the one that has said already that there is a value.
         """

@@ -31,12 +31,12 @@ _RANGES = {
 
 
 def field_range(field: Field) -> tuple[int, int]:
-    """The lowest and highest value of an integer field."""
+    """Return the lowest and highest value of an integer field."""
     return _RANGES[field.encoding or field.element] if field.bits is None else (0, (1 << field.bits) - 1)
 
 
 def out_of_range(field: Field, number: int) -> str:
-    """The reason why an integer field cannot carry a number; "" if it can."""
+    """Explain why an integer field cannot carry a number; "" if it can."""
     lowest, highest = field_range(field)
     if lowest <= number <= highest:
         return ""
@@ -94,7 +94,7 @@ class Checker(Visitor):
             self.sizes(plan, struct)
 
     def value(self, item: Item, struct: Struct) -> None:
-        """The value of one attribute."""
+        """Check the value of one attribute."""
         value = self.attribute(struct, item)
         if item.tag is not None and self.is_default(item.field, value):
             return
@@ -210,7 +210,7 @@ class Checker(Visitor):
             self.fail(f"string of {size} bytes; the limit is {wire.MAX_STRING}")
 
     def text(self, value: object) -> bytes:
-        """A text as UTF-8."""
+        """Encode a text as UTF-8."""
         text: str = self.expect(value, str, "a str")
         try:
             return text.encode()
@@ -258,7 +258,7 @@ class Checker(Visitor):
 
 
 def items_size(items: Sequence[Item], struct: Struct) -> int:
-    """The bytes of the last items of a struct of a record format."""
+    """Sum up the bytes of the last items of a struct of a record format."""
     total = 0
     for item in reversed(items):
         if item.role == "value":
@@ -269,7 +269,7 @@ def items_size(items: Sequence[Item], struct: Struct) -> int:
 
 
 def elements_size(item: Item, elements: Iterable[Any]) -> int:
-    """The bytes of an array's elements."""
+    """Sum up the bytes of an array's elements."""
     before = PREFIX_WIDTHS.get(item.element_prefix, 0)
     return sum(before + _content_size(item, element) for element in elements)
 
@@ -303,7 +303,7 @@ def _value_size(item: Item, struct: Struct) -> int:
 
 
 def _content_size(item: Item, value: Any) -> int:
-    """Number of bytes of one value or element, without its length prefix."""
+    """Count the bytes of one value or element, without its length prefix."""
     if item.plan is not None:
         return items_size(item.plan.items, value)
     if item.kind == "string":

@@ -95,7 +95,7 @@ def convert(
 
 
 def _target_of(message: Message, version: int | type[Message]) -> type[Message]:
-    """The class to convert a message to."""
+    """Find the class that a message is to become, by a version's number or by the class itself."""
     if not isinstance(message, Message):
         raise TypeError(f"a message can be converted, but not {described(message)}")
     if isinstance(version, int):
@@ -110,7 +110,7 @@ def _target_of(message: Message, version: int | type[Message]) -> type[Message]:
 
 
 def build(cls: type[M], values: Mapping[str, Any]) -> M:
-    """A message of plain values: numbers, texts, lists, and for structs a mapping each or an instance of any version.
+    """Make a message of plain values: numbers, texts, lists, for structs a mapping each or an instance of any version.
 
     A value whose field only other versions have is dropped by the rule of `convert`: if it is the field's default or
     the field is ignorable. Fields without a value get their defaults; a required field has none. What a value is is not
@@ -130,7 +130,7 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
 
 
 def asdict(struct: Struct) -> dict[str, Any]:
-    """A message or a struct as plain values, by the names of attributes; `build` makes an equal message of them.
+    """Convert a message or struct to plain values, by the names of attributes; `build` makes an equal message of them.
 
     Structs are mappings and arrays new lists; other values stay the Python values that they are, such as `bytes` and
     `uuid.UUID`. Unknown tagged fields are under `unknown_tagged_fields`, where there are any. `to_json` gives JSON in
@@ -178,7 +178,7 @@ class _Conversion(Visitor):
         self.noted[key] = known._replace(places=known.places + 1)
 
     def whole(self, result: Any, version: int) -> Any:
-        """The result, if nothing is lost.
+        """Return the result, if nothing is lost.
 
         Raises:
             ConversionError: something is.
@@ -249,7 +249,7 @@ class _Conversion(Visitor):
         return f"version {self.message.VERSION} has no such field, and it is not ignorable; {right}"
 
     def given(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Iterator[tuple[str, Field | None, Any]]:
-        """The values of a struct, by name, each with its field in any version; None where no version has one."""
+        """Yield the values of a struct, by name, each with its field in any version; None where no version has one."""
         if isinstance(item, Struct):
             for field in item.ATTRIBUTES:
                 yield field.name, field, DEFAULT if field.is_unmade(item) else getattr(item, field.name)
@@ -260,7 +260,7 @@ class _Conversion(Visitor):
                 yield name, fields.get(name) or self.foreign(name, target), value
 
     def foreign(self, name: str, target: type[Struct]) -> Field | None:
-        """The field of that name in the nearest of the other versions that have one."""
+        """Find the field of that name in the nearest of the other versions that have one."""
         return next((field for _, field in fields_of_other_versions(self.message, target) if field.name == name), None)
 
     def is_default(self, field: Field, value: Any) -> bool:
@@ -305,19 +305,19 @@ class _Conversion(Visitor):
             self.lose(why)
 
     def element(self, value: Any, target: type[Struct]) -> Any:
-        """A struct; what is none stays as it is, and is refused when the message is encoded."""
+        """Convert a struct or a mapping; anything else stays as it is, and is refused when the message is encoded."""
         return self.struct(value, target) if isinstance(value, (Struct, Mapping)) else value
 
 
 @lru_cache(maxsize=1024)
 def _narrow_fields(target: type[Struct]) -> tuple[Field, ...]:
-    """The fields of a class that hold fewer numbers than their types; most classes have none, and lose no time."""
+    """Find the fields of a class that hold fewer numbers than their types; most classes have none, and lose no time."""
     return tuple(field for field in target.ATTRIBUTES if is_narrow(field))
 
 
 @lru_cache(maxsize=1024)
 def _required_fields(target: type[Struct]) -> tuple[Field, ...]:
-    """The fields of a class that have no default; most classes have none, and lose no time."""
+    """Find the fields of a class that have no default; most classes have none, and lose no time."""
     return tuple(filter(is_required, target.ATTRIBUTES))
 
 

@@ -68,7 +68,7 @@ class IntegerCounts:
         return cls(type, is_element, len(numbers), lowest, highest, total, negative, packed, upacked)
 
     def merged(self, other: IntegerCounts) -> IntegerCounts:
-        """The counts of both together.
+        """Add two counts up; neither is changed.
 
         Raises:
             ValueError: they are counts of different types.
@@ -89,12 +89,12 @@ class IntegerCounts:
         )
 
     def sizes(self) -> dict[str, int]:
-        """The bytes that all values take together, by encoding of the type's own width: fixed, packed, upacked."""
+        """Sum up the bytes of all values, by encoding of the type's own width: fixed, packed, upacked."""
         bits = TYPES[self.type].bits
         return {f"{scheme}{bits}": self.size(f"{scheme}{bits}") for scheme in ("fixed", "packed", "upacked")}
 
     def best(self, *, expect_negative: bool = False) -> str:
-        """The encoding of the type's own width under which all values together take the fewest bytes.
+        """Choose the encoding of the type's own width under which all values together take the fewest bytes.
 
         Fixed wins ties, as it is the simplest. Between the other two, upacked stays short for twice as many numbers and
         packed for negative ones, so that the latter wins only where negative values are to be expected.
@@ -107,7 +107,7 @@ class IntegerCounts:
         return min((f"{scheme}{bits}" for scheme in schemes), key=lambda encoding: sizes[encoding])
 
     def size(self, encoding: str) -> int:
-        """The bytes that all values take together under an encoding such as `upacked32`.
+        """Sum up the bytes that all values take under an encoding such as `upacked32`.
 
         Raises:
             ValueError: not every value fits the encoding.
@@ -169,7 +169,7 @@ class Counts:
                 self._add_batch(cls, batch)
 
     def to_plain(self) -> dict[str, Any]:
-        """The counts as plain data for `json.dumps`, to be sent elsewhere; sums may have more than 64 bits."""
+        """Convert the counts to plain data for `json.dumps`, to be sent elsewhere; sums may have more than 64 bits."""
         return {
             "message": self.message,
             "versions": {str(version): count for version, count in sorted(self.versions.items())},
@@ -181,7 +181,7 @@ class Counts:
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> Counts:
-        """The counts that `to_plain` gave.
+        """Restore the counts from what `to_plain` gave.
 
         Raises:
             ValueError: the value is not of that form.
@@ -261,7 +261,7 @@ def count_all(messages: Iterable[Message]) -> Counts:
 
 
 def merge(a: Counts, b: Counts) -> Counts:
-    """The counts of both together, as if all messages had been added to one; neither is changed.
+    """Add two counts up, as if all messages had been added to one; neither is changed.
 
     Raises:
         ValueError: they are counts of different messages, or of classes that differ in the type of a field.
@@ -329,7 +329,7 @@ class _Part:
     """The struct, or the struct of an array's elements."""
 
     def values(self, items: list[Any]) -> Iterable[Any]:
-        """The values on the wire that this field of the given structs has; of arrays the elements."""
+        """Return the values on the wire that this field of the given structs has; of arrays the elements."""
         values: Iterable[Any] = map(self.get, items)
         if self.field.array:
             return chain.from_iterable(filter(None, values))
@@ -379,7 +379,7 @@ def _histograms(numbers: list[int], some_negative: bool, longest: int) -> tuple[
 
 
 def _plain(values: Iterable[int]) -> tuple[list[int], int]:
-    """The values as Python's own integers, and their sum, which is one if all of them are."""
+    """Convert values to Python's own integers; return them, and their sum, which is one if all of them are."""
     numbers = list(values)
     try:
         total = sum(numbers)
@@ -398,7 +398,7 @@ def _expect_within(limits: tuple[int, int], ends: Iterable[int | None], problem:
 
 
 def _varint_bytes(bits: int) -> int:
-    """The bytes of a varint of `bits` bits."""
+    """Compute the number of bytes of a varint of `bits` bits."""
     return -(-bits // 7)
 
 

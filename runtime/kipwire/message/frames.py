@@ -137,10 +137,10 @@ def is_refused_version(frame: bytes, header: type[Message]) -> bool:
 
 
 def key_and_version(frame: bytes) -> tuple[int, int]:
-    """The API key and the version that a request frame begins with.
+    """Read the API key and the version that a request frame begins with.
 
     Raises:
-        DecodeError: it is too short.
+        DecodeError: the frame is too short.
     """
     if len(frame) < _KEY_AND_VERSION.size:
         reason = f"a frame of {count_of(len(frame), 'byte')} is too short for a header"
@@ -149,7 +149,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
 
 
 def unknown_request(frame: bytes, reason: str, *, is_api_known: bool) -> FrameError:
-    """The error of a request frame that the package has no class for."""
+    """Make the error for a request frame that the package has no class for."""
     path, offset = ("request_api_version", 2) if is_api_known else ("request_api_key", 0)
     cls = UnknownVersionError if is_api_known else UnknownApiKeyError
     error = cls(RequestHeader.__name__, 0, path, offset, reason)
@@ -158,7 +158,7 @@ def unknown_request(frame: bytes, reason: str, *, is_api_known: bool) -> FrameEr
 
 
 def unknown_response(frame: bytes, reason: str, api_key: int, version: int, *, is_api_known: bool) -> FrameError:
-    """The error of a response frame that the package has no class for."""
+    """Make the error for a response frame that the package has no class for."""
     cls = UnknownVersionError if is_api_known else UnknownApiKeyError
     return cls(ResponseHeader.__name__, 0, "", 0, reason).of(api_key, version, _number_at(frame, 0))
 
@@ -199,7 +199,7 @@ def refuse_class(cls: type[Message], package: str) -> NoReturn:
 
 
 def as_sent(response: type[Message], version: int | None) -> type[Message]:
-    """The class of a response as it comes, by the version of the request; by default the class itself.
+    """Find the class of a response as it comes, by the version of the request; by default the class itself.
 
     Raises:
         UnsupportedVersionError: the response has no such version.
@@ -239,12 +239,12 @@ def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version:
 
 
 def explain_request(error: DecodeError, frame: bytes) -> DecodeError:
-    """The error of a frame that was read as a request, and what the frame seems to be."""
+    """Add what the frame seems to be to the error of a frame that was read as a request."""
     return _explain(error, frame_hints.wrong_request(frame, error.message == RequestHeader.__name__))
 
 
 def explain_response(error: DecodeError, frame: bytes, api_key: int, version: int) -> DecodeError:
-    """The error of a frame that was read as a response, and what the frame seems to be."""
+    """Add what the frame seems to be to the error of a frame that was read as a response."""
     return _explain(error, frame_hints.wrong_response(frame, api_key, version))
 
 

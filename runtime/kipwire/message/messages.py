@@ -54,7 +54,7 @@ class Message(Root):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The message that the buffer holds, from its first to its last byte.
+        """Decode the message that the buffer holds, from its first to its last byte.
 
         Raises:
             DecodeError: the buffer is not exactly one message of this version; it has field path and byte offset.
@@ -72,7 +72,7 @@ class Message(Root):
 
     @classmethod
     def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
-        """The message that starts at `offset` of a longer buffer, and the offset after it.
+        """Decode the message that starts at `offset` of a longer buffer: (message, offset after it).
 
         Pass `bytes` where you can: any other buffer is copied first, at each call.
 
@@ -94,7 +94,7 @@ class Message(Root):
         _explain_decode(cls, data, offset, None, whole=False)
 
     def encode(self) -> bytes:
-        """The message's bytes, without a header.
+        """Encode the message to bytes, without a header.
 
         Raises:
             EncodeError: a value does not fit its field; it has the field's path.
@@ -107,7 +107,7 @@ class Message(Root):
             _explain_encode(self, failure)
 
     def encoded_size(self) -> int:
-        """Number of bytes that `encode` returns, without joining them.
+        """Count the bytes that `encode` returns, without joining them.
 
         Raises:
             EncodeError: see `encode`.
@@ -120,7 +120,7 @@ class Message(Root):
             _explain_encode(self, failure)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form that Kafka's Java converters use, as plain data for `json.dumps`; see docs/json.md.
+        """Convert the message to the JSON form of Kafka's Java converters, as data for `json.dumps`; see docs/json.md.
 
         Unknown tagged fields are not part of it.
 
@@ -131,7 +131,7 @@ class Message(Root):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        """The message that a JSON object describes, the reverse of `to_json`.
+        """Decode the message that a JSON object describes, the reverse of `to_json`.
 
         A key of a field that only other versions have is accepted where its value may be dropped: where it is the
         default, or the field is ignorable.
@@ -162,7 +162,7 @@ def described(value: object) -> str:
 
 
 def content_of(data: object) -> bytes:
-    """The content of a buffer.
+    """Return the content of a buffer as bytes.
 
     Raises:
         TypeError: it is not a buffer. A number is not one, though `bytes` turns it into zeros.

@@ -32,7 +32,7 @@ reason: str
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    """The kernel, if there is one and it is wanted, and the reason."""
+    """Import the kernel, if it is built and not switched off; return it or None, and the reason."""
     if os.environ.get("KIPWIRE_NATIVE") == "0":
         return None, "KIPWIRE_NATIVE=0 switches it off"
     try:
@@ -61,7 +61,7 @@ def _replace_methods(kernel: ModuleType) -> None:
 
 
 def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
-    """The kernel's function, which looks like the one that it replaces."""
+    """Make the kernel's function look like the method that it replaces, and return it."""
     function.__doc__ = method.__doc__
     function.__module__, function.__qualname__ = method.__module__, method.__qualname__
     function.__wrapped__ = method  # what `help` and `inspect` take the signature from

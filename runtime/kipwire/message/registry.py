@@ -72,7 +72,7 @@ class Entry:
         return range(self.lowest, self.highest + 1)
 
     def existing(self, version: int, package: str) -> int:
-        """The version.
+        """Return the version, if the message has it.
 
         Raises:
             UnsupportedVersionError: the message has no such version.
@@ -84,7 +84,7 @@ class Entry:
         raise UnsupportedVersionError(unknown_version(version, self.versions, f"{self.name} in {package}"))
 
     def header_version(self, version: int, package: str) -> int:
-        """The version of the header before the message in that version.
+        """Return the version of the header before the message in that version.
 
         Raises:
             UnsupportedVersionError: the message has no such version.
@@ -113,7 +113,7 @@ class Registry:
         self._responses = {entry.api_key: entry for entry in ranked if entry.type == "response"}
 
     def names(self) -> tuple[str, ...]:
-        """The names of all messages, retired ones among them, in alphabetical order."""
+        """List the names of all messages, retired ones among them, in alphabetical order."""
         return tuple(self._by_name)
 
     def missing(self, name: str) -> NoReturn:
@@ -148,7 +148,7 @@ class Registry:
         return entry
 
     def versions(self, name: str) -> range:
-        """The versions that a message has classes for; empty for a retired one.
+        """Return the versions that a message has classes for; empty for a retired one.
 
         Raises:
             UnsupportedVersionError: the package has no message of that name.
@@ -156,7 +156,7 @@ class Registry:
         return self.entry(name).versions
 
     def served(self, name: str) -> range:
-        """The versions that the current release of the protocol speaks; in `kafka_messages` that is Kafka 4.4.
+        """Return the versions that the current release of the protocol speaks; in `kafka_messages` that is Kafka 4.4.
 
         A message's other versions have classes, too: for older peers, and for what was written in them.
 
@@ -166,7 +166,7 @@ class Registry:
         return self.entry(name).served
 
     def message(self, name: str, version: int) -> type[Message]:
-        """The class of a message in one version.
+        """Find the class of a message in one version.
 
         Raises:
             UnsupportedVersionError: the package has no such message, or not in that version.
@@ -174,7 +174,7 @@ class Registry:
         return self._class(self.entry(name), version)
 
     def request(self, api_key: int, version: int) -> type[Message]:
-        """The class of a request.
+        """Find the class of a request.
 
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
@@ -182,7 +182,7 @@ class Registry:
         return self._class(self._entry_by_key(self._requests, "request", api_key), version)
 
     def request_versions(self, api_key: int) -> range:
-        """The versions of a request that the package has classes for; empty where it has no such request."""
+        """Return the versions of a request that the package has classes for; empty where it has no such request."""
         entry = self._requests.get(api_key)
         return range(0) if entry is None else entry.versions
 
@@ -191,7 +191,7 @@ class Registry:
         return version in self.request_versions(api_key)
 
     def response(self, api_key: int, version: int) -> type[Message]:
-        """The class of a response.
+        """Find the class of a response.
 
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
@@ -199,7 +199,7 @@ class Registry:
         return self._class(self._entry_by_key(self._responses, "response", api_key), version)
 
     def counterpart(self, cls: type[Message]) -> type[Message]:
-        """The class of a request's response, or of a response's request, in the same version.
+        """Find the class of a request's response, or of a response's request, in the same version.
 
         Two names of one API share its key, so a message is found by its name first.
 
@@ -217,7 +217,7 @@ class Registry:
         return self._class(entry, cls.VERSION)
 
     def request_header_version(self, api_key: int, version: int) -> int:
-        """The version of the header before a request.
+        """Return the version of the header before a request.
 
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
@@ -225,7 +225,7 @@ class Registry:
         return self._entry_by_key(self._requests, "request", api_key).header_version(version, self.package)
 
     def response_header_version(self, api_key: int, version: int) -> int:
-        """The version of the header before a response.
+        """Return the version of the header before a response.
 
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
@@ -233,12 +233,12 @@ class Registry:
         return self._entry_by_key(self._responses, "response", api_key).header_version(version, self.package)
 
     def api_versions(self) -> dict[int, range]:
-        """The served versions of each API that the package has requests of, by API key; retired APIs are left out."""
+        """Map the API key of each request in the package to its served versions; retired APIs are left out."""
         found = {key: entry.served for key, entry in self._requests.items() if key is not None and entry.served}
         return dict(sorted(found.items()))
 
     def decode_request(self, frame: bytes) -> Frame[RequestHeader, Message]:
-        """A request frame, without the size before it: (header, body).
+        """Decode a request frame, without the size before it: (header, body).
 
         Raises:
             DecodeError: the frame is cut short or is not strictly valid; offsets count from the start of the frame.
@@ -251,7 +251,7 @@ class Registry:
         return message.frames.Frame(header, body)
 
     def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
-        """A request frame as `decode_request` reads it, with what is left over after the body: (header, body, rest).
+        """Decode a request frame like `decode_request`, but return what follows the body, too: (header, body, rest).
 
         Raises:
             DecodeError: as `decode_request`, but for the `LeftOverError`.
@@ -310,7 +310,7 @@ class Registry:
         def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
 
     def read_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
-        """A response frame as `decode_response` reads it, with what is left over after the body: (header, body, rest).
+        """Decode a response frame like `decode_response`, but return what follows the body, too: (header, body, rest).
 
         Raises:
             DecodeError: as `decode_response`, but for the `LeftOverError`.
@@ -446,7 +446,7 @@ class Registry:
         return self if name in self._by_name else registry_of(KAFKA_PACKAGE)
 
     def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
-        """Header and body of a request, and what is left over."""
+        """Decode a request frame: (header, body, what is left over)."""
         if type(frame) is not bytes:
             frame = content_of(frame)
         try:
@@ -458,7 +458,7 @@ class Registry:
             raise message.frames.explain_request(error, frame) from None
 
     def _read_response(self, frame: bytes, api_key: Any, version: Any, lost: Losses) -> tuple[Any, Message, bytes]:
-        """Header and body of a response, and what is left over."""
+        """Decode a response frame: (header, body, what is left over)."""
         if type(frame) is not bytes:
             frame = content_of(frame)
         wanted = self.response_class(api_key) if isinstance(api_key, type) else None
@@ -474,7 +474,7 @@ class Registry:
         return header, body, frame[end:]
 
     def response_class(self, cls: type[Message] | type[AnsweredBy[Any]]) -> type[Message]:
-        """The class of a response, by itself or by the class of its request.
+        """Find the class of a response, by itself or by the class of its request.
 
         Raises:
             TypeError: it is something else.
@@ -489,7 +489,7 @@ class Registry:
         return self.counterpart(found) if kind == "request" else found
 
     def _request_class(self, frame: bytes) -> type[Message]:
-        """The class of a request, by the first bytes of its frame."""
+        """Find the class of a request by the first bytes of its frame."""
         api_key, version = message.frames.key_and_version(frame)
         try:
             return self.request(api_key, version)
@@ -549,7 +549,7 @@ class Registry:
 
 
 def registry_of(package: str) -> Registry:
-    """The registry of a generated package.
+    """Import a generated package and return its registry.
 
     Args:
         package: dotted name of the package.

@@ -36,12 +36,12 @@ def about(owner: type, name: str, default: object) -> str:
 
 @lru_cache(maxsize=256)
 def _declared_texts(owner: type) -> dict[str, str]:
-    """Texts under the declarations of a class, by name, as the source has them at the first call."""
+    """Read the texts under the declarations of a class, by name, as the source has them at the first call."""
     return _classes(_source(owner)).get(owner.__qualname__, {})
 
 
 def _source(owner: Any) -> str:
-    """The source of the module that a class is from, even if another module has its name now; "" if there is none."""
+    """Find the source of a class's module, even if another module has its name now; "" if there is none."""
     module: dict[str, Any] = getattr(vars(owner).get("__init__"), "__globals__", {})
     get_source = getattr(getattr(module.get("__spec__"), "loader", None), "get_source", None)
     if get_source is None:
@@ -54,7 +54,7 @@ def _source(owner: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _classes(source: str) -> dict[str, dict[str, str]]:
-    """The texts under the declarations of each class of a module, by class and name."""
+    """Collect the texts under the declarations of each class of a module, by class and name."""
     try:
         statements = ast.parse(source).body
     except (SyntaxError, ValueError):  # the file is being edited
@@ -63,7 +63,7 @@ def _classes(source: str) -> dict[str, dict[str, str]]:
 
 
 def _texts(statements: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """The texts that follow a declaration, with the name that it declares."""
+    """Yield the texts that follow a declaration, with the name that it declares."""
     for declaration, text in pairwise(statements):
         match declaration, text:
             case (
@@ -83,7 +83,7 @@ def _find_text(docstring: str, name: str, default: object) -> str:
 
 @lru_cache(maxsize=256)
 def _entries(docstring: str) -> dict[str, str]:
-    """The texts of the section of a docstring, by name."""
+    """Parse the section of a docstring into its texts, by name."""
     section = _SECTION.search(docstring)
     if section is None:
         return {}

@@ -18,7 +18,7 @@ MODULE = "enums"
 
 
 def _member(cls: type[N], value: int, about: str, kip: int | None) -> N:
-    """A member with what all have; a function, since enums put a look-up in the place of their `__new__`."""
+    """Make a member with what all have; a function, since enums put a look-up in the place of their `__new__`."""
     member = int.__new__(cls, value)
     member._value_ = value
     member.about = about
@@ -39,13 +39,13 @@ class NamedNumber(IntEnum):
 
     @classmethod
     def find(cls, number: int) -> Self | None:
-        """The member with that number; None where there is none, so that any number may be asked for."""
+        """Find the member with that number; None where there is none, so that any number may be asked for."""
         found = cls._value2member_map_.get(number)
         return found if isinstance(found, cls) else None
 
     @classmethod
     def of_bits(cls, number: int) -> tuple[Self, ...]:
-        """Members whose bits are set in a number: bit n stands for the member with number n.
+        """Find the members whose bits are set in a number: bit n stands for the member with number n.
 
         Bits without a member are left out, since peers may set bits without a name here.
         """
@@ -53,7 +53,7 @@ class NamedNumber(IntEnum):
 
     @classmethod
     def text(cls, number: int) -> str:
-        """The number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
+        """Format the number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
         found = cls.find(number)
         return str(int(number)) if found is None else f"{int(number)} {found.label}"
 
@@ -117,12 +117,12 @@ class HeaderKey(NamedNumber):
 
     @classmethod
     def of_header(cls, name: str) -> Self | None:
-        """The key of the header of that name; None where the register has none."""
+        """Find the key of the header of that name; None where the register has none."""
         return next((one for one in cls if one.header == name), None)
 
     @classmethod
     def literal(cls, value: object) -> str:
-        """The `repr` of a value, in which registered keys are constants, as in `KafkaHeaderKeys.CLIENT_ID_KEY`.
+        """Format a value as `repr` does, but registered keys as constants, as in `KafkaHeaderKeys.CLIENT_ID_KEY`.
 
         Args:
             value: a key or several; or anything else, since attributes take any value.
@@ -139,7 +139,7 @@ class HeaderKey(NamedNumber):
 
 
 def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
-    """The enum that names the numbers of an attribute, or of its elements; None where its package has none for it.
+    """Find the enum that names the numbers of an attribute, or of its elements; None where its package has none for it.
 
     Args:
         owner: the generated class that has the attribute.
@@ -174,14 +174,14 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
 
 
 def literals(struct: Any) -> dict[str, str]:
-    """Texts of `repr` for the attributes of a struct that hold keys of headers, by name of the attribute."""
+    """Format the attributes of a struct that hold keys of headers, as `repr` would, by name of the attribute."""
     registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
     return {name: register.literal(getattr(struct, name)) for name, register in registers}
 
 
 @lru_cache(maxsize=4096)
 def _registers(owner: type) -> tuple[tuple[str, type[HeaderKey]], ...]:
-    """The attributes of a generated class whose numbers are keys in a register; of most classes none."""
+    """Find the attributes of a generated class whose numbers are keys in a register; most classes have none."""
     fields: Iterable[Any] = getattr(owner, "ATTRIBUTES", ())
     found = ((field.name, enum_of(owner, field.name)) for field in fields)
     return tuple((name, enum) for name, enum in found if enum is not None and issubclass(enum, HeaderKey))
@@ -196,7 +196,7 @@ def _find_enum(owner: type, attribute: str, table: str) -> type[NamedNumber] | N
 
 @lru_cache(maxsize=64)
 def _fields(package: str, table: str) -> Mapping[str, type[NamedNumber]]:
-    """The enums of the fields of a package, by module, class and attribute."""
+    """Load the enums of the fields of a package, by module, class and attribute."""
     name = f"{package}.{MODULE}"
     try:
         module = import_module(name)

@@ -15,7 +15,7 @@ _MOST_OF_A_VALUE = 80
 
 
 def abbreviate(value: object) -> str:
-    """Any value as errors show it: cut if it is long, and never an error itself."""
+    """Format any value as errors show it: cut if it is long, and never an error itself."""
     if isinstance(value, int) and int.bit_length(value) > 128:  # Python refuses to write out thousands of digits
         return f"a number of {int.bit_length(value)} bits"
     if type(value) in (str, bytes) and len(value) > _MOST_OF_A_VALUE:  # type: ignore[arg-type]
@@ -29,7 +29,7 @@ def abbreviate(value: object) -> str:
 
 
 def shorten(text: str) -> str:
-    """A text short enough for an error: the middle of a longer one is left out."""
+    """Shorten a text for an error: the middle of a long one is left out."""
     if len(text) <= MOST_CHARACTERS + _WORDS_OF_A_CUT:
         return text
     half = MOST_CHARACTERS // 2
@@ -142,7 +142,7 @@ class Malformed(Exception):
 
 
 def path_text(path: list[Any]) -> str:
-    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key."""
+    """Format a path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key."""
     text = ""
     for part in path:
         if type(part) is not str:
@@ -153,7 +153,7 @@ def path_text(path: list[Any]) -> str:
 
 
 def unknown_version(version: object, known: Sequence[int], message: str = "") -> str:
-    """The reason for refusing a version, such as `unknown version 9; known versions are 0 to 3`.
+    """Format the reason for refusing a version, such as `unknown version 9; known versions are 0 to 3`.
 
     Args:
         version: the version.

@@ -25,12 +25,12 @@ WITH = {"testing": ("records",), "jobs": ("records", "columns", "console"), "spa
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra, in quotes, which zsh needs."""
+    """Return the command that installs an extra, in quotes, which zsh needs."""
     return f'pip install "kipwire[{extra}]"'
 
 
 def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
-    """The error for something that needs a library which is not installed.
+    """Make the error for something that needs a library which is not installed.
 
     Args:
         what: what needs it, with its verb: `CRC-32C needs`.
@@ -41,7 +41,7 @@ def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
 
 
 def explain_missing(what: str, extra: str, error: ImportError) -> MissingExtraError | None:
-    """The error for an import that failed; None if no extra brings what was to be imported.
+    """Make the error for an import that failed; None if no extra brings what was to be imported.
 
     Args:
         what: what needs it, with its verb.

@@ -51,7 +51,7 @@ def _may_have_unmade(cls: type[Struct]) -> bool:
 
 
 def one_line(struct: Struct) -> str:
-    """The struct as a call of its class."""
+    """Format a struct as a call of its class."""
     if "pprint" in sys.modules:  # which asks for this text before it looks for a way to print several lines
         _add_to_pprint(sys.modules["pprint"], type(struct))
     values = [f"{name}={value!r}" for name, value in shown_values(struct)]

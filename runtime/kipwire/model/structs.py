@@ -221,7 +221,7 @@ class Field:
         return self.struct is None or _has_equal_defaults(self.struct)
 
     def default_value(self) -> object:
-        """The default, made afresh if it is mutable; None where there is none."""
+        """Return the default, made afresh if it is mutable; None where there is none."""
         if self.default != ():
             return self.default
         return self.struct() if self.struct is not None and not self.array else []
@@ -244,7 +244,7 @@ class Field:
 
 
 def _has_equal_defaults(cls: type[Struct]) -> bool:
-    """The answer of a class, found out once."""
+    """True if two structs of defaults of a class are equal, which is found out once."""
     known: bool | None = vars(cls).get("_has_equal_defaults")
     if known is None:
         made = [field for field in cls.ATTRIBUTES if not field.array and field.default is not None]
@@ -265,7 +265,7 @@ class _Slots(dict[str, "Any"]):
 
 
 def slots_of(fields: tuple[Field, ...]) -> dict[str, Any]:
-    """The `__slots__` of a class with these fields."""
+    """Make the `__slots__` of a class with these fields."""
     return _Slots({field.slot: field for field in fields if field.role == "value"})
 
 
@@ -336,7 +336,7 @@ class Struct:
         model.presentation.pretty(self, printer)
 
     def __replace__(self, **changes: Any) -> Self:
-        """A copy with other values, for `copy.replace`."""
+        """Copy the struct with other values, for `copy.replace`."""
         values = {field.name: getattr(self, field.name) for field in self.ATTRIBUTES}
         unknown = {"unknown_tagged_fields": dict(self._unknown_tagged_fields or {})} if self.FLEXIBLE else {}
         unknown_changes = {name: changes.pop(name) for name in unknown if name in changes}

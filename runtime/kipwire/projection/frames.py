@@ -27,7 +27,7 @@ class Body(NamedTuple):
 
 
 def body_of_request(registry: Registry, frame: bytes, api_key: int, version: int) -> Body:
-    """The body of a request.
+    """Find the body of a request.
 
     Raises:
         DecodeError: the header is broken.
@@ -38,7 +38,7 @@ def body_of_request(registry: Registry, frame: bytes, api_key: int, version: int
 
 
 def body_of_response(registry: Registry, frame: bytes, api_key: int, version: int) -> Body:
-    """The body of a response, found by the request that it answers.
+    """Find the body of a response by the request that it answers.
 
     Raises:
         DecodeError: the header is broken.

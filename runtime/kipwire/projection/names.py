@@ -43,7 +43,7 @@ def _paths(cls: type[Message] | type[Struct], kind: Kind, path: str = "") -> Ite
 
 
 def change_names(value: Any, change: Callable[[str], str]) -> Any:
-    """The values of such fields with other names; null stays null."""
+    """Change the names in the values of such fields; null stays null."""
     if isinstance(value, (list, tuple)):
         return type(value)([change_names(one, change) for one in value])
     return None if value is None else change(value)

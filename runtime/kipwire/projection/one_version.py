@@ -69,7 +69,7 @@ class Projection(Generic[*Values]):
         self._projector = projector(cls, selection_of(paths, range(len(paths))), len(paths))
 
     def decode(self, data: bytes) -> tuple[*Values]:
-        """The chosen values of the message that the buffer holds, from its first to its last byte.
+        """Decode the chosen values of the message that the buffer holds, from its first to its last byte.
 
         Raises:
             DecodeError: as `Message.decode`, which checks no more than this does.
@@ -79,7 +79,7 @@ class Projection(Generic[*Values]):
         return python_engine.values_of(self.cls.decode(data), self._ways)
 
     def read(self, data: bytes, offset: int = 0) -> tuple[tuple[*Values], int]:
-        """The chosen values of the message that starts at `offset` of a longer buffer, and the offset after it.
+        """Decode the chosen values of the message at `offset` of a longer buffer: (values, offset after the message).
 
         Raises:
             DecodeError: as `Message.read`.
@@ -91,9 +91,9 @@ class Projection(Generic[*Values]):
         return python_engine.values_of(message, self._ways), end
 
     def replace(self, data: bytes, values: tuple[*Values]) -> bytes:
-        """The message that the buffer holds, with other values in the chosen fields.
+        """Replace the chosen fields of the message that the buffer holds, and return the new bytes.
 
-        They are exactly the bytes of decoding the message, setting the values and encoding it.
+        They equal the bytes from decoding the message, setting the values and encoding it.
 
         Args:
             data: the bytes of the message.
@@ -112,7 +112,7 @@ class Projection(Generic[*Values]):
         return message.encode()
 
     def replace_at(self, data: bytes, offset: int, values: tuple[*Values]) -> bytes:
-        """All of a buffer, with other values in the message that starts at `offset`.
+        """Replace the chosen fields of the message that starts at `offset` of a buffer; return all of the new buffer.
 
         What is before the message and after it, such as the header of a frame, is copied.
 

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
-    """The way to a chosen field.
+    """Find the way to a chosen field.
 
     Raises:
         ProjectionError: the path does not lead to a field.

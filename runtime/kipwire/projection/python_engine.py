@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def values_of(message: Message, ways: Sequence[Steps]) -> tuple[Any, ...]:
-    """The chosen values of a message."""
+    """Read the chosen values of a message."""
     return tuple([_value(message, steps) for steps in ways])
 
 

@@ -72,7 +72,7 @@ class VersionedProjection(Generic[*Values]):
             self._expect_somewhere(path)
 
     def absent(self, version: int) -> tuple[str, ...]:
-        """The paths that a version does not have.
+        """List the paths that a version does not have.
 
         Raises:
             UnsupportedVersionError: the message has no such version.
@@ -81,7 +81,7 @@ class VersionedProjection(Generic[*Values]):
         return tuple([path for number, path in enumerate(self.paths) if number not in numbers])
 
     def decode(self, data: bytes, version: int) -> tuple[*Values]:
-        """The chosen values of the message that the buffer holds; see `Projection.decode`.
+        """Decode the chosen values of the message that the buffer holds; see `Projection.decode`.
 
         Raises:
             DecodeError: the buffer is not exactly one message of this version.
@@ -91,7 +91,7 @@ class VersionedProjection(Generic[*Values]):
         return self._scatter(part, part.projection.decode(data))  # type: ignore[no-any-return]
 
     def read(self, data: bytes, version: int, offset: int = 0) -> tuple[tuple[*Values], int]:
-        """The chosen values of the message that starts at `offset`, and the offset after it; see `Projection.read`.
+        """Decode the chosen values of the message at `offset`: (values, offset after it); see `Projection.read`.
 
         Raises:
             DecodeError: there is no message of this version.
@@ -103,7 +103,7 @@ class VersionedProjection(Generic[*Values]):
         return self._scatter(part, values), end
 
     def replace(self, data: bytes, version: int, values: tuple[*Values]) -> bytes:
-        """The message that the buffer holds, with other values in the chosen fields; see `Projection.replace`.
+        """Replace the chosen fields of the message that the buffer holds; see `Projection.replace`.
 
         Raises:
             DecodeError: the buffer is not exactly one message of this version.
@@ -115,7 +115,7 @@ class VersionedProjection(Generic[*Values]):
         return part.projection.replace(data, self._gather(part, values))
 
     def replace_at(self, data: bytes, version: int, offset: int, values: tuple[*Values]) -> bytes:
-        """All of a buffer, with other values in the message that starts at `offset`; see `Projection.replace_at`.
+        """Replace the chosen fields of the message that starts at `offset` of a buffer; see `Projection.replace_at`.
 
         Raises:
             DecodeError: there is no message of this version.

@@ -90,7 +90,7 @@ class Filter:
         return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
 
     async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
-        """The frame to pass on in place of an event; or the response to answer with; or the error code of it."""
+        """Return the frame to pass on in place of an event; or the response to answer with; or the error code of it."""
         try:
             if isinstance(self.of, VersionedProjection):
                 given = await self._result(event.project(self.of), exchange, tuple)
@@ -128,7 +128,7 @@ class Filter:
         return frame
 
     async def _result(self, chosen: Any, exchange: Exchange, kind: type) -> Any:
-        """The result of the function; it may be of a kind, or an answer, or None."""
+        """Call the function and check its result; it may be of a kind, or an answer, or None."""
         try:
             result = self.function(chosen, exchange)
             result = await result if isawaitable(result) else result
@@ -145,7 +145,7 @@ class Filter:
 
 
 def _is_kept(message: Message, other: Message) -> bool:
-    """Tell whether a message in another version has all that it had: the way back gives the same."""
+    """True if a message in another version has all that it had: the way back gives the same."""
     try:
         return convert(other, type(message)) == message
     except ConversionError:
@@ -153,7 +153,7 @@ def _is_kept(message: Message, other: Message) -> bool:
 
 
 def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[tuple[int, Filter]]:
-    """The filters that want the requests, or the responses, of an API; with their positions among all."""
+    """Choose the filters of the requests, or of the responses, of an API; with their positions among all."""
     return [
         (position, one)
         for position, one in enumerate(filters)

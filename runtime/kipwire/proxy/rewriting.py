@@ -34,7 +34,7 @@ ADDRESSES = {
 
 @lru_cache(1000)
 def is_rewritten(api_key: int, version: int) -> bool:
-    """Tell whether responses have addresses of brokers, or versions."""
+    """True if responses have addresses of brokers, or versions."""
     projection = ADDRESSES.get(api_key)
     if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
         return api_key == API_VERSIONS_KEY
@@ -42,7 +42,7 @@ def is_rewritten(api_key: int, version: int) -> bool:
 
 
 async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -> bytes:
-    """The frame of a response with addresses of the proxy, or without versions that filters do not see whole."""
+    """Put addresses of the proxy in the frame of a response, or take out versions that filters do not see whole."""
     if response.to.api_key == API_VERSIONS_KEY:
         return _limited(response, filters) if response.is_known else response.raw
     projection = ADDRESSES[response.to.api_key]
@@ -54,7 +54,7 @@ async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -
 
 
 async def _moved(node: Any, host: Any, port: Any, move: Move) -> tuple[Any, Any]:
-    """The address in the place of one of a broker, or of each in two lists."""
+    """Find the address in the place of a broker's address, or of each in two lists."""
     if isinstance(host, list):
         pairs = [await _moved(*one, move) for one in zip(node, host, port, strict=True)]
         return [one for one, _ in pairs], [one for _, one in pairs]
@@ -64,7 +64,7 @@ async def _moved(node: Any, host: Any, port: Any, move: Move) -> tuple[Any, Any]
 
 
 def _limited(response: Response, filters: Iterable[Filter]) -> bytes:
-    """An answer to ApiVersions; an API of which the broker only has versions that are too high stays as it is."""
+    """Limit an answer to ApiVersions; an API of which the broker only has versions that are too high stays as it is."""
     highest = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key in ADDRESSES}
     for one in filters:
         if one.api_key is not None and one.highest is not None:

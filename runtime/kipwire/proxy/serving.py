@@ -99,7 +99,7 @@ class Proxy:
         self._servers[node] = await aio.serve_each(linked, self._host, port, ssl=self.certificate, logger=log, **limits)
 
     async def _moved(self, client: Client, node: int, broker: Address) -> Address:
-        """The address at which a client reaches a broker; its listener opens when it is first needed."""
+        """Find the address at which a client reaches a broker; its listener opens when it is first needed."""
         self._brokers[node] = broker  # it may have another address than before
         async with self._opening:
             if node not in self._servers:
@@ -114,7 +114,7 @@ class Proxy:
 
     @asynccontextmanager
     async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
-        """One client and its connection to a broker, until one side closes it or breaks the rules."""
+        """Connect one client to a broker, until one side closes the connection or breaks the rules."""
         how: dict[str, Any] = {"client_id": "kipwire-proxy", "timeout": self.timeout, "ssl": self.ssl}
         how |= {"sasl": self.sasl, "versions": None if self.sasl else {}}  # SASL asks for them; nothing else needs them
         try:
@@ -144,7 +144,7 @@ class _Link:
     A `Lock` is not enough: it is free for a moment before the next of those that wait gets it."""
 
     async def answer(self, asked: Request) -> bytes | None:
-        """The response to a request of the client; None if none is due."""
+        """Answer a request of the client; return None if no response is due."""
         exchange = Exchange(self.client.address, self.node, asked, self.notes)
         observer = self.proxy.observer
         if observer is None:
@@ -170,7 +170,7 @@ class _Link:
         return await self._answered(exchange, await sent)
 
     async def _answered(self, exchange: Exchange, frame: bytes | None, position: int | None = None) -> bytes | None:
-        """The response as the client gets it: of the broker, or of the filter at a position, which those before see."""
+        """Return the response for the client: of the broker, or of the filter at a position, which those before see."""
         asked = exchange.request
         if not asked.is_answered:
             return None
@@ -187,7 +187,7 @@ class _Link:
 
 
 def _response(asked: Request, given: Any) -> bytes:
-    """The frame of a response that a filter has made: of an error code, or of a message of any version."""
+    """Encode the response that a filter has made: of an error code, or of a message of any version."""
     if not asked.is_answered:  # Kafka's brokers close the connection, too, if a Produce with acks of 0 fails
         raise FilterError("a filter rejected a Produce request with acks of 0, which has no response")
     body = refusal(asked.body, given, given.about) if isinstance(given, ErrorCode) else given
