@@ -111,7 +111,7 @@ def generate(
 
 
 def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[str, Path]:
-    """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
+    """Find the folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
     if package and len(specs) > 1:
         fail("--package is for one package; give one folder with it")
     folders: dict[str, Path] = {}
