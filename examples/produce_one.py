@@ -41,7 +41,7 @@ async def leader_of(broker: Connection, topic: str) -> Address:
 
 
 async def produce(host: str, port: int, topic: str, value: bytes) -> int:
-    """The offset at which a record was appended to the first partition of a topic."""
+    """Append a record to the first partition of a topic, and return its offset."""
     async with connect((host, port), client_id="produce-one") as broker:
         leader = await leader_of(broker, topic)
     batch = write_batch([Record(offset=0, timestamp=time.time_ns() // 1_000_000, value=value)])

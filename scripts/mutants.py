@@ -95,15 +95,15 @@ class Mutant:
     text: str
 
     def place(self) -> tuple[int, int, str]:
-        """Its order in the module."""
+        """Return its order in the module."""
         return self.start, self.end, self.text
 
     def of(self, source: bytes) -> bytes:
-        """The module with the change."""
+        """Apply the change to the module."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
     def describe(self, source: bytes) -> str:
-        """Its place, and the line before and after."""
+        """Format its place, and the line before and after."""
         head = source.rfind(b"\n", 0, self.start) + 1
         tail = (source + b"\n").find(b"\n", self.end)
         before, changed = source[head:tail], self.of(source)

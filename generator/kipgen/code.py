@@ -39,14 +39,14 @@ class NotCode:
 
 
 def literal(text: str) -> Code:
-    """A string literal as black has it: in double quotes, unless single ones need fewer backslashes."""
+    """Write a string literal as black has it: in double quotes, unless single ones need fewer backslashes."""
     quote = '"' if text.count('"') <= text.count("'") else "'"
     body = f"\\{quote}".join(repr(part)[1:-1] for part in text.split(quote))
     return Code(f"{quote}{body}{quote}")
 
 
 def comment(text: str) -> Code:
-    """A text for a comment or a docstring.
+    """Make a text fit for a comment or a docstring.
 
     Unusual characters are escaped: a line end would end the comment, and `coding:` or `coding=` in the first line of a
     module would change the encoding that the whole of it is read with.
@@ -55,7 +55,7 @@ def comment(text: str) -> Code:
 
 
 def fit(value: Any) -> Any:
-    """The value as a template may have it: a text that is neither a word nor `Code` becomes a `NotCode`."""
+    """Return the value as a template may have it: a text that is neither a word nor `Code` becomes a `NotCode`."""
     if isinstance(value, str):
         return value if isinstance(value, Code) or _WORD.fullmatch(value) else NotCode(value)
     if isinstance(value, dict):

@@ -9,37 +9,37 @@ _CHECKOUT = _PACKAGE.parent.parent
 
 
 def package_folder() -> Path:
-    """The folder of the generator's own code."""
+    """Return the folder of the generator's own code."""
     return _PACKAGE
 
 
 def schema_path() -> Path:
-    """The JSON Schema of message specs."""
+    """Find the JSON Schema of message specs."""
     return _first_existing("schemas/message-spec.schema.json")
 
 
 def enum_schema_path() -> Path:
-    """The JSON Schema of enums."""
+    """Find the JSON Schema of enums."""
     return _first_existing("schemas/enum.schema.json")
 
 
 def resolved_schema_path() -> Path:
-    """The JSON Schema of resolved specs."""
+    """Find the JSON Schema of resolved specs."""
     return _first_existing("schemas/resolved.schema.json")
 
 
 def vector_schema_path() -> Path:
-    """The JSON Schema of vectors."""
+    """Find the JSON Schema of vectors."""
     return _first_existing("schemas/vector.schema.json")
 
 
 def template_folder() -> Path:
-    """The folder of the templates that generated code is rendered from."""
+    """Find the folder of the templates that generated code is rendered from."""
     return _first_existing("templates")
 
 
 def kafka_specs() -> Path:
-    """The folder of the specs of Kafka's own messages."""
+    """Find the folder of the specs of Kafka's own messages."""
     return _first_existing("schemas/kafka_messages")
 
 

@@ -75,7 +75,7 @@ def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
 
 
 def check_class(cls: type[Message]) -> None:
-    """On messages of a class, and their bytes with faults among them."""
+    """Check all ways on messages of a class, and their bytes with faults among them."""
     ways = ways_of(cls)
 
     def agrees(data: list[bytes | None]) -> None:

@@ -98,7 +98,7 @@ def memory_is_read_and_written_by_position_in_two_files(sources: Sources) -> Ite
 
 
 def sizes_of_memory_are_computed_by_is_size(sources: Sources) -> Iterator[str]:
-    """A product or a sum may wrap."""
+    """Products and sums may wrap."""
     for function in functions(sources):
         for line, text in function.body:
             for size in re.findall(r"\b(?:(?:\w*[mM]alloc|realloc)\(|PyBytes_FromStringAndSize\(NULL,)(.*)", text):
@@ -145,7 +145,7 @@ def leaves_at(function: Function, index: int) -> bool:
 
 
 def objects_that_structs_point_to_are_kept_alive(sources: Sources) -> Iterator[str]:
-    """A C struct holds no reference, so the arena that it lies in does."""
+    """C structs hold no references, so the arena that they lie in does."""
     for function in functions(sources):
         for line, text in function.body:
             pointed = re.match(r" *\w[\w.\[\]]*\.\w+ = <PyObject\*>([\w.]+)$", text)
@@ -326,7 +326,7 @@ def dicts_of_classes_are_copied_before_code_goes_over_them(sources: Sources) -> 
 
 
 def every_file_is_part_of_the_kernel_and_on_its_map(sources: Sources) -> Iterator[str]:
-    """The head of _kernel.pyx lists the content of each file."""
+    """_kernel.pyx lists the content of each file in its head."""
     head = sources["_kernel.pyx"].partition("\ncimport ")[0]
     for file in sources:
         stem = file.partition(".")[0]

@@ -30,7 +30,7 @@ CONVERTED = [
 
 
 def check_agreement(cls: type[Message]) -> None:
-    """On messages of a class, on their bytes with faults, and with wrong values."""
+    """Compare on messages of a class, on their bytes with faults, and with wrong values."""
 
     def agrees(message_and_faulty: tuple[Message, list[bytes]], seed: int) -> None:
         message, faulty = message_and_faulty

@@ -29,7 +29,7 @@ pytestmark = needs_kernel
 
 
 def check_agreement(cls: type[Message]) -> None:
-    """On messages of a class, their bytes with faults, and with values of another message and wrong ones."""
+    """Compare on messages of a class, their bytes with faults, and with values of another message and wrong ones."""
     if not cls.ATTRIBUTES:
         return
 

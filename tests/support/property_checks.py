@@ -165,7 +165,7 @@ def check_copies(message: Message) -> None:
 
 
 def check_truncations(message: Message) -> None:
-    """No proper beginning of a message is a message: each is refused, with a location within it."""
+    """Check that no proper beginning of a message is a message: each is refused, with a location within it."""
     cls = type(message)
     data = message.encode()
     for size in range(len(data)):

@@ -19,7 +19,7 @@ def print_problems(problems: Iterable[Problem]) -> None:
 
 
 def settings_here() -> Settings:
-    """The settings of the project; exit with 2 if they are wrong."""
+    """Read the settings of the project; exit with 2 if they are wrong."""
     try:
         return find_settings()
     except SettingsError as error:
@@ -27,7 +27,7 @@ def settings_here() -> Settings:
 
 
 def packages_here(settings: Settings) -> list[Path]:
-    """The folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
+    """Find the folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
     folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if spec_files(one))
     if not folders:
         fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")

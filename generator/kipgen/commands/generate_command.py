@@ -111,7 +111,7 @@ def generate(
 
 
 def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[str, Path]:
-    """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
+    """Find the folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
     if package and len(specs) > 1:
         fail("--package needs exactly one folder of specs")
     folders: dict[str, Path] = {}

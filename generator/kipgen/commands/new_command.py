@@ -123,7 +123,7 @@ _ENDINGS = {
 
 
 def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
-    """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
+    """Write the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
     Args:
         name: the message's name; `Request`, `Response`, `Key` or `Value` at its end may be left out.
@@ -158,7 +158,7 @@ def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
 
 
 def taken_api_keys(folder: Path, type_: str) -> dict[int, str]:
-    """The API keys of a folder's messages that one of a type cannot have, each with the message that has it."""
+    """Find the API keys that a message of a type cannot have in a folder, each with the message that has it."""
     pair = _ENDINGS.get(type_)
     taken: dict[int, str] = {}
     for one in read_files(folder)[0]:

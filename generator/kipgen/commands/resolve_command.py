@@ -68,7 +68,7 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
 
 
 def _only(folders: list[Path]) -> Path:
-    """The one folder of specs that there is; exit with 2 if there are more."""
+    """Return the one folder of specs that there is; exit with 2 if there are more."""
     if len(folders) > 1:
         fail(f"there are {len(folders)} folders of specs; give one of {', '.join(map(str, folders))}")
     return folders[0]

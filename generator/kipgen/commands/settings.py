@@ -54,14 +54,14 @@ class Settings:
     """Rules whose warnings are errors."""
 
     def package_name(self, folder: Path) -> str:
-        """The dotted name of the package that a folder of specs becomes: as the settings say, or the folder's own."""
+        """Return the dotted name of the package of a folder of specs: as the settings say, or the folder's own."""
         full = folder.resolve()
         named = (name for one, name in zip(self.specs, self.names, strict=False) if one.resolve() == full)
         return next(named, full.name)
 
 
 def find_settings(start: Path | None = None) -> Settings:
-    """The settings of a folder, or of the nearest folder above it that has any, up to the top of its repository.
+    """Find the settings of a folder, or of the nearest folder above it with any, up to the top of its repository.
 
     Args:
         start: the folder; the current one if not given.
@@ -84,7 +84,7 @@ def find_settings(start: Path | None = None) -> Settings:
 
 
 def _table(file: Path) -> dict[str, Any] | None:
-    """The table of settings in a file; None if it has none."""
+    """Read the table of settings in a file; None if it has none."""
     try:
         data = read_regular(file, MAX_BYTES)
     except OSError as error:
@@ -229,7 +229,7 @@ class Policy:
 
     @classmethod
     def of(cls, settings: Settings, strict: bool | None) -> Policy:
-        """The policy of the settings; `--strict` or `--no-strict` wins over them."""
+        """Make the policy of the settings; `--strict` or `--no-strict` wins over them."""
         return cls(settings.ignore, settings.error, settings.strict if strict is None else strict)
 
     @property
@@ -238,7 +238,7 @@ class Policy:
         return self.strict or bool(self.error)
 
     def evaluate(self, problems: Iterable[Problem]) -> list[Problem]:
-        """The problems that are reported, with their severity."""
+        """Choose the problems that are reported, with their severity."""
         return [
             replace(one, severity="error") if one.rule in self.error else one
             for one in problems

@@ -54,7 +54,7 @@ def _is_spec(_: Change, path: str) -> bool:
 
 
 def remembering_reader() -> Reader:
-    """A reader that judges a file again only if it has changed on the disk since the last time."""
+    """Make a reader that judges a file again only if it has changed on the disk since the last time."""
     known: dict[Path, tuple[_Stamp, Checked]] = {}
 
     def read(path: Path, *, kafka: bool) -> Checked:

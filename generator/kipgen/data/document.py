@@ -44,7 +44,7 @@ class Resolved(NamedTuple):
 
 
 def resolve_folder(folder: Path, package: str) -> Resolved:
-    """The document of a folder of specs; what is wrong with them are problems, never an exception.
+    """Resolve a folder of specs to its document; what is wrong with them are problems, never an exception.
 
     Args:
         folder: the folder of specs.
@@ -58,7 +58,7 @@ def resolve_folder(folder: Path, package: str) -> Resolved:
 
 
 def document(package: str, specs: Sequence[MessageSpec], enums: Sequence[EnumSpec]) -> Data:
-    """The resolved specs of a package, as data for `json.dumps`; equal specs give equal data.
+    """Convert the specs of a package to resolved ones, as data for `json.dumps`; equal specs give equal data.
 
     Args:
         package: its dotted name.
@@ -84,7 +84,7 @@ def document(package: str, specs: Sequence[MessageSpec], enums: Sequence[EnumSpe
 
 
 def text_of(data: Data) -> str:
-    """A document as the text of a file: the same bytes for equal documents."""
+    """Write a document as the text of a file: the same bytes for equal documents."""
     # JSON has no NaN; defaults that are not finite are texts already, as in the JSON form of messages.
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -118,7 +118,7 @@ def _message(spec: MessageSpec, headers: HeaderVersions, enums: frozenset[str]) 
 
 
 def _alike(resolved: Iterable[WireMessage]) -> Iterator[list[WireMessage]]:
-    """The versions in runs of the same form."""
+    """Group the versions in runs of the same form."""
     run: list[WireMessage] = []
     for message in resolved:
         if run and not message.same_form(run[-1]):

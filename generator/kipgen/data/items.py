@@ -44,7 +44,7 @@ _KINDS = {"text": "string", "blob": "bytes"}
 
 
 def items(wire: Sequence[WireField], spec_fields: Sequence[FieldSpec], enums: frozenset[str]) -> list[Data]:
-    """The items of a struct, tagged ones among them.
+    """Describe the items of a struct, tagged ones among them.
 
     Args:
         wire: the items in the order of the spec.
@@ -98,7 +98,7 @@ def _item(item: WireField, spec: FieldSpec, spec_names: dict[str, str], after: i
 
 
 def _bit(bit: WireField, spec_names: dict[str, str]) -> Data:
-    """One bit, or several with one value."""
+    """Describe one bit, or several with one value."""
     data: Data = {"name": bit.spec_name, "attribute": bit.attribute, "role": bit.role}
     if bit.about:
         data["about"] = bit.about
@@ -125,7 +125,7 @@ def _value(item: WireField, spec_names: dict[str, str], after: int) -> Data:
 
 
 def _single(item: WireField, prefix: str | None, spec_names: dict[str, str] | None = None, after: int = 0) -> Data:
-    """One value, or one element of an array, which is never null and whose length no bit decides."""
+    """Describe one value, or one element of an array, which is never null and whose length no bit decides."""
     is_element = spec_names is None
     kind = item.type.kind
     if kind == "struct":
@@ -176,7 +176,7 @@ def _width(item: WireField) -> int:
 
 
 def _default(item: WireField) -> bool | int | float | str | list[object] | Data | None:
-    """A default in the JSON form of messages."""
+    """Convert a default to the JSON form of messages."""
     default: Default = item.default
     if default == ():
         return [] if item.type.is_array else {} if item.type.has_struct else ""

@@ -35,7 +35,7 @@ _OF_KIND: dict[str, Default] = {
 
 
 def type_default(type_: FieldType) -> Default:
-    """The default of a field that gives none: zero, false, the empty text, array or struct; of records, null."""
+    """Return the default of a field that gives none: zero, false, the empty text, array or struct; of records, null."""
     if str(type_) == "records":
         return None
     return () if type_.is_array else _OF_KIND[type_.kind]

@@ -87,7 +87,7 @@ def advice_on_struct(name: str) -> str:
 
 
 def guess_type(text: str) -> str | None:
-    """The type that another way of writing it, or a misspelt name, most likely means; None if nothing resembles it."""
+    """Guess the type that a text means, written another way or misspelt; None if nothing resembles it."""
     trimmed = text.strip()
     same = NAMES.get(trimmed.lower())
     if same:

@@ -109,7 +109,7 @@ _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
 def snake_case(name: str) -> str:
-    """The name in snake case, by the rule of Kafka's generator: `_` before a capital that does not follow a capital.
+    """Convert a name to snake case by the rule of Kafka's generator: `_` before a capital that follows no capital.
 
     This is `toSnakeCase` of Kafka's MessageGenerator, which makes the names in Kafka's schemas. It does not split a run
     of capitals. A nicer rule would give other names than Kafka's.
@@ -120,13 +120,13 @@ def snake_case(name: str) -> str:
 
 
 def attribute_name(field_name: str) -> str:
-    """The attribute of a generated class that holds a field; `_` is added to a name that is taken."""
+    """Name the attribute of a generated class that holds a field; `_` is added to a name that is taken."""
     name = snake_case(field_name)
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_ATTRIBUTES else name
 
 
 def local_name(attribute: str) -> str:
-    """A local variable for a value or a part of that name; functions named after `struct` formats are taken, too.
+    """Name a local variable for a value or a part of it; functions named after `struct` formats are taken, too.
 
     So are names that end in `_at`, which hold positions.
     """
@@ -136,17 +136,17 @@ def local_name(attribute: str) -> str:
 
 
 def class_name(name: str) -> str:
-    """The generated class of a message or struct; `_` is added to a name that is taken, as `None` is."""
+    """Name the generated class of a message or struct; `_` is added to a name that is taken, as `None` is."""
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_CLASSES else name
 
 
 def header_constant(name: str) -> str:
-    """The constant for the key of a header of that name, as KIP-82 has it: `client.id` becomes `CLIENT_ID_KEY`."""
+    """Name the constant for the key of a header, as KIP-82 has it: `client.id` becomes `CLIENT_ID_KEY`."""
     return f"{_BETWEEN_WORDS.sub('_', name).upper()}_KEY"
 
 
 def module_name(message_name: str) -> str:
-    """The generated sub-package of a message; `_` is added to a name that is taken."""
+    """Name the generated sub-package of a message; `_` is added to a name that is taken."""
     name = snake_case(message_name)
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_MODULES else name
 

@@ -26,12 +26,12 @@ class Problem:
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        """The problem as `file:line:column: Path: rule: what is wrong; what would be right`."""
+        """Format the problem as `file:line:column: Path: rule: what is wrong; what would be right`."""
         warning = "warning: " if self.severity == "warning" else ""
         subject = f"{self.path}: " if self.path else ""
         return printable_line(f"{self.location}: {warning}{subject}{self.rule}: {self.text}")
 
 
 def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems by file and location, each once; rules find them in the order of their modules."""
+    """Sort the problems by file and location, each once; rules find them in the order of their modules."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda it: (it.location, it.rule, it.text)))

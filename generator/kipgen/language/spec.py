@@ -128,7 +128,7 @@ class MessageSpec:
         return {self.name: self.fields, **{struct.name: struct.fields for struct in self.structs}}
 
     def struct(self, name: str) -> StructSpec:
-        """The struct of that name.
+        """Return the struct of a name.
 
         Raises:
             KeyError: the message has none.

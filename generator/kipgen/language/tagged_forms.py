@@ -72,7 +72,7 @@ class TaggedPart:
 
 
 def tagged_parts(structs: StructFields) -> Iterator[TaggedPart]:
-    """Every field whose form is for ever; one of a common struct once for each range of versions."""
+    """Yield every field whose form is for ever; one of a common struct once for each range of versions."""
     seen: set[tuple[str, Versions]] = set()
     for fields in structs.values():
         for field in fields:
@@ -111,13 +111,13 @@ def _parts_inside(structs: StructFields, tagged: TaggedPart, seen: set[tuple[str
 
 
 def plain_form(field: FieldSpec, version: int) -> WireForm | None:
-    """The form of a field where it is plain; None in a version without it, or in which it is tagged."""
+    """Return the form of a field where it is plain; None in a version without it, or in which it is tagged."""
     is_plain = version in field.versions and version not in field.tagged_versions
     return replace(form_in(field, version), default="") if is_plain else None
 
 
 def form_in(field: FieldSpec, version: int) -> WireForm:
-    """The form of a field in one version that has it, as a tagged one where it is tagged."""
+    """Return the form of a field in one version that has it, as a tagged one where it is tagged."""
     flexible = field.flexible_versions
     return WireForm(
         written=_tag_text(field, version),
@@ -142,7 +142,7 @@ def _tag_text(field: FieldSpec, version: int) -> str:
 
 
 def _cuts(field: FieldSpec) -> Iterator[int]:
-    """The versions in which its form may become another one.
+    """Yield the versions in which a field's form may become another one.
 
     Forms are made at these alone, because a range without an end has more than 32,000 versions.
     """

@@ -110,7 +110,7 @@ def encoding_property(type_: FieldType) -> str:
 
 
 def parse_encoding(text: str) -> Encoding:
-    """The encoding of that name.
+    """Parse the name of an encoding.
 
     `unsigned32`, which the KIP's own example has, is none by the KIP's rule.
 

@@ -72,7 +72,7 @@ class Versions:
         return Versions(lowest, highest) if lowest <= highest else Versions.NONE
 
     def each(self) -> range:
-        """The versions one by one; meant for closed ranges."""
+        """Return the versions one by one; meant for closed ranges."""
         return range(self.lowest, self.highest + 1)
 
     def __str__(self) -> str:

@@ -86,7 +86,7 @@ class _Work(NamedTuple):
 
 
 def find_changes(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
-    """The changes that make the package what the specs say, from what earlier runs have left.
+    """Find the changes that make the package what the specs say, from what earlier runs have left.
 
     Args:
         specs: the folder of specs.
@@ -119,7 +119,7 @@ def _find_changes(
     earlier: Manifest,
     recorded: Manifest,
 ) -> PackageChanges:
-    """The changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
+    """Find the changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
     hashed = _hashes(specs)
     # Enums are hashed apart: they become one module of the package, not a folder for each.
@@ -186,7 +186,7 @@ def apply_changes(changes: PackageChanges) -> None:
 
 
 def differences(changes: PackageChanges) -> Iterator[str]:
-    """The changes as lines of a unified diff."""
+    """Write the changes as lines of a unified diff."""
     if changes.is_up_to_date:
         return
     for path, text in changes.contents.items():
@@ -201,7 +201,7 @@ def differences(changes: PackageChanges) -> Iterator[str]:
 
 
 def _hashes(specs: Path) -> dict[str, str]:
-    """The hash of every spec file, by its path below the folder; of one that is too long for a spec, of its start."""
+    """Hash every spec file, by its path below the folder; of one that is too long for a spec, its start."""
     return {
         file.relative_to(specs).as_posix(): digest(read_regular(file, MAX_BYTES))
         for file in spec_files(specs)

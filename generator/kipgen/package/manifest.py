@@ -79,18 +79,18 @@ class Manifest:
 
 
 def digest(data: bytes) -> str:
-    """The hash by which specs and files are compared."""
+    """Compute the hash by which specs and files are compared."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 def entry_digest(entry: RegistryEntry) -> str:
-    """The hash by which entries of the registry are compared."""
+    """Compute the hash by which entries of the registry are compared."""
     return digest(json.dumps(asdict(entry), sort_keys=True).encode())
 
 
 @cache
 def generator_hash() -> str:
-    """A hash of all that generated code depends on, except specs: kipgen's code, templates, black, the level."""
+    """Hash all that generated code depends on, except specs: kipgen's code, templates, black, the level."""
     package, templates = package_folder(), template_folder()
     # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
     files = {
@@ -105,7 +105,7 @@ def generator_hash() -> str:
 
 
 def read_manifest(package: Path) -> Manifest:
-    """The manifest of a package; an empty one where there is none or none that can be read."""
+    """Read the manifest of a package; return an empty one where there is none or none that can be read."""
     try:
         data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
         specs = {_text(source): _parse_made(made) for source, made in data["specs"].items()}
@@ -147,7 +147,7 @@ def _pair(value: object) -> tuple[int, int]:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as it is written, in a form that merges well: one line for each spec."""
+    """Write the manifest in a form that merges well: one line for each spec."""
     lines = [
         f"    {json.dumps(source)}: {json.dumps(asdict(made), sort_keys=True)}"
         for source, made in sorted(manifest.specs.items())

@@ -43,7 +43,7 @@ class Obstacle:
 
 
 def present_files(package: Path) -> dict[str, str]:
-    """The hash of every file that a generated package may have, by its path in it.
+    """Hash every file that a generated package may have, by its path in it.
 
     Links are not followed, and packages that were generated into a sub-folder are packages of their own.
     """

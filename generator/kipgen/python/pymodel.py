@@ -143,7 +143,7 @@ class PyStruct:
 
 
 def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
-    """The classes of a message, its own last."""
+    """Model the classes of a message, its own last."""
     structs = (*message.structs, message.root)
     attributes = attribute_names(message)
     # The structs come in the order of use, so one pass finds arrays at any depth.
@@ -157,7 +157,7 @@ def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
 
 
 def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
-    """The formats of the `struct` module that the classes read and write with, each sorted."""
+    """Collect the formats of the `struct` module that the classes read and write with, each sorted."""
     read = {code for struct in structs for code in read_formats(struct.all_read)}
     write = {code for struct in structs for code in write_formats(struct.all_written)}
     return sorted(read), sorted(write)
@@ -189,7 +189,7 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool
 
 
 def attribute_names(message: WireMessage) -> dict[str, str]:
-    """The attributes of a message by their names in the spec, except names that occur as plain words in texts."""
+    """Map the names in the spec to attributes of a message, except names that occur as plain words in texts."""
     fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
@@ -207,12 +207,12 @@ def _docstring(struct: WireStruct, attributes: dict[str, str]) -> Code:
 
 
 def _in_python(text: str, attributes: dict[str, str]) -> str:
-    """The text of a spec, which speaks of fields by their names there, with the names of the attributes."""
+    """Replace the names of fields in the text of a spec with the names of the attributes."""
     return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
 
 
 def _declaration(field: WireField, fields: tuple[WireField, ...], attributes: dict[str, str]) -> Declaration:
-    """The declaration of one of the fields of a class: its type, or of a lazy struct the descriptor that has it."""
+    """Declare one of the fields of a class: its type, or of a lazy struct the descriptor that has it."""
     text = _in_python(field.about, attributes)
     if field.is_lazy:
         of_type = f"[{field.annotation}]" if field.nullable else ""
@@ -230,7 +230,7 @@ _OUTER = re.compile(rf"\b(?:{'|'.join(_BUILTINS)}|uuid)\b")
 
 
 def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
-    """An annotation or a default as it stands in the body of a class.
+    """Write an annotation or a default as it stands in the body of a class.
 
     A field named `bytes` hides that builtin there, so it is written `_builtins.bytes`. No field's name begins with `_`.
     """
@@ -253,7 +253,7 @@ def _default(field: WireField, fields: tuple[WireField, ...]) -> Code:
 
 
 def _parameter(field: WireField, fields: tuple[WireField, ...]) -> Code:
-    """The annotation in the signature of `__init__`, and the default if it has one."""
+    """Write the annotation in the signature of `__init__`, and the default if it has one."""
     annotation = _in_body(Code(field.annotation), fields)
     if field.is_required:
         return annotation
@@ -280,14 +280,14 @@ def docstring_text(lines: list[str], indent: str = "    ", *, last_quotes_apart:
 
 
 def _docstring_line(line: str) -> str:
-    """A line with spaces for all other white space, but the same indentation, escaped."""
+    """Write a line with spaces for all other white space, but the same indentation, escaped."""
     indent = " " * (len(line) - len(line.lstrip(" ")))
     text = " ".join(line.split()).replace("\\", "\\\\").replace('"""', "'''")
     return f"{indent}{text}" if text else ""
 
 
 def _between_quotes(text: str) -> list[str]:
-    """The lines of a text that has quotes before and after it, which take room, too."""
+    """Wrap a text that has quotes before and after it, which take room, too."""
     *lines, last = _wrap(f'"""{text}"""')
     first, *more = [*lines, last.removesuffix('"""')]
     return [first.removeprefix('"""'), *more]
@@ -321,7 +321,7 @@ class Computed(NamedTuple):
 
 
 def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
-    """The items of a struct that are not attributes, in the order of the wire."""
+    """Yield the items of a struct that are not attributes, in the order of the wire."""
     for item in items:
         note = {
             "size": "computed size",
@@ -336,7 +336,7 @@ def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
 
 
 def _field_call(field: WireField, struct: PyStruct) -> Code:
-    """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
+    """Write the call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
 
     Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
     """

@@ -89,7 +89,7 @@ def _counterpart(spec: MessageSpec) -> Counterpart | None:
 
 
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
-    """A message's entry in the registry."""
+    """Make a message's entry in the registry."""
     served = spec.served_versions
     return RegistryEntry(
         name=spec.name,
@@ -107,7 +107,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
 
 
 def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
-    """The fields that name their enum, and those that are error codes by their name."""
+    """Yield the fields that name their enum, and those that are error codes by their name."""
     holders: list[MessageSpec | StructSpec] = [spec, *spec.structs]
     for struct in holders:
         for field in struct.fields:
@@ -118,7 +118,7 @@ def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
 
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, str]:
-    """Every file of a message, by its path in the package; a retired message has none."""
+    """Render every file of a message, by its path in the package; a retired message has none."""
     resolved = resolve_versions(spec, headers)
     if not resolved:
         return {}
@@ -133,7 +133,7 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 
 
 def render_package(package: str, entries: list[RegistryEntry]) -> str:
-    """The `__init__` of the whole package: its registry."""
+    """Render the `__init__` of the whole package: its registry."""
     return render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
 
 
@@ -150,7 +150,7 @@ def _origins(resolved: list[WireMessage]) -> dict[int, int]:
 
 
 def _module(message: WireMessage, source: str) -> str:
-    """The module of a version with code of its own."""
+    """Render the module of a version with code of its own."""
     structs = python_structs(message)
     read_formats, write_formats = (
         # What packs one number is made once, in the runtime; a module makes what packs its own runs.
@@ -177,7 +177,7 @@ def _module(message: WireMessage, source: str) -> str:
 
 
 def _same(message: WireMessage, origin: int, source: str) -> str:
-    """The module of a version that shares the code of an earlier one."""
+    """Render the module of a version that shares the code of an earlier one."""
     return render(
         "same.py.j2", source=comment(source), message=message, counterpart=_counterpart(message.spec), origin=origin
     )
@@ -194,7 +194,7 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
 
 
 def _imports(classes: str, *, has_formats: bool) -> Code:
-    """The import statements that the text of the classes needs."""
+    """Write the import statements that the text of the classes needs."""
     # The text decides, so that a template can use a name of the runtime without a list of uses beside it. No struct and
     # no local variable has such a name (`language.names`); a field with one costs an import that nothing uses. The
     # standard library is imported only where it is used, to keep the import of a message cheap: `typing` and
@@ -234,13 +234,13 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of generated code, filled with values that passed `fit`, and formatted."""
+    """Fill a template of generated code with values that passed `fit`, and format it."""
     text = _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
     return format_code(text)
 
 
 def join_parts(parts: Iterable[str]) -> str:
-    """A module of parts, the classes among them, with two empty lines between them."""
+    """Join parts of a module, the classes among them, with two empty lines between them."""
     return "\n\n".join(parts)
 
 
@@ -258,7 +258,7 @@ _QUOTES = '"""'
 
 
 def format_code(text: str) -> str:
-    """The text of a block or a module, as black formats it.
+    """Format the text of a block or a module as black does.
 
     Args:
         text: Python with a logical line on each line, with docstrings as `pymodel.docstring_text` makes them.
@@ -287,7 +287,7 @@ def _may_be_long(line: str) -> bool:
 
 
 def _broken(line: str) -> str:
-    """A long line, broken where black breaks it."""
+    """Break a long line where black breaks it."""
     code = line.lstrip()
     indent = len(line) - len(code)
     if code.endswith(","):  # an element of a tuple or a dict, which black gets as the only one

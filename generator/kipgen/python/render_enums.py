@@ -28,7 +28,7 @@ class _PyEnum:
 
 
 def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> str:
-    """The module of a package that has enums.
+    """Render the module of a package that has enums.
 
     Args:
         package: its dotted name.
@@ -82,7 +82,7 @@ def _header_key(value: EnumValue, row: HeaderKeySpec) -> Code:
 
 
 def numbered_messages(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
-    """The messages that an enum has its values from, by API key; without former names of those that are served."""
+    """Find the messages that an enum has its values from, by API key, without former names of served ones."""
     found = [
         entry
         for entry in entries
@@ -95,7 +95,7 @@ def numbered_messages(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> l
 
 
 def message_number_name(entry: RegistryEntry) -> str:
-    """The name of the number of a message, such as `API_VERSIONS` for `ApiVersionsRequest`."""
+    """Name the number of a message, such as `API_VERSIONS` for `ApiVersionsRequest`."""
     return names.snake_case(entry.name.removesuffix(_SUFFIXES.get(entry.type, ""))).upper()
 
 

@@ -113,12 +113,12 @@ class Step:
 
 
 def read_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that read these items one after the other; every run includes the prefix after it."""
+    """Plan the steps that read these items one after the other; every run includes the prefix after it."""
     return _steps(items, tag_section, is_bounded, is_reading=True)
 
 
 def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that write these items one after the other; a run includes a classic length or count after it."""
+    """Plan the steps that write these items one after the other; a run includes a classic length or count after it."""
     return _steps(items, tag_section, is_bounded, is_reading=False)
 
 
@@ -177,21 +177,21 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
 
 
 def read_formats(steps: Sequence[Step]) -> set[str]:
-    """The formats of the `struct` module that these steps read with."""
+    """Collect the formats of the `struct` module that these steps read with."""
     runs = {step.run.format for step in steps if step.run and not step.run.is_one_byte}
     checksums = {"I" for step in steps if step.kind == "computed"}
     return runs | checksums | {*_other_formats(steps)}
 
 
 def write_formats(steps: Sequence[Step]) -> set[str]:
-    """The formats of the `struct` module that these steps write with."""
+    """Collect the formats of the `struct` module that these steps write with."""
     runs = {step.run.format for step in steps if step.run}
     computed = {code for step in steps if step.kind == "computed" and (code := fixed_code(step.field))}
     return runs | computed | {*_other_formats(step for step in steps if not step.is_shared)}
 
 
 def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
-    """The formats of prefixes outside of runs, and of neighbouring varints of one byte each."""
+    """Yield the formats of prefixes outside of runs, and of neighbouring varints of one byte each."""
     for step in steps:
         if step.own_prefix and step.field.prefix in _FIXED_PREFIXES:
             yield _FIXED_PREFIXES[step.field.prefix]
@@ -200,7 +200,7 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def fixed_code(field: WireField) -> str | None:
-    """The `struct` code of an item that always takes the same number of bytes, else None."""
+    """Return the `struct` code of an item that always takes the same number of bytes, else None."""
     if field.type.is_array or field.presence is not None:
         return None
     if field.role in ("checksum", "bits"):
@@ -211,7 +211,7 @@ def fixed_code(field: WireField) -> str | None:
 
 
 def number_code(field: WireField) -> str | None:
-    """The `struct` code of a number of fixed width, or of an array's elements, else None."""
+    """Return the `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         # The encoding decides, not the type: KIP-625 widens a type by keeping narrower encodings in old versions.
         return TYPES[f"int{field.encoding.bits}"].code if field.encoding.scheme == "fixed" else None
@@ -238,7 +238,7 @@ def _kind(field: WireField) -> Kind:
 
 
 def _prefix_code(step: Step, is_reading: bool) -> str | None:
-    """The `struct` code of the prefix that is the last number of the run before a value.
+    """Return the `struct` code of the prefix that is the last number of the run before a value.
 
     Of a compact one it is the first byte. What is null is written by itself, and what functions of the runtime write.
     """

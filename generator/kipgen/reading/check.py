@@ -139,12 +139,12 @@ def read_files(
 
 
 def enum_files(path: Path | str) -> list[Path]:
-    """The files of a folder and its sub-folders that hold enums, in the order of their paths."""
+    """List the files of a folder and its sub-folders that hold enums, in the order of their paths."""
     return [file for file in spec_files(Path(path)) if is_enum_file(file)]
 
 
 def read_enums(path: Path | str) -> list[EnumSpec]:
-    """The enums of a folder of specs without problems, by name."""
+    """Read the enums of a folder of specs without problems; sort them by name."""
     found = [read_file(file).enum for file in enum_files(path)]
     return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
 

@@ -43,7 +43,7 @@ class SpecPart:
         return self.document.location((*self.path, "name"))
 
     def written(self, property_: str) -> str:
-        """The text of a property that is given, as it is written."""
+        """Return the text of a property that is given, as it is written."""
         here: Any = self.document.value
         for step in (*self.path, property_):
             here = here[step]

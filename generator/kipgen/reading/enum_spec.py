@@ -104,7 +104,7 @@ class EnumDraft:
 
 
 def enum_of(field: FieldSpec) -> str | None:
-    """The enum that names a field's numbers or their bits, if its package has it; None where there is none."""
+    """Find the enum that names a field's numbers or their bits, if its package has it; None where there is none."""
     is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
     return field.enum or (ERROR_CODE if is_error else None)
 
@@ -157,7 +157,7 @@ def _read_value(obj: SpecObject, number: int) -> EnumValue:
 
 
 def _header_key(obj: SpecObject, key: int) -> EnumValue:
-    """A row of a register."""
+    """Read a row of a register."""
     grammar = "start with a letter, then use letters and digits, with single dots, hyphens or underscores between them"
     name = obj.name(_HEADER, grammar)
     by, url, notes = (_column(obj, column) for column in ("by", "url", "notes"))
@@ -165,7 +165,7 @@ def _header_key(obj: SpecObject, key: int) -> EnumValue:
 
 
 def _areas(obj: SpecObject) -> tuple[str, ...]:
-    """The areas of a register; empty, and broken, if one of them is not known."""
+    """Read the areas of a register; empty, and broken, if one of them is not known."""
     if obj.reading.broken_by_parent.get(("keyAreas",)):
         obj.broken.add("keyAreas")
     areas = obj.value.get("keyAreas")
@@ -173,7 +173,7 @@ def _areas(obj: SpecObject) -> tuple[str, ...]:
 
 
 def _column(obj: SpecObject, name: str) -> str | None:
-    """A text of a register's row, which must not be blank; None if it is absent or broken."""
+    """Read a text of a register's row, which must not be blank; None if it is absent or broken."""
     text = obj.text(name)
     if text is not None and (fault := control_character(text)):
         obj.report(name, "control-character", f"{name!r} {fault}")
@@ -191,7 +191,7 @@ def _read_about(obj: SpecObject) -> str:
 
 
 def _whole(obj: SpecObject, name: str) -> int | None:
-    """A property as a whole number; None if it is absent or broken."""
+    """Read a property as a whole number; None if it is absent or broken."""
     value = obj.value.get(name)
     if value is None or name in obj.broken:
         return None

@@ -55,7 +55,7 @@ def parse(document: Document, checked: SchemaCheck) -> Parsed:
 
 
 def build_message(draft: Draft) -> MessageSpec:
-    """The message of a draft that no rule objects to, with its structs in order of use.
+    """Build the message of a draft that no rule objects to, with its structs in order of use.
 
     Common structs that no field uses are kept, as Kafka's generator keeps them. The depth of the recursion is bounded,
     of inline structs by `MAX_DEPTH`, of common ones by the rule `struct-depth`.
@@ -209,7 +209,7 @@ class _Parser:
 
 
 def _present(obj: SpecObject, within: Versions | None, versions: Versions) -> Versions | None:
-    """The message versions that have a field or a struct; None if that is not known."""
+    """Return the message versions that have a field or a struct; None if that is not known."""
     return None if within is None or "versions" in obj.broken else within.intersect(versions)
 
 
@@ -252,7 +252,7 @@ def _override(obj: SpecObject) -> Versions | None:
 def _versions_and_tag(
     obj: SpecObject, flexible: Versions, flexible_is_known: bool
 ) -> tuple[Versions, int | None, Versions]:
-    """The field's versions, tag and tagged versions, each with its default.
+    """Read the field's versions, tag and tagged versions, each with its default.
 
     A tag alone means tagged in all flexible versions, and a tagged field exists where it is tagged (KIP-482,
     "Specifying Tagged Fields"). If versions are given with a lone tag, the field is positional in the inflexible ones.
@@ -288,7 +288,7 @@ def _default(obj: SpecObject, type_: FieldType) -> Default:
 
 
 def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
-    """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625).
+    """Read the encodings by version, the lowest first; a single one covers just the field's versions (KIP-625).
 
     The rules `encoding-overlap` and `encoding-coverage` rely on the order.
     """

@@ -67,12 +67,12 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
 
 
 def abbreviate(value: object) -> str:
-    """A value of a spec, for the text of a problem."""
+    """Format a value of a spec for the text of a problem."""
     return value.written if isinstance(value, WrittenFloat) else json_words(value)
 
 
 def one_of(words: Iterable[object]) -> str:
-    """The words as a choice: `a, b or c`."""
+    """Join the words to a choice: `a, b or c`."""
     *most, last = (abbreviate(word) if isinstance(word, bool) else str(word) for word in words)
     return f"{', '.join(most)} or {last}" if most else last
 
@@ -85,7 +85,7 @@ def _schema(file: Path) -> dict[str, Any]:
 
 
 def without_conditions(schema: Any) -> Any:
-    """A JSON Schema, or a part of one, without what is for editors alone."""
+    """Copy a JSON Schema, or a part of one, without what is for editors alone."""
     if isinstance(schema, dict):
         return {name: without_conditions(value) for name, value in schema.items() if name != "allOf"}
     return schema
@@ -99,7 +99,7 @@ def _validator(schema: Path) -> Any:
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
-    """One error of jsonschema as problems, each with the path that it is about."""
+    """Translate one error of jsonschema into problems, each with the path that it is about."""
     path: JsonPath = tuple(error.absolute_path)
     name = path[-1] if path else ""
     value = error.instance
@@ -142,13 +142,13 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
 
 
 def limits(name: str) -> tuple[int, int]:
-    """The lowest and the highest value of a property that is a whole number."""
+    """Return the lowest and the highest value of a property that is a whole number."""
     lowest, highest = (_property_schema(name)[word] for word in ("minimum", "maximum"))
     return lowest, highest
 
 
 def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str, str]:
-    """The rule and the text for a number that is out of range, which is from the lowest to the highest bound."""
+    """Return the rule and the text for a number that is out of range, which is from the lowest to the highest bound."""
     lowest, highest = bounds
     text = (
         f"{name!r} is {abbreviate(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
@@ -157,7 +157,7 @@ def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str
 
 
 def _property_schema(name: str) -> Any:
-    """The JSON Schema of a property of messages or fields."""
+    """Return the JSON Schema of a property of messages or fields."""
     schema: Any = _schema(schema_path())
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
@@ -197,14 +197,14 @@ def _guess(word: object, known: Iterable[object]) -> str:
 
 @functools.cache
 def _properties(file: Path) -> frozenset[str]:
-    """The names of all properties that a JSON Schema describes, of any object."""
+    """Collect the names of all properties that a JSON Schema describes, of any object."""
     schema = _schema(file)
     parts = (schema, *schema.get("$defs", {}).values())
     return frozenset(name for part in parts for name in part.get("properties", ()))
 
 
 def _find_misspelt(document: Document, path: JsonPath, properties: frozenset[str]) -> Iterator[JsonPath]:
-    """The property that a misspelt one was meant to be, so that it is not reported as missing."""
+    """Find the property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:

@@ -143,7 +143,7 @@ def load_bytes(data: bytes, file: str) -> Loaded:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """The lines of a file as locations count them; bytes that are not UTF-8 are replaced."""
+    """Split a file into its lines as locations count them; bytes that are not UTF-8 are replaced."""
     return _LINE_END.split(data.decode("utf-8-sig", "replace"))
 
 

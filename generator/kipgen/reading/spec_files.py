@@ -22,7 +22,7 @@ def is_spec_file(path: Path | str) -> bool:
 
 
 def spec_files(folder: Path) -> list[Path]:
-    """The specs of a folder and its sub-folders, enums among them, in the order of their paths.
+    """List the specs of a folder and its sub-folders, enums among them, in the order of their paths.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -31,7 +31,7 @@ def spec_files(folder: Path) -> list[Path]:
 
 
 def spec_in(folder: Path) -> Path | None:
-    """A spec that lies in a folder itself, not in one below it; None if there is none."""
+    """Find a spec that lies in a folder itself, not in one below it; None if there is none."""
     if not folder.is_dir():
         return None
     files = sorted(file for file in folder.glob("*.json") if is_spec_file(file) and file.is_file())

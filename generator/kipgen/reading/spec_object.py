@@ -47,7 +47,7 @@ class SpecObject:
         self.broken = set(reading.broken_by_parent.get(path, ()))
 
     def text(self, name: str) -> str | None:
-        """A property as a string; None if it is absent, null or broken."""
+        """Read a property as a string; None if it is absent, null or broken."""
         value = self.value.get(name)
         if value is None or name in self.broken:
             return None
@@ -59,7 +59,7 @@ class SpecObject:
         return value.written if isinstance(value, WrittenFloat) else str(value)
 
     def nonblank(self, name: str) -> str | None:
-        """A property as a string; None also if it is blank."""
+        """Read a property as a string; None also if it is blank."""
         text = self.text(name)
         return text if text is not None and text.strip() else None
 
@@ -74,7 +74,7 @@ class SpecObject:
         return (self.text(name) or "").lower() == "true"
 
     def integer(self, name: str) -> int | None:
-        """A property as a whole number within the limits that the JSON Schema sets."""
+        """Read a property as a whole number within the limits that the JSON Schema sets."""
         value = self.value.get(name)
         if value is None or name in self.broken or not isinstance(value, int | float | str):
             return None
@@ -86,7 +86,7 @@ class SpecObject:
         return None
 
     def versions(self, name: str, absent: Versions) -> Versions:
-        """A property as a version range; `absent` if it is missing or cannot be read."""
+        """Read a property as a version range; `absent` if it is missing or cannot be read."""
         text = self.nonblank(name)
         if text is None:
             return absent
@@ -103,14 +103,14 @@ class SpecObject:
         return text
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A property as a list of whole numbers; empty if any of them is broken."""
+        """Read a property as a list of whole numbers; empty if any of them is broken."""
         value = self.value.get(name)
         if self.reading.broken_by_parent.get((*self.path, name)):
             self.broken.add(name)
         return tuple(map(int, value)) if isinstance(value, list) and name not in self.broken else ()
 
     def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
-        """The objects of a list, or the single object that is given instead of a list."""
+        """Yield the objects of a list, or the single object that is given instead of a list."""
         value = self.value.get(name)
         path = (*self.path, name)
         if isinstance(value, dict):
@@ -128,7 +128,7 @@ class SpecObject:
         self.broken.add(name)
 
     def part(self) -> SpecPart:
-        """The object for the rules, with what is broken so far: to be made when all its properties are read."""
+        """Make the object for the rules, with what is broken so far; call it when all properties are read."""
         given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
         return SpecPart(self.reading.document, self.path, self.names, given, frozenset(self.broken))
 

@@ -29,7 +29,7 @@ class HeaderVersions:
     oldest_request: int = 1
 
     def before(self, spec: MessageSpec) -> tuple[int, ...] | None:
-        """The versions for a message, before inflexible and before flexible versions; None for one without a header.
+        """Choose a message's header versions, for inflexible and for flexible versions; None for one without a header.
 
         One more comes first where version 0 has a header of its own.
         """
@@ -43,7 +43,7 @@ class HeaderVersions:
 
 
 def header_versions(specs: Iterable[MessageSpec]) -> HeaderVersions:
-    """The headers of a package's own header specs; Kafka's where it has none."""
+    """Read the headers of a package from its own header specs; Kafka's where it has none."""
     own = {spec.name: spec for spec in specs}
     request, response = (own.get(name) for name in HEADERS.values())
     versions = HeaderVersions()
@@ -55,20 +55,20 @@ def header_versions(specs: Iterable[MessageSpec]) -> HeaderVersions:
 
 
 def _pair(header: MessageSpec) -> tuple[int, int]:
-    """The highest inflexible version of a header, and its highest version."""
+    """Return the highest inflexible version of a header, and its highest version."""
     # If all versions are flexible, the lowest stands before inflexible messages, too: there is no other.
     valid = header.valid_versions
     return max(valid.lowest, first_flexible(header) - 1), valid.highest
 
 
 def first_flexible(spec: MessageSpec) -> int:
-    """The lowest flexible version of a message; the version after its highest one if none is."""
+    """Return the lowest flexible version of a message; the version after its highest one if none is."""
     flexible = spec.flexible_versions.intersect(spec.valid_versions)
     return spec.valid_versions.highest + 1 if flexible.is_empty else flexible.lowest
 
 
 def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
-    """The wire descriptions of all versions of a message, the lowest first."""
+    """Make the wire descriptions of all versions of a message, the lowest first."""
     return [_resolve_version(spec, version, headers.before(spec)) for version in spec.valid_versions.each()]
 
 

@@ -285,7 +285,7 @@ class WireMessage:
     """The version of the header before it, for a request or a response."""
 
     def struct(self, class_name: str) -> WireStruct:
-        """The struct of that class.
+        """Return the struct of a class, by its name.
 
         Raises:
             KeyError: the version has none.
@@ -302,7 +302,7 @@ class WireMessage:
 
 
 def resolve(spec: MessageSpec, version: int, header_version: int | None = None) -> WireMessage:
-    """The wire description of one version, which must be one of the message's."""
+    """Make the wire description of one version, which must be one of the message's."""
     # The structs of a spec come after those that they use, so `empty` is complete when a struct is resolved.
     reachable = _reachable_structs(spec, version)
     structs: list[WireStruct] = []
@@ -316,7 +316,7 @@ def resolve(spec: MessageSpec, version: int, header_version: int | None = None) 
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
-    """The structs that the version uses, and the common ones that exist in it.
+    """Find the structs that the version uses, and the common ones that exist in it.
 
     A common struct has versions of its own, so its class exists by these, also without a use. An inline struct exists
     only within the structs around it.
@@ -349,7 +349,7 @@ def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, e
 def _items(
     spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, WireField]
 ) -> Iterator[WireField]:
-    """The items of a struct."""
+    """Yield the items of a struct."""
     # One pass is enough, because a rule puts the bit before the field whose presence it states. Only a checksum may
     # come on either side of what it covers, as `before` shows.
     values = {field.layout.presence_bit: field for field in fields if field.layout.presence_bit}
@@ -444,7 +444,7 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empt
 
 
 def _encoding(field: FieldSpec, version: int) -> Encoding | None:
-    """The encoding in a version; None for the fixed one of the type's own width, which is what no encoding means.
+    """Find the encoding in a version; None for the fixed one of the type's own width, which is what no encoding means.
 
     So a version that names it has the same form as one that leaves it out (KIP-625).
     """

@@ -13,7 +13,7 @@ _TIMESTAMP = 1_700_000_000_000
 
 
 def batch_for(message: str, version: int) -> bytes:
-    """A batch, or a message set, of one record without compression."""
+    """Build a batch, or a message set, of one record without compression."""
     return _batch(_FORMATS.get(message, {}).get(version, 2))
 
 

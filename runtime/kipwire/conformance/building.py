@@ -78,7 +78,7 @@ def _collect(plan: Plan, way: tuple[Item, ...], found: list[Place], known: set[P
 
 
 def structs(message: type[Root]) -> Iterator[tuple[Item, ...]]:
-    """The ways to the structs of a message, its own first, which is the empty way."""
+    """Yield the ways to the structs of a message, its own first, which is the empty way."""
     yield ()
     for place in places(message):
         if place.item.plan is not None:
@@ -86,12 +86,12 @@ def structs(message: type[Root]) -> Iterator[tuple[Item, ...]]:
 
 
 def message_with(message: type[Root], path: Sequence[Item], value: Any) -> Any:
-    """A message in which one field has a value and all others their defaults; arrays on the way have one element."""
+    """Build a message of defaults with a value for one field; arrays on the way to it have one element."""
     return _around(message, path, value, message, is_tagged=False)
 
 
 def _around(cls: type[Struct], path: Sequence[Item], value: Any, root: type[Root], *, is_tagged: bool) -> Any:
-    """A struct on the way to a field; a tagged one has no defaults, at which it would be left out."""
+    """Build a struct on the way to a field; a tagged one has no defaults, at which it would be left out."""
     first, *rest = path
     if rest:
         assert first.plan is not None
@@ -101,7 +101,7 @@ def _around(cls: type[Struct], path: Sequence[Item], value: Any, root: type[Root
 
 
 def message_of_structs(message: type[Root], way: Sequence[Item]) -> tuple[Any, Any]:
-    """A message with the struct that a way leads to, and this struct, both with defaults where these are written."""
+    """Build a message with the struct at the end of a way, and this struct, with defaults where these are written."""
     if not way:
         root = fitting(message, {})
         return root, root
@@ -113,7 +113,7 @@ def message_of_structs(message: type[Root], way: Sequence[Item]) -> tuple[Any, A
 
 
 def fitting(cls: type[Struct], values: dict[str, Any]) -> Struct:
-    """A struct with values, and defaults for the rest that meet the conditions of record formats."""
+    """Build a struct with values, and defaults for the rest that meet the conditions of record formats."""
     instance = build_struct(cls, values)
     if any(field.same_length_as or field.required_if for field in cls.FIELDS):
         every = {field.name: getattr(instance, field.name) for field in cls.ATTRIBUTES}
@@ -128,7 +128,7 @@ def fitting(cls: type[Struct], values: dict[str, Any]) -> Struct:
 
 
 def _fill_elements(cls: type[Struct], name: str, count: int) -> list[Any]:
-    """A list of so many elements for an array of a struct."""
+    """Make a list of so many elements for an array of a struct."""
     field = next(one for one in cls.ATTRIBUTES if one.name == name)
     item = Item(field)
     return [fitting(field.struct, {}) if field.struct else _elements(item)[0] for _ in range(count)]
@@ -143,12 +143,12 @@ def _elements(item: Item) -> list[Any]:
 
 
 def full(cls: type[Struct], root: type[Root], depth: int = 0) -> Any:
-    """A struct in which every field differs from its default, with two elements in arrays of structs near the root."""
+    """Build a struct without any default in its fields, with two elements in arrays of structs near the root."""
     return fitting(cls, full_values(cls, root, depth))
 
 
 def full_values(cls: type[Struct], root: type[Root], depth: int = 0) -> dict[str, Any]:
-    """The values of such a struct by their attributes."""
+    """Choose the values of the struct that `full` builds, by their attributes."""
     values: dict[str, Any] = {}
     for item in plan_of(cls).attributes:
         if item.plan is not None:
@@ -161,14 +161,14 @@ def full_values(cls: type[Struct], root: type[Root], depth: int = 0) -> dict[str
 
 
 def field_cases(item: Item, root: type[Root]) -> Iterator[Case]:
-    """All that a field is tried with: its cases, and a struct that differs from its default in every field."""
+    """Yield all that a field is tried with: its cases, and a struct that differs from its default in every field."""
     yield from cases(item, root)
     if item.plan is not None and not item.array:
         yield Case("filled", full(item.plan.cls, root))
 
 
 def random_message(cls: type[Struct], root: type[Root], rng: random.Random, depth: int = 0) -> Any:
-    """A struct of random values."""
+    """Build a struct of random values."""
     values: dict[str, Any] = {}
     for item in plan_of(cls).attributes:
         if item.nullable and not rng.randrange(4):

@@ -31,20 +31,20 @@ class Coverage:
         self._cases: dict[tuple[str, int, str, Kind], list[str]] = defaultdict(list)
 
     def count(self, vectors: Iterable[Vector]) -> Iterator[Vector]:
-        """The vectors themselves, which are counted as they pass."""
+        """Yield the vectors themselves, and count them as they pass."""
         for one in vectors:
             self._cases[one.message, one.version, one.field, one.kind].append(one.case)
             yield one
 
     def kinds(self) -> dict[Kind, int]:
-        """The number of vectors of each kind."""
+        """Count the vectors of each kind."""
         counts: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         for (_, _, _, kind), cases in self._cases.items():
             counts[kind] += len(cases)
         return counts
 
     def table(self) -> str:
-        """A line for each message, version, field and kind, as CSV; the field "" is the message itself."""
+        """Write a line for each message, version, field and kind, as CSV; the field "" is the message itself."""
         text = StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(COLUMNS)
@@ -66,7 +66,7 @@ class Coverage:
 
 
 def demands_of_values(place: Place) -> Iterator[Demand]:
-    """The valid vectors that a field needs."""
+    """Yield the valid vectors that a field needs."""
     for case in _values(place.item):
         yield Demand("valid", case)
     if place.item.nullable:

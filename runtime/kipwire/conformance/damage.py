@@ -46,7 +46,7 @@ class Sample(NamedTuple):
     elements: Sequence[Element]
 
     def splice(self, start: int, end: int, by: bytes) -> bytes:
-        """The bytes with others in the place of some; the sizes of the tagged fields around them follow."""
+        """Replace some bytes with others; the sizes of the tagged fields around them follow."""
         result, grown = self.data[:start] + by + self.data[end:], len(by) - (end - start)
         around = [one for one in self.elements if one.role == "size" and one.field and one.field.tag is not None]
         for one in reversed(around):
@@ -58,17 +58,17 @@ class Sample(NamedTuple):
         return result
 
     def replaced(self, one: Element, by: bytes) -> bytes:
-        """The bytes with others in the place of an element."""
+        """Replace the bytes of an element with others."""
         return self.splice(one.start, one.end, by)
 
 
 def may(case: str, data: bytes, why: str, *, keeps_value: bool = True) -> Damage:
-    """A damage that Java's reader does not notice."""
+    """Make a damage that Java's reader does not notice."""
     return Damage(case, data, f"{why}; {_LENIENT}", "may_refuse", "recommended", keeps_value)
 
 
 def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: bool) -> Iterator[Damage]:
-    """The damages of a field.
+    """Yield the damages of a field.
 
     Args:
         sample: a message.
@@ -115,7 +115,7 @@ def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Ite
 
 
 def of_varint(sample: Sample, one: Element, what: str, bits: int = 32) -> Iterator[Damage]:
-    """The damages of an unsigned varint that is a length, a count, a tag or a size."""
+    """Yield the damages of an unsigned varint that is a length, a count, a tag or a size."""
     raw = sample.data[one.start : one.end]
     too_long = SIX_BYTES if bits <= 32 else b"\x80" * 10 + b"\1"
     yield Damage("varint too long", sample.replaced(one, too_long), f"the {what} is a varint of {len(too_long)} bytes")
@@ -125,7 +125,7 @@ def of_varint(sample: Sample, one: Element, what: str, bits: int = 32) -> Iterat
 
 
 def of_null(sample: Sample, own: Sequence[Element]) -> Iterator[Damage]:
-    """The damages of a field that is null."""
+    """Yield the damages of a field that is null."""
     for one in own:
         if one.prefix in _SIGNED and one.value is None:
             yield may("negative", sample.replaced(one, prefix(one.prefix, -2)), "the length is -2; only -1 is null")
@@ -153,7 +153,7 @@ def _of_value(sample: Sample, one: Element) -> Iterator[Damage]:
 
 
 def _of_encoding(sample: Sample, one: Element, name: str) -> Iterator[Damage]:
-    """The damages of an integer in an encoding of KIP-625."""
+    """Yield the damages of an integer in an encoding of KIP-625."""
     bits = ENCODINGS[name].bits
     wide = {16: "packed32", 32: "packed64"}.get(bits)
     if wide is not None:
@@ -165,7 +165,7 @@ def _of_encoding(sample: Sample, one: Element, name: str) -> Iterator[Damage]:
 
 
 def of_tagged_field(sample: Sample, own: Sequence[Element], section: Element, free: Sequence[int]) -> Iterator[Damage]:
-    """The damages of a tagged field; `section` is the number of tagged fields of its struct, `free` as for sections."""
+    """Yield the damages of a tagged field; `section` counts the tagged fields of its struct, `free` as for sections."""
     tag, size = own[0], own[1]
     end = size.end + int(str(size.value))
     whole = sample.data[tag.start : end]
@@ -218,7 +218,7 @@ def of_tag_section(
 
 
 def descending(sample: Sample, path: str) -> Damage:
-    """All tagged fields of the struct at a path, which must have several, from the highest tag down."""
+    """Write all tagged fields of the struct at a path, which must have several, from the highest tag down."""
     section = tag_section_at(sample, path)
     assert section is not None, "the struct has all its tagged fields"
     fields = b"".join(tagged_field(tag, section.fields[tag]) for tag in sorted(section.fields, reverse=True))
@@ -236,7 +236,7 @@ class TagSection(NamedTuple):
 
 
 def tag_section_at(sample: Sample, path: str) -> TagSection | None:
-    """The tag section of the struct at a path; None where that is not there, as a tagged one at its default is not."""
+    """Find the tag section of the struct at a path; None where there is none, as for a tagged one at its default."""
     places = [number for number, one in enumerate(sample.elements) if one.role == "tags" and one.path == path]
     if not places:
         return None
@@ -252,7 +252,7 @@ def tag_section_at(sample: Sample, path: str) -> TagSection | None:
 
 
 def too_long_text(sample: Sample, length: Element, content_end: int) -> Damage | None:
-    """A compact string of a byte more than a string may have; None where the length cannot say it."""
+    """Write a compact string of a byte more than a string may have; None where the length cannot say it."""
     if length.prefix != "uvarint_plus_one":
         return None
     text = b"a" * (MAX_STRING + 1)
@@ -262,12 +262,12 @@ def too_long_text(sample: Sample, length: Element, content_end: int) -> Damage |
 
 
 def surplus(data: bytes) -> Damage:
-    """A byte after the message."""
+    """Add a byte after the message."""
     return may("surplus byte", data + b"\0", "a byte follows the message")
 
 
 def of_computed(sample: Sample, one: Element) -> Iterator[Damage]:
-    """The damages of what a record format computes: sizes, constants, bits and checksums."""
+    """Yield the damages of what a record format computes: sizes, constants, bits and checksums."""
     raw = sample.data[one.start : one.end]
     match one.role:
         case "checksum":

@@ -62,7 +62,7 @@ def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
 
 
 def tagged_defaults(cls: type[Root]) -> TaggedDefaults:
-    """The tagged fields of a message, with the defaults at which the JSON form leaves them out."""
+    """Find the tagged fields of a message, with the defaults at which the JSON form leaves them out."""
     return {place.name: default_to_json(place.item.field) for place in places(cls) if place.item.tag is not None}
 
 
@@ -135,7 +135,7 @@ class _Deriver:
                 yield from self._damage(place.name, one, message)
 
     def _spelt_out(self, place: Place, case: Case, message: Any) -> Iterator[Vector]:
-        """A tagged field that is there although it has its default, as a sender may write it."""
+        """Yield the vector of a tagged field that is there although it has its default, as a sender may write it."""
         sample = self._read(message)
         section = damage.tag_section_at(sample, place.attributes.rpartition(".")[0])
         if section is None:
@@ -147,7 +147,7 @@ class _Deriver:
         yield from self._vector(place.name, case_name, "valid", changed, message, encodes=sample.data)
 
     def _longest(self, place: Place) -> Iterator[Vector]:
-        """The longest string, in the last version of each message alone: it makes a vector of a hundred kilobytes."""
+        """Yield vectors of the longest string, for the last version of a message alone: one has a hundred kilobytes."""
         if self.cls.VERSION != self.cls.MAX_VERSION:
             return
         message = message_with(self.cls, place.path, longest_text())
@@ -267,7 +267,7 @@ class _Deriver:
         return Sample(data, elements)
 
     def _fault(self, data: bytes) -> str:
-        """The tracer's error for bytes; "" if they are a message."""
+        """Return the tracer's error for bytes; "" if they are a message."""
         try:
             end = trace(self.cls, data, 0)
         except DecodeError as error:
@@ -285,13 +285,13 @@ def _fits(message: Root) -> bool:
 
 
 def _elements_of(elements: Sequence[Element], path: str) -> list[Element]:
-    """The elements of a field, with those within it, in the order of the bytes."""
+    """Find the elements of a field, with those within it, in the order of the bytes."""
     inner = (f"{path}.", f"{path}[")
     return [one for one in elements if one.path == path or one.path.startswith(inner)]
 
 
 def _section_of(sample: Sample, path: str) -> Element:
-    """The number of tagged fields of the struct at a path."""
+    """Find the number of tagged fields of the struct at a path."""
     return next(one for one in sample.elements if one.role == "tags" and one.path == path)
 
 
@@ -304,5 +304,5 @@ def _free_tags(cls: type[Struct] | None) -> list[int]:
 
 
 def _names(path: str) -> str:
-    """A path without the numbers of elements."""
+    """Remove the numbers of elements from a path."""
     return ".".join(step.partition("[")[0] for step in path.split("."))

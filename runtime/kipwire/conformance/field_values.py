@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 def cases(item: Item, message: type[Root]) -> Iterator[Case]:
-    """The values of a field, of which the last two differ from its default if it has so many."""
+    """Yield the values of a field, of which the last two differ from its default if it has so many."""
     if item.nullable:
         yield Case("null", None)
     if item.array:
@@ -73,7 +73,7 @@ def _arrays(item: Item, message: type[Root]) -> Iterator[Case]:
 
 
 def _values(item: Item, message: type[Root]) -> Iterator[Case]:
-    """The values of a primitive type."""
+    """Yield the values of a primitive type."""
     match KINDS[item.field.element]:
         case "bool":
             yield Case("false", False)
@@ -116,12 +116,12 @@ def _integers(item: Item) -> Iterator[Case]:
 
 
 def longest_text() -> str:
-    """A text of as many bytes as a string may have."""
+    """Make a text of as many bytes as a string may have."""
     return "é" * (MAX_STRING // 2) + "a"
 
 
 def build_struct(cls: type[Struct], values: dict[str, Any] | None = None) -> Struct:
-    """A struct with values, and defaults for the rest; what has no default and no value gets its last case."""
+    """Build a struct with values, and defaults for the rest; what has neither gets zero or an empty value."""
     given = dict(values or {})
     for item in cls.ATTRIBUTES:
         if item.name not in given and item.default is None and not item.nullable:
@@ -143,7 +143,7 @@ def distinct(elements: list[Any]) -> list[Any]:
 
 
 def _key(field: Field, number: int) -> Any:
-    """The key of an element: numbers from -64 on, which fit every type with a sign."""
+    """Make the key of an element: numbers from -64 on, which fit every type with a sign."""
     if KINDS[field.element] == "text":
         return f"key-{number}"
     if KINDS[field.element] == "uuid":
@@ -152,7 +152,7 @@ def _key(field: Field, number: int) -> Any:
 
 
 def _plain(element: str) -> Any:
-    """A value of a primitive type that has no default."""
+    """Return a value of a primitive type that has no default."""
     match KINDS[element]:
         case "text":
             return ""

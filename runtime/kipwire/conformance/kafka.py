@@ -49,7 +49,7 @@ _LENIENT = "Java reads it, and would write other bytes; a strict reader refuses 
 
 
 def golden_folder() -> Path:
-    """The folder of the bytes that Java made: beside the code in an installed wheel, at its place in a checkout."""
+    """Find the folder of bytes that Java made: beside the code in an installed wheel, at its place in a checkout."""
     installed = _PACKAGE / "golden"
     return installed if installed.exists() else _PACKAGE.parent.parent.parent / "tests" / "golden"
 
@@ -175,7 +175,7 @@ def batches() -> Iterator[Vector]:
 
 
 def _record(line: dict[str, Any]) -> dict[str, Any]:
-    """A record as a client gives it to its user."""
+    """Convert a record to the form in which a client gives it to its user."""
     return {
         "offset": line["offset"],
         "timestamp": line["timestamp"],

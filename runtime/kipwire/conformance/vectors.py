@@ -72,7 +72,7 @@ class Vector:
         return self.data if self.encodes is None else self.encodes
 
     def line(self) -> str:
-        """The vector as a line of JSON."""
+        """Write the vector as a line of JSON."""
         result: dict[str, Any] = {"id": self.id, "message": self.message, "version": self.version}
         if self.form != "message":
             result["form"] = self.form
@@ -92,7 +92,7 @@ class Vector:
 
     @classmethod
     def of_line(cls, text: str, place: str) -> Vector:
-        """The vector that a line describes.
+        """Parse the vector that a line describes.
 
         Raises:
             VectorError: it does not describe one.
@@ -153,11 +153,11 @@ class Index:
     messages: Mapping[str, Mapping[int, TaggedDefaults]]
 
     def tagged(self, message: str, version: int) -> TaggedDefaults:
-        """The tagged fields with their defaults; none for what is not in the index."""
+        """Return the tagged fields with their defaults; none for what is not in the index."""
         return self.messages.get(message, {}).get(version, {})
 
     def text(self) -> str:
-        """The index as JSON."""
+        """Write the index as JSON."""
         return json.dumps(
             {
                 "format": 1,
@@ -174,7 +174,7 @@ class Index:
 
     @classmethod
     def of_text(cls, text: str, place: str) -> Index:
-        """The index that a text describes.
+        """Parse the index that a text describes.
 
         Raises:
             VectorError: it is not one.
@@ -195,7 +195,7 @@ class Index:
 
 
 def read_index(folder: Path) -> Index:
-    """The index of a folder of vectors.
+    """Read the index of a folder of vectors.
 
     Raises:
         VectorError: there is none, or it is not one.
@@ -211,7 +211,7 @@ def read_index(folder: Path) -> Index:
 
 
 def read_vectors(folder: Path) -> Iterator[Vector]:
-    """The vectors of a folder, file by file in the order of their names.
+    """Read the vectors of a folder, file by file in the order of their names.
 
     Raises:
         VectorError: a line is not a vector.
@@ -228,7 +228,7 @@ def read_vectors(folder: Path) -> Iterator[Vector]:
 
 
 def file_of(vector: Vector) -> str:
-    """The name of the file that a vector belongs to."""
+    """Name the file that a vector belongs to."""
     plural = {"frame": "frames", "records": "record-batches", "encoding": "encodings"}
     return f"{plural.get(vector.form, vector.message)}.jsonl"
 
@@ -239,7 +239,7 @@ def text_of(vectors: Iterable[Vector]) -> str:
 
 
 def without_defaults(value: Any, tagged: TaggedDefaults, path: str = "") -> Any:
-    """A JSON form without the tagged fields that are at their defaults, as Java's converters leave them out."""
+    """Remove the tagged fields that are at their defaults from a JSON form, as Java's converters leave them out."""
     if not tagged:
         return value
     if isinstance(value, list):

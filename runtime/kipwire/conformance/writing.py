@@ -15,7 +15,7 @@ from kipwire.model.types import ENCODINGS, TYPES
 
 
 def write(value: Struct) -> bytes:
-    """The bytes of a message or of a struct, whose values must be valid."""
+    """Encode a message or a struct, whose values must be valid."""
     plan = struct_plan(type(value))
     parts = [_item(item, value) for item in plan.items]
     if not plan.is_plain:
@@ -42,7 +42,7 @@ def value_bytes(item: Item, value: Any) -> bytes:
 
 
 def prefix(type_: str, number: int) -> bytes:
-    """A length or a count; -1 is null."""
+    """Encode a length or a count; -1 is null."""
     if type_ == "uvarint_plus_one":
         return write_varint(number + 1)
     if type_ == "uvarint":
@@ -51,12 +51,12 @@ def prefix(type_: str, number: int) -> bytes:
 
 
 def tagged_field(tag: int, content: bytes) -> bytes:
-    """One field of a tag section."""
+    """Encode one field of a tag section."""
     return write_varint(tag) + write_varint(len(content)) + content
 
 
 def scalar(kind: str, value: Any) -> bytes:
-    """A number, a boolean or a uuid of a kind of `kipwire.description.plan`."""
+    """Encode a number, a boolean or a uuid of a kind of `kipwire.description.plan`."""
     if kind in ENCODINGS and not kind.startswith("fixed"):
         scheme, bits = ENCODINGS[kind].scheme, ENCODINGS[kind].bits
         return write_packed(value, bits) if scheme == "packed" else write_upacked(value, bits)
@@ -71,7 +71,7 @@ def _primitive(item: Item, value: Any) -> bytes:
 
 
 def _element(item: Item, value: Any) -> bytes:
-    """One element of an array."""
+    """Encode one element of an array."""
     if item.plan is not None:
         return write(value)
     if item.kind not in ("string", "bytes"):
@@ -93,7 +93,7 @@ def _tag_section(plan: Plan, value: Struct) -> bytes:
 
 
 def _item(item: Item, owner: Struct) -> bytes:
-    """An item of a struct; of a size or a checksum, which are known later, as many zeros as are known."""
+    """Encode an item of a struct; of a size or a checksum, which are known later, as many zeros as are known."""
     if item.role == "constant":
         return scalar(item.kind, item.default)
     if item.role in ("size", "checksum"):

@@ -72,7 +72,7 @@ class Samples:
 
 
 def registry_with(package: str, spec: MessageSpec) -> Registry:
-    """The generated classes that samples of a message are decoded with.
+    """Find the generated classes that samples of a message are decoded with.
 
     Args:
         package: dotted name of a generated package.
@@ -166,7 +166,7 @@ class _Reader:
         self.progress(self.samples.counts.messages)
 
     def _capture(self, folder: Path) -> None:
-        """A folder with `frames.bin` and its index `frames.jsonl`, as examples/capture/README.md describes it."""
+        """Read a folder with `frames.bin` and its index `frames.jsonl`, as examples/capture/README.md describes it."""
         self._need_frames(folder, ("request", "response"))
         index, file = files_in(folder)
         with open_frames(file) as frames:

@@ -174,7 +174,7 @@ _Paths = list[tuple[str, Versions]]
 
 
 def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Paths]:
-    """Every field that has or could have encodings, with all its paths; its location in the file identifies it."""
+    """Find every field that has or could have encodings, with all its paths; its location in the file identifies it."""
     found: dict[FieldSpec, _Paths] = {}
     for path, versions, field in _fields(spec, spec.fields, "", Versions.ALL):
         if field.type.is_encodable:
@@ -228,7 +228,7 @@ def _advise_field(
 
 
 def _with_encoding_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:
-    """The field's encodings with another one from a version on; they cover the field's own versions, just as before."""
+    """Add an encoding from a version on to the field's encodings; they cover the field's versions, just as before."""
     # The ranges must cover `versions` and not overlap, or the spec breaks a rule of KIP-625: so the last range ends
     # before the new version.
     released = Versions(0, version - 1)

@@ -26,7 +26,7 @@ ELEMENT_MARK = "[*]"
 
 
 def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
-    """All of it as plain data for `json.dumps`; docs/advise.md explains the keys."""
+    """Convert all of it to plain data for `json.dumps`; docs/advise.md explains the keys."""
     return {
         "message": advice.spec.name,
         "spec": advice.spec.location.file,
@@ -79,7 +79,7 @@ def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
 
 
 def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableType]:
-    """All of it for people, piece by piece.
+    """Write all of it for people, piece by piece.
 
     Args:
         advice: it.
@@ -117,7 +117,7 @@ def _omissions(samples: Samples) -> Iterator[Text]:
 
 
 def failures(samples: Samples) -> Iterator[Text]:
-    """The messages that could not be decoded: how many, and why the first ones could not."""
+    """Report the messages that could not be decoded: how many, and why the first ones could not."""
     yield Text(f"not in the figures: {count_of(samples.not_decoded, 'message')} that cannot be decoded", style="red")
     for line in samples.failures[:FAILURES_SHOWN]:
         yield Text(f"  {line}", style="red")
@@ -221,13 +221,13 @@ def _to_paste(advice: Advice, file: str) -> Iterator[Text]:
 
 
 def label(field: FieldAdvice) -> str:
-    """The field's path, marked if it is about an array's elements; of several paths the first and how many more."""
+    """Format the field's path, marked if it is about an array's elements; of several paths the first and a count."""
     more = f" (and {len(field.paths) - 1} more)" if len(field.paths) > 1 else ""
     return f"{field.path}{ELEMENT_MARK if field.is_element else ''}{more}"
 
 
 def share(part: int, whole: int) -> str:
-    """A part in percent, never 0% or 100% unless it is exactly that."""
+    """Format a part in percent, never 0% or 100% unless it is exactly that."""
     percent = 100 * part / whole if whole else 0.0
     # 0.0% would say that there is none, and 100.0% that there is nothing else.
     if 0 < percent < 0.1:

@@ -50,7 +50,7 @@ class StoredColumns:
 
 
 def stored_columns(spec: MessageSpec) -> StoredColumns:
-    """The columns of a message. A struct that contains itself has none, since no column can hold it."""
+    """Find the columns of a message. A struct that contains itself has none, since no column can hold it."""
     messages = [resolve(spec, version) for version in spec.valid_versions.each()]
     return _Columns(spec).of([(message, message.root) for message in messages], ())
 
@@ -65,7 +65,7 @@ class _Columns:
         """Columns of structs that are already known, by a struct and the versions that use it."""
 
     def of(self, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]) -> StoredColumns:
-        """The columns of a struct in some versions, in structs of those names."""
+        """Find the columns of a struct in some versions; `outer` names the structs around it."""
         struct_name = versions[0][1].class_name if versions else ""
         # Used in other versions, a common struct may have other columns.
         key = struct_name, tuple(message.version for message, _ in versions)
@@ -169,7 +169,7 @@ def _compare(
 def _compare_order(
     path: str, old: StoredColumns, new: StoredColumns, pairs: Sequence[tuple[StoredColumn, StoredColumn]]
 ) -> Iterator[Change]:
-    """The columns that moved among the others, and the new ones that do not come after them."""
+    """Find the columns that moved among the others, and the new ones that do not come after them."""
     # INSERT and UNION go by position, so the order among the columns that both have is what counts.
     kept = {match.name for _, match in pairs}
     after = [column.name for column in new.columns if column.name in kept]

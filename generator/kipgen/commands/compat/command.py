@@ -121,7 +121,7 @@ def compat(
 
 
 def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:
-    """All allowances.
+    """Read all allowances: of the options, and of the file.
 
     Raises:
         ValueError: something is not written as it should be.

@@ -31,13 +31,13 @@ from kipgen.resolve.wire import WireField, resolve
 
 
 def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
-    """Every change between two revisions of a message, each once, with all versions that it touches."""
+    """Find every change between two revisions of a message, each once, with all versions that it touches."""
     tagged = (*compare_tags(old, new), *compare_tagged_data(old, new))
     return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
 
 
 def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
-    """Every change of the columns of all versions that no change of bytes or code explains: one change, one finding."""
+    """Find every change of all versions' columns that no change of bytes or code explains: one change, one finding."""
     changes = compare_messages(old, new)
     renamed = {(one.old.name, one.new.name) for one in changes if one.rule in ("field-renamed", "tag-reused")}
     worse = {one.path for one in changes if BY_ID[one.rule].severity in ("wire", "source")}
@@ -87,7 +87,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
 
 
 def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """The bytes of each version that both have."""
+    """Compare the bytes of each version that both have."""
     common = old.valid_versions.intersect(new.valid_versions)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
     aligned = replace(new, flexible_versions=old.flexible_versions)
@@ -110,7 +110,7 @@ class Owner:
     """The fields of all versions; an integer with named bits has none."""
 
     def field(self, name: str) -> FieldSpec | None:
-        """The field of that name, in any versions."""
+        """Return the field of a name, in any versions; None if there is none."""
         return self._by_name.get(name)
 
     @cached_property
@@ -131,7 +131,7 @@ class Pair:
     """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
 
     def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
-        """A change of one of the fields."""
+        """Make a change of one of the fields."""
         return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}))
 
 
@@ -141,7 +141,7 @@ once, since its path does not say where it is used."""
 
 
 def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
-    """The differences between the items of one version, nested ones included; each once."""
+    """Find the differences between the items of one version, nested ones included; each once."""
     return _compare_items(pair, old, new, set())
 
 
@@ -156,7 +156,7 @@ def _compare_items(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
 
 
 def _tag_switches(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
-    """The fields that are tagged on one side and plain on the other."""
+    """Find the fields that are tagged on one side and plain on the other."""
     for before, after, text in (
         (old.tagged, new.plain, "was a tagged field, is now a plain one"),
         (old.plain, new.tagged, "was a plain field, is now a tagged one"),
@@ -192,7 +192,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
 
 
 def _names_of_moves(before: list[str], after: list[str]) -> set[str]:
-    """The names that moved among the others."""
+    """Return the names that moved among the others."""
     # The longest runs in the old order stay, so one field that moves past ten others is one move and not ten.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
@@ -205,7 +205,7 @@ def _predecessors(items: Sequence[WireItem]) -> dict[str, str]:
 
 
 def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
-    """The items that only one revision has, in groups: before, between and after those that kept their order."""
+    """Group the items that only one revision has: before, between and after those that kept their order."""
     groups: list[list[WireItem]] = [[]]
     for item in items:
         if item.name in stays:
@@ -216,7 +216,7 @@ def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str])
 
 
 def _find_renames(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
-    """The items of a group that were only renamed: the same bytes at the same position."""
+    """Find the items of a group that were only renamed: the same bytes at the same position."""
     before, after = ([fingerprint((item,)) for item in items] for items in (gone, come))
     # Without `autojunk`: it would pass over forms that many fields share, such as int32, in groups of 200 and more.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
@@ -261,7 +261,7 @@ def _list_items(items: list[WireItem]) -> str:
 
 
 def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
-    """The fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
+    """Compare the fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
     before, after = ({item.name: item for item in items.tagged} for items in (old, new))
     plain = {item.name for item in (*old.plain, *new.plain)}
     for name in {**before, **after}:
@@ -277,7 +277,7 @@ def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> 
 
 
 def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iterator[Change]:
-    """The differences between two items that are the same field."""
+    """Find the differences between two items that are the same field."""
     if _kind(old) != _kind(new):
         text = f"type {_type_text(old)} became {_type_text(new)}"
         is_same = fingerprint((old,)) == fingerprint((new,))

@@ -70,7 +70,7 @@ def has_no_commit(path: Path) -> bool:
 
 
 def find_commit(path: Path, name: str) -> Commit:
-    """The commit that a revision names, in the repository of a file or folder.
+    """Find the commit that a revision names, in the repository of a file or folder.
 
     Raises:
         GitError: the path is not in a repository, or the repository does not have the revision.
@@ -91,7 +91,7 @@ def find_commit(path: Path, name: str) -> Commit:
 
 
 def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
-    """The blobs of the `*.json` files at a path or below, by their paths from the root of the working tree.
+    """List the blobs of the `*.json` files at a path or below, by their paths from the root of the working tree.
 
     Raises:
         GitError: git fails, or a file is too long for a spec.
@@ -112,7 +112,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
 
 
 def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs; empty for one that the repository lacks, or that is too long for a spec.
+    """Read the contents of blobs; empty for one that the repository lacks, or that is too long for a spec.
 
     Raises:
         GitError: git fails, or all of them together are more than `MOST_BYTES`.
@@ -133,7 +133,7 @@ def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
 
 
 def _sizes(commit: Commit, blobs: list[str]) -> dict[str, int]:
-    """The sizes of blobs; -1 of one that the repository lacks."""
+    """Read the sizes of blobs; -1 for one that the repository lacks."""
     output = _run(commit.root, "cat-file", "--batch-check", stdin="".join(f"{blob}\n" for blob in blobs).encode())
     heads = (line.split() for line in output.splitlines())
     return {blob: -1 if head[-1] == b"missing" else int(head[2]) for blob, head in zip(blobs, heads, strict=True)}

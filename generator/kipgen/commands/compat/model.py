@@ -37,7 +37,7 @@ class Change:
 
 
 def merge_versions(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes in their order, with those that differ in their versions only as one."""
+    """Merge changes that differ in their versions alone; keep the order of the first ones."""
     versions: dict[Change, frozenset[int]] = {}
     for change in changes:
         # The text has no versions in it, so that equal changes of several versions are equal here.
@@ -97,7 +97,7 @@ class CompatRule:
 
 
 def change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
-    """The example of a change; specs are given by their text."""
+    """Make the example of a change; specs are given by their text."""
     return Revisions((old,) if isinstance(old, str) else old, (new,) if isinstance(new, str) else new)
 
 
@@ -128,5 +128,5 @@ class Finding:
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings by file and location."""
+    """Sort the findings by file and location."""
     return tuple(sorted(findings, key=lambda it: (it.location, it.rule.id, it.path)))

@@ -47,7 +47,7 @@ class Matched:
 
 
 def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
-    """The messages that both revisions have, and the old ones that were removed.
+    """Match the messages that both revisions have, and find the old ones that were removed.
 
     Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
     and two that alone are left.
@@ -75,7 +75,7 @@ def _number(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path) -> list[Finding]:
-    """All findings between two sets of specs.
+    """Find all changes between two sets of specs, as their rules judge them.
 
     Args:
         matched: the messages in both.
@@ -105,7 +105,7 @@ def column_findings(matched: Sequence[Matched]) -> list[Finding]:
 
 
 def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
-    """A change as its rule judges it; one of the unstable version alone is a notice."""
+    """Judge a change by its rule; one of the unstable version alone is a notice."""
     rule = BY_ID[change.rule]
     # A change that touches a released version, too, stays as it is judged.
     is_unstable = bool(change.versions) and change.versions <= {unstable.get(pair.old.spec.name)}

@@ -24,7 +24,7 @@ _COLOURS = {"wire": "red", "source": "yellow", "column": "magenta", "notice": "c
 
 
 def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
-    """The report, line by line: findings by severity, with what they break and what to do instead."""
+    """Write the report, line by line: findings by severity, with what they break and what to do instead."""
     for severity in SEVERITIES:
         group = [finding for finding in findings if finding.severity == severity and finding.allowed is None]
         if group:
@@ -43,7 +43,7 @@ def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
 
 
 def annotation_lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """The findings that are not allowed as commands of GitHub's Actions, the worst first."""
+    """Write the findings that are not allowed as commands of GitHub's Actions, the worst first."""
     for severity in SEVERITIES:
         for finding in findings:
             if finding.severity == severity and finding.allowed is None:
@@ -79,7 +79,7 @@ def _headline(finding: Finding) -> Line:
 
 
 def report_json(findings: Sequence[Finding], messages: int, severities: Sequence[Severity]) -> dict[str, object]:
-    """The report as plain values, for other programs.
+    """Convert the report to plain values, for other programs.
 
     Args:
         findings: all of them, allowed ones too.
@@ -113,7 +113,7 @@ _SARIF_LEVELS: dict[Severity, Level] = {"wire": "error", "source": "warning", "c
 
 
 def sarif_json(findings: Sequence[Finding]) -> dict[str, object]:
-    """A log of one run, as plain values; allowed findings are suppressed results."""
+    """Make a log of one run, as plain values; allowed findings are suppressed results."""
     return sarif_log("kipgen compat", [_rule(rule) for rule in ALL], [_result(finding) for finding in findings])
 
 

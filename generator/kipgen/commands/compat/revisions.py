@@ -146,7 +146,7 @@ _Use = tuple[str, int, str]
 
 
 def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str, tuple[Change, ...]]:
-    """The tags that a file once used and that now are neither their field's nor reserved.
+    """Find the tags that a file once used and that now are neither their field's nor reserved.
 
     Args:
         commit: where to start; it and all before it are read.
@@ -165,7 +165,7 @@ def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str
 
 
 def _tag_uses(data: bytes) -> Iterator[_Use]:
-    """The tags of the released versions of a spec; none for one with errors, which was never used."""
+    """Yield the tags of the released versions of a spec; none for one with errors, which was never used."""
     spec = read_bytes(data, "").comparable if b'"tag"' in data else None
     if spec is None:
         return

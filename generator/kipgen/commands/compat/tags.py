@@ -60,7 +60,7 @@ def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
 
 
 def tag_space_pairs(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[TagSpace, TagSpace]]:
-    """The tag spaces of two revisions of a message that belong together."""
+    """Yield the tag spaces of two revisions of a message that belong together."""
     return _pairs(old, new, _message_space(old), _message_space(new), set())
 
 
@@ -71,7 +71,7 @@ def _message_space(message: MessageSpec) -> TagSpace:
 def _pairs(
     old: MessageSpec, new: MessageSpec, before: TagSpace, after: TagSpace, seen: set[tuple[str, str]]
 ) -> Iterator[tuple[TagSpace, TagSpace]]:
-    """A pair of spaces and all below it; the structs of fields with one name belong together."""
+    """Yield a pair of spaces and all below it; the structs of fields with one name belong together."""
     yield before, after
     for field in before.fields:
         now = after.by_name.get(field.name)
@@ -180,7 +180,7 @@ class _Data:
     """The structs that have been compared as the data of this one."""
 
     def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: WireForm, after: WireForm) -> Iterator[Change]:
-        """The differences between the tagged field, or a plain field in its data, and what it has become."""
+        """Find the differences between the tagged field, or a plain field in its data, and what it has become."""
         path = f"{path}.{now.name}"
         if before != after:
             yield self._change(path, now, before, after)

@@ -84,7 +84,7 @@ class WireItems:
 
 
 def wire_items(message: WireMessage) -> WireItems:
-    """The items of one version of a message."""
+    """List the items of one version of a message."""
     specs = {class_name(struct.name): struct for struct in message.spec.structs}
     known: dict[str, WireItems] = {}
     for struct in message.structs:  # each after those that it uses

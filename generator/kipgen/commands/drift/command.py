@@ -66,7 +66,7 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
 
 
 def _specs(folder: Path) -> dict[Path, Draft]:
-    """The drafts of a package of specs by file."""
+    """Read the drafts of a package of specs, by file; exit with 2 if a spec has errors."""
     checked, problems = check.read_folder(folder)
     errors = [problem for problem in problems if problem.severity == "error"]
     print_problems(errors)

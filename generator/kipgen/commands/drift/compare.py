@@ -85,7 +85,7 @@ def _exists(spec: FieldSpec | StructSpec, oldest: int) -> bool:
 
 
 def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> StructDraft | None:
-    """The struct that a field defines, which shares the field's location in the document."""
+    """Find the struct that a field defines, which shares the field's location in the document."""
     struct = structs.get(field.spec.type.element)
     return struct if struct is not None and struct.part.path == field.part.path else None
 
@@ -146,7 +146,7 @@ OF_SERVED = frozenset({"listeners", "latestVersionUnstable"})
 
 
 def oldest_version(kafka: Draft | None) -> int:
-    """The lowest version of a message that a release has; beyond all if it has none, 0 if it lacks the message."""
+    """Find the lowest version of a message that a release has; beyond all if it has none, 0 if it lacks the message."""
     if kafka is None:
         return 0
     valid = kafka.message.valid_versions
@@ -264,7 +264,7 @@ def _is_due(message: MessageSpec) -> bool:
 
 
 def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> dict[Path, str]:
-    """The folders that have messages of the release, each with the jar that has most of them."""
+    """Find the folders that have messages of the release, each with the jar that has most of them."""
     counts: dict[Path, Counter[str]] = {}
     for file, draft in ours.items():
         if draft.message.name in release:
@@ -290,7 +290,7 @@ def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]
 
 
 def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[str]:
-    """The paths of both; a path that only the right has follows the path before it there."""
+    """Yield the paths of both; a path that only the right has follows the path before it there."""
     following: dict[str, list[str]] = {"": []}
     last = ""
     for path in right:
@@ -344,7 +344,7 @@ def _names(paths: list[str]) -> list[str]:
 
 
 def value_text(value: Value) -> str:
-    """A fact as people read it."""
+    """Format a fact for people."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

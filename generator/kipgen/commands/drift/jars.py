@@ -42,7 +42,7 @@ class Published:
 
 
 def read_release(jars: Sequence[Path]) -> dict[str, Published]:
-    """The messages of a release, by name.
+    """Read the messages of a release, by name.
 
     Args:
         jars: the jars; one without specs is skipped.
@@ -69,7 +69,7 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
 
 
 def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
-    """Every spec in a jar: its name for people, and its text."""
+    """Yield every spec in a jar: its name for people, and its text."""
     try:
         if jar.exists() and not jar.is_file():
             raise JarError(f"{jar}: is not a file; {_GIVE}")
@@ -102,7 +102,7 @@ def _text(data: bytes, display: str) -> str:
 
 
 def _draft(text: str, display: str) -> Draft:
-    """A spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
+    """Parse a spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
     parsed = understood(load_text(text, display))
     # Half a spec would make differences of all that is missing in it.
     if parsed.draft is None or parsed.problems:
@@ -111,7 +111,7 @@ def _draft(text: str, display: str) -> Draft:
 
 
 def _origin(jar: Path) -> str:
-    """The name of the folder for a jar's messages; never a path."""
+    """Name the folder for a jar's messages; never a path."""
     match = _VERSIONED_NAME.fullmatch(jar.name)
     name = match["name"] if match else jar.stem
     # The name becomes a folder below the specs.

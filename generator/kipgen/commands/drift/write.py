@@ -81,7 +81,7 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
 
 
 def update_text(text: str, kafka: Draft) -> str:
-    """The text of a spec with the facts that it lacks.
+    """Write the facts that a spec lacks into its text.
 
     Args:
         text: our spec, which has no errors.
@@ -249,7 +249,7 @@ class Edit:
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits, which must not overlap; of several at one offset the first comes first."""
+    """Apply all edits to a text; they must not overlap, and of several at one offset the first comes first."""
     pieces, done = [], 0
     for edit in sorted(edits, key=lambda it: it.start):
         pieces += [text[done : edit.start], edit.text]
@@ -320,7 +320,7 @@ def insertion_first(text: str, list_start: int, items: Iterable[str], separator:
 
 
 def _past_gap(text: str, at: int) -> int:
-    """The offset of the first token that is not a comment."""
+    """Find the offset of the first token that is not a comment."""
     for token in _TOKEN.finditer(text, at):
         if not token[0].startswith(("//", "/*")):
             return token.start()
@@ -328,7 +328,7 @@ def _past_gap(text: str, at: int) -> int:
 
 
 def indentation(text: str, start: int) -> str:
-    """The text between the start of a line and an offset in it, if it is blank; else the indentation of the line."""
+    """Return the text between the start of a line and an offset in it, if it is blank; else the line's indentation."""
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     before = text[line:start]
     return before if not before.strip() else " " * (len(before) - len(before.lstrip()))
@@ -339,7 +339,7 @@ _STEP = "  "
 
 
 def message_text(nodes: Mapping[str, Node]) -> str:
-    """A whole spec.
+    """Write a whole spec.
 
     Args:
         nodes: its content, as `compare.nodes` gives it.
@@ -354,7 +354,7 @@ def message_text(nodes: Mapping[str, Node]) -> str:
 
 
 def element_text(nodes: Mapping[str, Node], path: str, indent: str) -> str:
-    """A field or a common struct with its contents, without the indentation of its first line."""
+    """Write a field or a common struct with its contents, without the indentation of its first line."""
     node = nodes[path]
     names = ["name", *(name for name in PROPERTIES if name in node.facts and name != "name")]
     text, width = "{ ", len(indent) + 2
@@ -371,17 +371,17 @@ def element_text(nodes: Mapping[str, Node], path: str, indent: str) -> str:
 
 
 def property_text(name: str, value: Value) -> str:
-    """A property as it is written in a spec."""
+    """Write a property as it stands in a spec."""
     return f"{json.dumps(name)}: {value_json(value)}"
 
 
 def value_json(value: Value) -> str:
-    """A fact as JSON, in which only necessary characters are escaped."""
+    """Write a fact as JSON, in which only necessary characters are escaped."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _elements(nodes: Mapping[str, Node], paths: tuple[str, ...], indent: str) -> str:
-    """The text between the brackets of a list."""
+    """Write the text between the brackets of a list."""
     if not paths:
         return ""
     inner = indent + _STEP

@@ -30,7 +30,7 @@ format_option = click.option(
 
 
 def choose_format(given: Format | None) -> Format:
-    """The format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
+    """Choose the format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
     if given is not None:
         return given
     # GitHub sets this variable in each step of a workflow.

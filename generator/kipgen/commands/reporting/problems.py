@@ -74,7 +74,7 @@ def _visible(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """The columns that a text takes on a terminal."""
+    """Count the columns that a text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(_width_of(one) for one in text)
@@ -118,7 +118,7 @@ def print_problems(problems: Iterable[Problem], to: Print, texts: Mapping[str, b
 
 
 def _headline(problem: Problem) -> tuple[Part, ...]:
-    """The text of a problem, with what the eye looks for in colour."""
+    """Format the text of a problem, with what the eye looks for in colour."""
     severity: tuple[Part, ...] = (("warning", "yellow"), ": ") if problem.severity == "warning" else ()
     subject: tuple[Part, ...] = ((printable_line(problem.path), "bold"), ": ") if problem.path else ()
     rule = (problem.rule, _COLOURS[problem.severity])
@@ -134,7 +134,7 @@ def print_annotations(problems: Iterable[Problem]) -> None:
 
 
 def annotation(level: str, text: str, file: str = "", line: int = 0, column: int = 0, title: str = "") -> str:
-    """A command of GitHub's Actions that annotates a place, or the whole run without a file."""
+    """Write a command of GitHub's Actions that annotates a place, or the whole run without a file."""
     properties = {"file": file, "line": line, "col": column, "title": title}
     given = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
     return f"::{level}{' ' if given else ''}{given}::{_data(text)}"
@@ -150,7 +150,7 @@ def _property(text: str) -> str:
 
 
 def summary_line(problems: Sequence[Problem]) -> str:
-    """The last line of a report with problems: how many there are, in how many files."""
+    """Write the last line of a report with problems: how many there are, in how many files."""
     files = len({problem.location.file for problem in problems})
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
@@ -159,7 +159,7 @@ def summary_line(problems: Sequence[Problem]) -> str:
 
 
 def json_text(problems: Sequence[Problem], **more: object) -> str:
-    """One JSON object with all problems.
+    """Write one JSON object with all problems.
 
     Args:
         problems: what is wrong.
@@ -179,7 +179,7 @@ def _plain(problem: Problem) -> dict[str, object]:
 
 
 def sarif_text(command: str, problems: Iterable[Problem]) -> str:
-    """A log in SARIF 2.1.0.
+    """Write a log in SARIF 2.1.0.
 
     Args:
         command: what found the problems: `kipgen check`.

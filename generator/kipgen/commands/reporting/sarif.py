@@ -39,7 +39,7 @@ class SarifResult(NamedTuple):
 
 
 def sarif_log(tool: str, rules: Sequence[SarifRule], results: Iterable[SarifResult]) -> dict[str, object]:
-    """A log of one run, as plain values."""
+    """Make a log of one run, as plain values."""
     positions = {rule.id: number for number, rule in enumerate(rules)}
     driver = {"name": tool, "version": __version__, "rules": [_rule(rule) for rule in rules]}
     return {

@@ -64,7 +64,7 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
 
 
 def _first(changes: PackageChanges, lines: Iterator[str]) -> Iterator[str]:
-    """The files that differ, and the first lines of their differences."""
+    """Yield the files that differ, and the first lines of their differences."""
     names = [*changes.contents, *changes.stale]
     for path in names[:MOST_NAMES]:
         file = changes.package / path

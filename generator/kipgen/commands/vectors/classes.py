@@ -26,7 +26,7 @@ class _Instance(Struct):
 
 
 def classes_of(spec: MessageSpec) -> list[type[Root]]:
-    """The class of each version of a message."""
+    """Make the class of each version of a message."""
     return [_message(resolve(spec, version)) for version in spec.valid_versions.each()]
 
 

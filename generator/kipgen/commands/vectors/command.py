@@ -66,7 +66,7 @@ def _refuse_others(out: Path) -> None:
 
 
 def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
-    """The messages of folders that have versions; exit with 2 if anything is wrong with them."""
+    """Read the messages of folders that have versions; exit with 2 if anything is wrong with them."""
     found: dict[str, MessageSpec] = {}
     for folder in folders:
         if not folder.is_dir():
@@ -134,7 +134,7 @@ def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -
 
 
 def _others(is_kafka: bool, *, has_encodings: bool) -> Iterator[Iterator[Vector]]:
-    """The vectors that are not of single messages, each kind by itself."""
+    """Yield the vectors that are not of single messages, each kind by itself."""
     if is_kafka or has_encodings:
         yield kafka.encodings()
     if is_kafka:

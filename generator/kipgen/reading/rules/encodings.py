@@ -103,6 +103,6 @@ def encoding_coverage(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _beyond(range_: Versions, whole: Versions) -> Versions:
-    """The part of a range that lies outside another."""
+    """Return the part of a range that lies outside another."""
     below = range_.intersect(Versions(0, whole.lowest - 1))
     return range_.intersect(Versions(whole.highest + 1, MAX_VERSION)) if below.is_empty else below

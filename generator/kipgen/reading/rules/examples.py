@@ -19,7 +19,7 @@ def spec(
     more: str = "",
     common: tuple[str, ...] = (),
 ) -> str:
-    """The text of a message spec.
+    """Write the text of a message spec.
 
     Args:
         fields: the fields, each as JSON.
@@ -46,7 +46,7 @@ def layout(*fields: str, valid: str = "0-3", more: str = "", common: tuple[str, 
 
 
 def enum(*values: str, name: str = "Light", more: str = "") -> str:
-    """The text of an enum.
+    """Write the text of an enum.
 
     Args:
         values: the values, each as JSON.
@@ -58,7 +58,7 @@ def enum(*values: str, name: str = "Light", more: str = "") -> str:
 
 
 def file_name(text: str, stem: str) -> str:
-    """The name of a file for an example."""
+    """Name the file of an example."""
     return f"{stem}.enum.json" if _ENUM_ABOUT in text else f"{stem}.json"
 
 

@@ -73,7 +73,7 @@ def presence_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _holders(struct: StructDraft) -> dict[str, list[_Holder]]:
-    """The bits of a struct by their names."""
+    """Find the bits of a struct by their names."""
     holders: dict[str, list[_Holder]] = {}
     for position, field in enumerate(struct.fields):
         for bits in field.spec.layout.bits:
@@ -238,7 +238,7 @@ def rest_last(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 def existing(field: FieldDraft) -> Versions:
-    """The message versions in which a field exists, as far as they are known."""
+    """Return the message versions in which a field exists, as far as they are known."""
     return field.spec.versions if field.present is None else field.present
 
 
@@ -335,7 +335,7 @@ def checksum_covers(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 def _after(struct: StructDraft, position: int) -> Iterator[FieldDraft]:
-    """The fields after the one at a position."""
+    """Yield the fields after the one at a position."""
     return (struct.fields[index] for index in range(position + 1, len(struct.fields)))
 
 

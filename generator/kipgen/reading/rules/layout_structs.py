@@ -75,7 +75,7 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
 
 
 def _nonempty_versions(struct: StructDraft) -> _VersionSet:
-    """The versions in which a struct surely takes a byte; nested structs are judged on their own.
+    """Find the versions in which a struct surely takes a byte; nested structs are judged on their own.
 
     An array takes one, too, for its count or its size.
     """
@@ -131,7 +131,7 @@ def _endless(structs: _Structs) -> dict[str, _VersionSet]:
 
 
 def _goes_on(struct: StructDraft, known: dict[str, _VersionSet]) -> _VersionSet:
-    """The versions in which a struct is endless, as far as it is known which of those within it are."""
+    """Find the versions in which a struct is endless, as far as it is known which of those within it are."""
     found = sized = 0
     for field in struct.fields:
         present = _set(existing(field))
@@ -145,7 +145,7 @@ def _goes_on(struct: StructDraft, known: dict[str, _VersionSet]) -> _VersionSet:
 
 
 def _structs(draft: Draft) -> _Structs:
-    """The structs by name."""
+    """Return the inline and common structs by name; of several with one name, the first."""
     found: _Structs = {}
     for struct in draft.structs:
         if struct.kind in ("inline", "common"):

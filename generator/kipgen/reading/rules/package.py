@@ -229,7 +229,7 @@ def _named_drafts(folder: Folder) -> Iterator[Draft]:
 
 
 def _registry_entries(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
-    """The messages that are found by an API key, each with that key; one folder is one registry of records."""
+    """Yield the messages that are found by an API key, each with that key; one folder is one registry of records."""
     for draft in folder.messages:
         message = draft.message
         if message.api_key is None or "type" in draft.part.broken or message.type in _UNREGISTERED:
@@ -240,7 +240,7 @@ def _registry_entries(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
 
 
 def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
-    """Each request with its response, where it is clear which belong together."""
+    """Yield each request with its response, where it is clear which belong together."""
     by_key: dict[_Key, list[Draft]] = {}
     for draft, key in _registry_entries(folder):
         by_key.setdefault(key, []).append(draft)
@@ -252,7 +252,7 @@ def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
 
 
 def _counterpart(key: _Key, known: Collection[_Key]) -> _Key | None:
-    """The key of the counterpart: of a message that is as this one, or else of one that has no other counterpart.
+    """Find the key of the counterpart: of a message as this one, or else of one that has no other counterpart.
 
     The latter is a pair of which only one half is served. It must be found, for `pair-versions` to report it.
     """

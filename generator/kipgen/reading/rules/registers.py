@@ -96,7 +96,7 @@ def _range(space: KeySpace) -> str:
 
 
 def _free(draft: EnumDraft) -> str:
-    """The keys that the register may have; the ranges of an area follow each other."""
+    """List the keys that the register may have; the ranges of an area follow each other."""
     areas = draft.spec.key_areas or ()
     spaces = [space for space in KEY_SPACES if space.area in areas and not space.is_reserved]
     first_of_areas = [space for space in spaces if space.first - 1 not in {other.last for other in spaces}]

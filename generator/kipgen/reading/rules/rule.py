@@ -100,12 +100,12 @@ class Profile(TypedDict):
 
 
 def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
-    """A rule that is applied while a file is read."""
+    """Make a rule that is applied while a file is read."""
     return _rule(id_, profile, None)
 
 
 def repeats(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
-    """The items with the key of an earlier item, each with the first one that has the key."""
+    """Yield the items with the key of an earlier item, each with the first one that has the key."""
     first: dict[object, T] = {}
     for item in items:
         earlier = first.setdefault(key(item), item)
@@ -194,12 +194,12 @@ def enum_rule(**profile: Unpack[Profile]) -> Callable[[Check[EnumDraft]], Rule]:
 
 
 def _of_drafts(applies_to: Callable[[Draft], bool], profile: Profile) -> Callable[[Check[Draft]], Rule]:
-    """The decorator for functions that check some messages."""
+    """Make the decorator for functions that check some messages."""
     return lambda judge: _rule(_id_of(judge), profile, Draft, lambda draft: judge(draft) if applies_to(draft) else ())
 
 
 def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callable[[PartCheck[T]], Rule]:
-    """The decorator for functions that check some parts of a message."""
+    """Make the decorator for functions that check some parts of a message."""
 
     def decorate(judge: PartCheck[T]) -> Rule:
         def check(draft: Draft) -> Iterator[Finding]:

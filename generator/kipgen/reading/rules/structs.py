@@ -182,12 +182,12 @@ def primitive_in_capitals(draft: Draft) -> Iterator[Finding]:
 
 
 def _defined_names(draft: Draft) -> set[str]:
-    """The names of the structs that have a definition, if only an empty one."""
+    """Return the names of the structs that have a definition, if only an empty one."""
     return {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
 
 
 def _undefined_uses(draft: Draft) -> Iterator[StructDraft]:
-    """The uses of structs without a definition."""
+    """Yield the uses of structs without a definition."""
     defined = _defined_names(draft)
     for struct in draft.structs:
         is_known = struct.part.broken.isdisjoint(("type", "fields"))
@@ -208,7 +208,7 @@ def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, StructDraft]]:
 
 
 def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
-    """The common structs that its fields have."""
+    """Return the names of the common structs that its fields have."""
     return {field.spec.type.element for field in struct.fields} & common.keys()
 
 
@@ -232,7 +232,7 @@ def _depths(common: dict[str, StructDraft]) -> dict[str, int]:
 
 
 def _way_back(name: str, common: dict[str, StructDraft]) -> tuple[str, ...]:
-    """The common structs on a path from one to itself; empty without such a path."""
+    """Find the common structs on a path from one to itself; empty without such a path."""
     before: dict[str, str] = {}
     waiting = [name]
     for one in waiting:  # which grows

@@ -147,7 +147,7 @@ def _form_text(part: TaggedPart, forms: _WireForms) -> str:
 
 
 def _form_property(field: FieldDraft, forms: _WireForms) -> str:
-    """The property that makes the first two of the forms differ."""
+    """Name the property that makes the first two of the forms differ."""
     # Doubled, because the caller also passes the forms of a field that has only one.
     (_, before), (_, after), *_more = (*forms, *forms)
     if before is None or after is None:

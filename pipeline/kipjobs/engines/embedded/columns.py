@@ -190,7 +190,7 @@ class Window:
         self.sql = sql
 
     def partitionBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
-        """Only rows with equal values in these columns."""
+        """Limit the window to rows with equal values in these columns."""
         return Window(f"PARTITION BY {', '.join(column_of(one).sql for one in columns)}")
 
     def orderBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
@@ -198,7 +198,7 @@ class Window:
         return Window(f"{self.sql} ORDER BY {', '.join(map(order_of, columns))}")
 
     def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  PySpark's own name
-        """Only some rows before the current one."""
+        """Limit the window to some rows before the current one."""
         return Window(f"{self.sql} ROWS BETWEEN {_frame_bound(start)} AND {_frame_bound(end)}")
 
 
