@@ -15,7 +15,7 @@ from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipjobs.messages.selection import KAFKA
 from kipjobs.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
-from kipwire.message.registry import registry_of
+from kipwire.message.registry import Registry, registry_of
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic import upgrades
 from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
@@ -279,6 +279,7 @@ def _percentile(sf: Functions, values: Column, part: float) -> Column:
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield rows of `kafka_frames` with the facts about the frames instead of the frames themselves."""
+    messages = registry_of(KAFKA)
     for batch in batches:
         frames = zip(
             batch.column("direction").to_pylist(),
@@ -288,7 +289,7 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             strict=True,
         )
         with no_garbage_collection():
-            found = pa.RecordBatch.from_pylist([_finding(*frame) for frame in frames], FOUND_SCHEMA)
+            found = pa.RecordBatch.from_pylist([_finding(messages, *frame) for frame in frames], FOUND_SCHEMA)
         kept = batch.drop_columns(list(INSPECTED))
         yield pa.RecordBatch.from_arrays(
             [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
@@ -305,14 +306,14 @@ def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]
 
 
 def _finding(
-    direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
+    messages: Registry, direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
 ) -> dict[str, Any]:
     if api_key is None or frame is None:
         api = None if api_key is None else api_name(api_key)
         return {"api": api, "error_codes": [], "unknown_tags": [], "error": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
-        body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
+        body = decode_frame(messages, direction, api_key, version, frame)
     except KipwireError as error:
         return {**found, "error_codes": [], "unknown_tags": [], "error": str(error)}
     codes, tags = facts_of(body)
