@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -97,10 +97,10 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: F
     name = path_text(capture.name)
     while True:
         with no_garbage_collection():  # frames do not refer to themselves, and there are very many
-            rows = list(_take_rows(name, frames, chosen))
-        if not rows:
+            batch = _batch(list(_take_rows(name, frames, chosen)))
+        if not len(batch):
             return
-        yield _batch(rows)
+        yield batch
 
 
 def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> Iterator[tuple[Any, ...]]:
@@ -132,7 +132,7 @@ def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> It
             return
 
 
-def _batch(rows: Iterable[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(FRAMES_SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAMES_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=FRAMES_SCHEMA)

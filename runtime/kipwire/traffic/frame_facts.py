@@ -256,11 +256,12 @@ def _look(item: Struct, path: str, facts: Facts) -> None:
         facts.unknown_tags.extend(UnknownTag(path, tag, len(data)) for tag, data in tags)
     for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
         value = getattr(item, name)
+        if not value:  # nearly always: no error, no element, no struct
+            continue
         where = f"{path}.{name}" if path else name
         if not is_struct:
-            if value:
-                facts.error_codes[where, value] = facts.error_codes.get((where, value), 0) + 1
-        elif value is not None:
+            facts.error_codes[where, value] = facts.error_codes.get((where, value), 0) + 1
+        else:
             for inner in value if is_array else (value,):
                 _look(inner, where, facts)
 

@@ -280,7 +280,7 @@ def _percentile(sf: Functions, values: Column, part: float) -> Column:
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield rows of `kafka_frames` with the facts about the frames instead of the frames themselves."""
     messages = registry_of(KAFKA)
-    for batch in batches:
+    for batch in filter(len, batches):
         frames = zip(
             batch.column("direction").to_pylist(),
             batch.column("api_key").to_pylist(),
@@ -289,11 +289,10 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             strict=True,
         )
         with no_garbage_collection():
-            found = pa.RecordBatch.from_pylist([_finding(messages, *frame) for frame in frames], FOUND_SCHEMA)
+            columns = zip(*[_find_facts(messages, *frame) for frame in frames], strict=True)
+            found = [pa.array(column, field.type) for column, field in zip(columns, FOUND_SCHEMA, strict=True)]
         kept = batch.drop_columns(list(INSPECTED))
-        yield pa.RecordBatch.from_arrays(
-            [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
-        )
+        yield pa.RecordBatch.from_arrays([*kept.columns, *found], schema=pa.schema([*kept.schema, *FOUND_SCHEMA]))
 
 
 def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]]:
@@ -305,26 +304,29 @@ def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]
         yield {**row, "served": missing.served, "fix": missing.fix or None}
 
 
-def _finding(
+def _find_facts(
     messages: Registry, direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
-) -> dict[str, Any]:
+) -> tuple[Any, ...]:
+    """Return the values of `FOUND_SCHEMA` for a frame."""
+    api = None if api_key is None else api_name(api_key)
     if api_key is None or frame is None:
-        api = None if api_key is None else api_name(api_key)
-        return {"api": api, "error_codes": [], "unknown_tags": [], "error": missing}
-    found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
+        return api, None, [], [], None, None, None, missing
+    size = len(frame)
     try:
         body = decode_frame(messages, direction, api_key, version, frame)
     except KipwireError as error:
-        return {**found, "error_codes": [], "unknown_tags": [], "error": str(error)}
+        return api, size, [], [], None, None, None, str(error)
     codes, tags = facts_of(body)
-    return {
-        **found,
-        "error_codes": [
+    return (
+        api,
+        size,
+        [
             {"path": path, "code": code, "error": error_name(code), "count": count}
             for (path, code), count in codes.items()
         ],
-        "unknown_tags": [tag._asdict() for tag in tags],
-        "software_name": getattr(body, "client_software_name", None),
-        "software_version": getattr(body, "client_software_version", None),
-        "max_wait_ms": getattr(body, "max_wait_ms", None),
-    }
+        [tag._asdict() for tag in tags],
+        getattr(body, "client_software_name", None),
+        getattr(body, "client_software_version", None),
+        getattr(body, "max_wait_ms", None),
+        None,
+    )
