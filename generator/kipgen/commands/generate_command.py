@@ -22,7 +22,7 @@ from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
-from kipgen.commands.settings import Policy, Settings
+from kipgen.commands.settings import DEFAULT_OUT, Policy, Settings
 from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
@@ -32,8 +32,6 @@ from kipgen.reading.check import read_folder
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.terminal import ERR
 from kipwire.tools.text import print_err, print_out
-
-DEFAULT_OUT = Path("generated")
 
 
 @dataclass(frozen=True, slots=True)
