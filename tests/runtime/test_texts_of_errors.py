@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_messages.join_group_request.v9 import JoinGroupRequest
+from kipwire import JsonError
 from kipwire.tools.text import cut, json_words
 
 
@@ -34,3 +36,12 @@ def test_the_caller_says_how_long_a_text_may_be_and_what_a_mapping_is() -> None:
     assert json_words({}, mapping="a table") == "a table"
     assert json_words("abcdefgh", 5) == "'ab...'"
     assert (cut("abcde", 5), cut("abcdef", 5)) == ("abcde", "ab...")
+
+
+@pytest.mark.parametrize(("wrong", "hint"), [("group_id", "; correct 'group_id'"), ("group", "")])
+def test_a_key_that_is_written_as_an_attribute_is_named(wrong: str, hint: str) -> None:
+    value = JoinGroupRequest().to_json()
+    value[wrong] = value.pop("groupId")
+    with pytest.raises(JsonError) as caught:
+        JoinGroupRequest.from_json(value)
+    assert caught.value.reason == f"the key 'groupId' is missing{hint}"

@@ -22,7 +22,7 @@ from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
-from kipgen.commands.settings import Policy, Settings
+from kipgen.commands.settings import DEFAULT_OUT, Policy, Settings
 from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
@@ -31,9 +31,7 @@ from kipgen.package.package_folder import explain_misplaced
 from kipgen.reading.check import read_folder
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.terminal import ERR
-from kipwire.tools.text import print_err, print_out
-
-DEFAULT_OUT = Path("generated")
+from kipwire.tools.text import count_of, print_err, print_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ def _generate_package(
         report_stale(changes, name, say, chosen, whole=diff)
     else:
         apply_changes(changes)
-        counts = f"{len(changes.contents)} files written, {len(changes.stale)} removed"
+        counts = f"{count_of(len(changes.contents), 'file')} written, {len(changes.stale)} removed"
         say(f"{name}: {'up to date' if changes.is_up_to_date else counts}")
     up_to_date = changes.is_up_to_date and not changes.strays
     failed = check and not up_to_date

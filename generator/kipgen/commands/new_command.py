@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from kipgen.commands.console import settings_here
+from kipgen.language.names import need_package_name
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.reading.check import read_files
 from kipwire.console.command_line import PATH, fail, one_line
@@ -71,7 +72,8 @@ _RESPONSE_FIELDS = """\
 
 _LAYOUT = """\
 // Spec of {name}, to be changed into what you need.
-// All that layouts have: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+// All that layouts have: https://github.com/kipwire/kipwire/blob/main/docs/spec-language.md, or "kipgen rules".
+// Comments like these are allowed everywhere.
 {{
   "type": "layout",
   "name": "{name}",
@@ -204,9 +206,9 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
     """Start a new message with a commented spec."""
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")
+    settings = settings_here()
     if folder is None:
-        specs = settings_here().specs
-        folder = specs[0] if len(specs) == 1 else Path()
+        folder = settings.specs[0] if len(settings.specs) == 1 else Path()
     taken = taken_api_keys(folder, type_) if folder.is_dir() else {}
     if api_key in taken:
         fail(f"--api-key {api_key} belongs to {taken[api_key]}; {_first_free(taken)} is free")
@@ -221,7 +223,20 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
     for file, text in texts.items():
         write_whole(folder / file, text)
         print_out(f"wrote {one_line(folder / file)}")
-    print_out(f"next: edit, then kipgen check {one_line(folder)} and kipgen generate {one_line(folder)}")
+    package = _package_option(settings.package_name(folder))
+    print_out(f"next: edit, then kipgen check {one_line(folder)} and kipgen generate {one_line(folder)}{package}")
+
+
+def _package_option(name: str) -> str:
+    """Return the option that `kipgen generate` needs where the name of a folder cannot be a package's; else nothing."""
+    candidates = name, re.sub(r"\W", "_", name), f"{name}_protocol", "my_protocol"
+    for candidate in candidates:
+        try:
+            need_package_name(candidate)
+        except ValueError:
+            continue
+        return "" if candidate == name else f" --package {candidate}"
+    raise AssertionError("the last candidate is a valid name")
 
 
 def _first_free(taken: dict[int, str]) -> int:

@@ -26,6 +26,8 @@ MAX_BYTES = 16 * 2**20
 
 SETTINGS_FILE = "kipgen.toml"
 PROJECT_FILE = "pyproject.toml"
+DEFAULT_OUT = Path("generated")
+"""The folder for generated packages if neither the settings nor the command line name one."""
 _REPOSITORY = ".git"
 """A folder at the top of a git repository, or a file there in a worktree or a submodule."""
 

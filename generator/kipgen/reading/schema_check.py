@@ -179,7 +179,8 @@ def _kind_of(value: object) -> str:
 
 
 def _hint(schema: dict[str, Any], name: str) -> str:
-    described = schema.get("properties", {}).get(name, {})
+    # A condition of the schema requires `flexibleVersions`, and has no properties of its own.
+    described = schema["properties"].get(name, {}) if "properties" in schema else _property_schema(name)
     if "enum" in described:
         return f"; add one of {one_of(described['enum'])}"
     if "examples" in described:

@@ -129,7 +129,7 @@ class _Reader(Visitor):
                 values[field.name] = self.field(field, value[name])
                 self.path.pop()
             elif field.tag is None:
-                self.missing(field)
+                self.missing(field, value)
         for name in value:
             if name not in fields:
                 self.path.append(_as_step(str(name)))
@@ -137,9 +137,11 @@ class _Reader(Visitor):
                 self.path.pop()
         return cls(**values)
 
-    def missing(self, field: Field) -> None:
+    def missing(self, field: Field, value: dict[str, Any]) -> None:
         """Refuse an object without the key of a positional field."""
-        self.fail(f"the key {field.json_name!r} is missing")
+        due = field.json_name.lower()
+        hints = (f"; correct {_as_step(key)!r}" for key in map(str, value) if key.replace("_", "").lower() == due)
+        self.fail(f"the key {field.json_name!r} is missing{next(hints, '')}")
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
         """Check a key that no field of this version has: valid only if another version has it and it may be dropped."""
@@ -215,9 +217,9 @@ class _Reader(Visitor):
 class _PartialReader(_Reader):
     """Reads one JSON object in which keys may be missing, and in which no value may be dropped."""
 
-    def missing(self, field: Field) -> None:
+    def missing(self, field: Field, value: dict[str, Any]) -> None:
         if is_required(field):
-            super().missing(field)
+            super().missing(field, value)
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
         others = fields_of_other_versions(self.message, cls)

@@ -343,7 +343,10 @@ def test_nobody_listens_and_nobody_answers(call: Call) -> None:
         ([], "the broker and the API are missing: kipwire call localhost:9092 Metadata"),
         (["localhost:9092"], "the API is missing: kipwire call localhost:9092 Metadata; --list shows"),
         (["localhost:9092", "Metadata", "--list"], "--list cannot be used with an API; remove Metadata"),
-        (["localhost:9092", "--template", "Metadata"], "--template cannot be used with a broker or --list"),
+        (
+            ["localhost:9092", "--template", "DeleteTopics"],
+            "--template cannot be used with a broker or --list: kipwire call --template DeleteTopics",
+        ),
         (["localhost:9092", "Metadta"], "kafka_messages has no API named 'Metadta'; did you mean Metadata?"),
         (["--template", "Metadta"], "did you mean Metadata?"),
         (["--template", "Metadata", "--version", "99"], "unknown version 99 of MetadataRequest"),

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import kafka_messages
 from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
+from kipgen.commands.app import app
 from kipwire.message.encodings import count, count_all
 from tests.support.places import ROOT
 from tests.support.subjects.advice import CAPTURE, FETCH_REQUEST, METADATA, SPECS, as_json, captured, run
@@ -191,6 +193,25 @@ def test_a_command_that_cannot_be_carried_out_says_why(arguments: list[object], 
     assert done.exit_code == 2, done.output
     assert said in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("out", [None, ".", "code"])
+def test_a_package_is_found_where_generate_writes_it(
+    out: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"pings_in_{'default' if out is None else 'here' if out == '.' else out}"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    if out == "code":
+        (tmp_path / "kipgen.toml").write_text(f'out = "{out}"\n')
+    for arguments in (
+        ["new", "Ping", "--out", f"specs/{name}"],
+        ["generate", f"specs/{name}", "--out", out or "generated"],
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    Path("pings.jsonl").write_text('{"version": 0, "message": {"groupId": "a", "topics": []}}\n')
+    result = as_json(f"specs/{name}/PingRequest.json", "--samples", "pings.jsonl", "--package", name)
+    assert result["samples"]["messages"] == 1
 
 
 def test_json_lines_need_a_version(tmp_path: Path) -> None:

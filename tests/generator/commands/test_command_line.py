@@ -124,6 +124,29 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
     assert kipgen("new", "Ping", "--out", "specs", folder=tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("folder", "option"),
+    [
+        ("specs/my_protocol", ""),
+        ("specs/my-protocol", " --package my_protocol"),
+        ("json", " --package json_protocol"),
+        ("2", " --package my_protocol"),
+    ],
+)
+def test_the_next_command_that_new_prints_works(
+    folder: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call(*arguments: str) -> str:
+        done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = call("new", "Ping", "--type", "data", "--out", folder)
+    generate = f"generate {folder}{option}"
+    assert said.endswith(f"next: edit, then kipgen check {folder} and kipgen {generate}\n")
+    assert ": 5 files written, 0 removed" in call(*generate.split())
+
+
 def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

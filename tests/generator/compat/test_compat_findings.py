@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import ALL, Revisions
 from kipgen.commands.compat.wire_items import wire_items
+from kipgen.commands.new_command import new_specs
 from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading.check import read_folder
 from kipgen.reading.rules.examples import ALPHA, spec
@@ -205,7 +206,12 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
         plain_field("Value", "bytes", more=', "nullableVersions": "2"'),
     )
     assert compare_texts(tmp_path / "same", layout(*parts), layout(*parts)) == ()
-    found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "changed", layout(*parts), layout(*changed))}
+    findings = compare_texts(tmp_path / "changed", layout(*parts), layout(*changed))
+    found = {(one.rule.id, one.path) for one in findings}
+    texts = {one.path: one.change for one in findings}
+    assert texts["Probe.Attributes.Kind"] == "bits 0-2 became bits 0-3"
+    assert texts["Probe.Crc"] == "checksum crc32 from item 4 became crc32c from item 4"
+    assert texts["Probe.Value"] == "requiredIf bit 4 of item 4 became none"
     assert found == {
         ("encoding-changed", "Probe.Length"),
         ("part-changed", "Probe.Magic"),
@@ -217,6 +223,15 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
     renamed = tuple(part.replace("IsLast", "IsFinal").replace("Attributes", "Flags") for part in parts)
     found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "renamed", layout(*parts), layout(*renamed))}
     assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
+
+
+def test_moved_bits_are_named_by_their_numbers(tmp_path: Path) -> None:
+    started = new_specs("Probe", "layout", 0)["Probe.json"]
+    found = compare_texts(tmp_path, started, started.replace('"bits": "3"', '"bits": "4"'))
+    assert [(one.path, one.change) for one in found] == [
+        ("Probe.Attributes.HasHeaders", "bit 3 became bit 4"),
+        ("Probe.Headers", "presence if bit 3 of item 4 is 1 became if bit 4 of item 4 is 1"),
+    ]
 
 
 def test_a_field_that_becomes_required_changes_its_default_and_no_byte(tmp_path: Path) -> None:

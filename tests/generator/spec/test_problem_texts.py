@@ -19,6 +19,10 @@ TYPE_NAMES = f"{', '.join(sorted(TYPES))}, a struct's name, or [] before one"
         ("[1]", "the spec is a list; write an object"),
         (spec(more='"listeners": ["brokr"]'), "an element of 'listeners' is 'brokr'; did you mean broker?"),
         (spec(more='"listeners": [1]'), "an element of 'listeners' is 1; write one of broker, controller or zkBroker"),
+        (
+            spec().replace('"flexibleVersions": "2+"', '"servedVersions": "0+"'),
+            '\'flexibleVersions\' is missing; add it, as in "flexibleVersions": "0+"',
+        ),
         (layout(field_of("int32", sizeOf="x")), "'sizeOf' is 'x'; write rest"),
         (spec(field_of("[]strng")), f"'[]strng' is not a type; did you mean []string? Or write one of {TYPE_NAMES}"),
         (spec(field_of("varint")), f"'varint' is not a type; write one of {TYPE_NAMES}"),

@@ -17,7 +17,8 @@ from kipgen.commands.advise.samples import Samples, SamplesError, read_samples, 
 from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice
 from kipgen.commands.advise.savings import advise as advise_on
 from kipgen.commands.advise.text import ELEMENT_MARK, failures, label, plain, report, share
-from kipgen.commands.console import print_problems
+from kipgen.commands.console import print_problems, settings_here
+from kipgen.commands.settings import DEFAULT_OUT
 from kipgen.reading import check
 from kipgen.resources import kafka_spec
 from kipwire.console.command_line import PATH, fail, one_line
@@ -68,7 +69,7 @@ def advise(
     if checked.spec.served_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, so it gets no new one")
     try:
-        registry = registry_with(package, checked.spec)
+        registry = registry_with(package, checked.spec, settings_here().out or DEFAULT_OUT)
         with ERR.status("Reading samples") as status:
             files = [*samples, *more]
             read = read_samples(

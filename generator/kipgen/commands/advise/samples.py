@@ -6,6 +6,7 @@ reason; so are the frames of other messages.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BufferedReader
@@ -14,9 +15,10 @@ from typing import cast
 
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
+from kipwire.console.apis import registry_named
 from kipwire.message.encodings import Counts
 from kipwire.message.frames import LARGEST_FRAME
-from kipwire.message.registry import Registry, registry_of
+from kipwire.message.registry import Registry
 from kipwire.tools.files import need_input
 from kipwire.tools.text import only_left
 from kipwire.traffic.captures import (
@@ -71,18 +73,21 @@ class Samples:
             self.failures.append(f"{place}: {reason}")
 
 
-def registry_with(package: str, spec: MessageSpec) -> Registry:
+def registry_with(package: str, spec: MessageSpec, out: Path) -> Registry:
     """Find the generated classes that samples of a message are decoded with.
 
     Args:
-        package: dotted name of a generated package.
+        package: dotted name of a generated package; it may lie in the current folder.
         spec: the message.
+        out: another folder that it may lie in.
 
     Raises:
         PackageError: the package does not exist.
         SamplesError: it does not have the message.
     """
-    registry = registry_of(package)
+    if (folder := str(out.resolve())) not in sys.path:
+        sys.path.append(folder)  # last, so that an installed package of that name stays the one that is found
+    registry = registry_named(package)
     if spec.name not in registry.names():
         raise SamplesError(f"{package}: has no {spec.name}; give the package that has it with --package")
     entry = registry.entry(spec.name)

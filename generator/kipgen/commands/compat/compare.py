@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
+from typing import Any
 
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.model import Change, Spot, merge_versions
@@ -316,8 +317,37 @@ def _compare_encodings(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Cha
         before, after = dict(old.rest), dict(new.rest)
         for property_ in sorted({*before, *after}):
             if before.get(property_) != after.get(property_):
-                text = f"{property_} {before.get(property_)} became {after.get(property_)}"
+                was, now = (_part_text(property_, parts.get(property_)) for parts in (before, after))
+                text = f"{was} became {now}" if property_ == "bits" else f"{property_} {was} became {now}"
                 yield pair.change("part-changed", new.name, text, *_spots(old, new, property_))
+
+
+def _part_text(property_: str, value: Any) -> str:
+    """Put into words what `wire_items` makes of a property of layouts; items are counted from 1, as people do."""
+    match property_, value:
+        case _, None:
+            return "none"
+        case "bits", (lowest, number):
+            return _bits_text(lowest, number)
+        case "presence", (position, mask, means_present):
+            return f"if {_mask_text(position, mask)} is {int(means_present)}"
+        case "requiredIf", (position, mask):
+            return _mask_text(position, mask)
+        case "checksum", (algorithm, position):
+            return f"{algorithm} from item {position + 1}"
+        case "sizeOnlyWith" | "sorted" | "sameLengthAs", int():
+            return f"item {value + 1}"
+        case _:
+            return "true" if value is True else str(value)
+
+
+def _bits_text(lowest: int, number: int) -> str:
+    return f"bit {lowest}" if number == 1 else f"bits {lowest}-{lowest + number - 1}"
+
+
+def _mask_text(position: int, mask: int) -> str:
+    lowest = (mask & -mask).bit_length() - 1
+    return f"{_bits_text(lowest, mask.bit_count())} of item {position + 1}"
 
 
 def _length(item: WireItem) -> str:

@@ -66,7 +66,7 @@ def call(
     how = calling.How(as_text, records, explain)
     if template is not None:
         if broker is not None or list_:
-            fail("--template cannot be used with a broker or --list: kipwire call --template Metadata")
+            fail(f"--template cannot be used with a broker or --list: kipwire call --template {template}")
         calling.template(package, template, version)
         return
     if broker is None:
