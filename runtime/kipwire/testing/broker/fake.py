@@ -1,8 +1,6 @@
-"""A fake broker, or a cluster of them, as tests hold it.
+"""A fake broker, or a cluster of them, as tests hold it: methods, which act on the state by `lifecycle` alone.
 
-It is a list of methods for tests and nothing else: each hands its work to `lifecycle`, which runs it in the thread that
-owns the state; a method touches the state nowhere else. What a wrong argument refuses is a `ValueError` here, whatever
-code of Kafka it has below. The head of `kipwire.testing.broker` has the rooms and the way of a request.
+What a wrong argument refuses is a `ValueError` here, whatever code of Kafka it has below.
 """
 
 from __future__ import annotations
@@ -228,22 +226,12 @@ class FakeBroker:
 
     def clear_requests(self) -> list[Request]:
         """Forget the requests that have come, and return them."""
-
-        def clear() -> list[Request]:
-            cleared = self._asked.found(None, None)
-            self._asked.clear()
-            return cleared
-
-        return self._call(clear)
+        return self._call(self._asked.clear)
 
     def committed_offsets(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offsets of a group, by topic and partition; empty if there is no such group."""
-
-        def read() -> dict[TopicPartition, int]:
-            offsets = self._node.groups.get(group, Group(group)).offsets
-            return {place: one.offset for place, one in sorted(offsets.committed.items())}
-
-        return self._call(read)
+        found = self._call(lambda: dict(self._node.groups.get(group, Group(group)).offsets.committed))
+        return {place: one.offset for place, one in sorted(found.items())}
 
     def group(self, name: str) -> GroupState:
         """Return the state and the members of a group; one without members is `Empty`."""

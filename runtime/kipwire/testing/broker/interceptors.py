@@ -1,9 +1,7 @@
 """Functions that a test puts before the handlers of APIs: they answer, change, delay, drop or count requests.
 
-Faults need no mechanism of their own: `fail`, `delay` and `disconnect` are functions of the kind that a test gives.
-Each goes around those that were added after it, and calls the handle it is given for what they would answer, so they
-can be combined. An entry counts down when it is used, not when its answer goes out. A connection that is to break
-within a request is the one case that cannot wait for the whole of it (`expect_more`).
+Each goes around those added after it, by the handle that it gets; `fail`, `delay` and `disconnect` are such functions,
+too. An entry counts down when it is used, not when its answer goes out.
 """
 
 from __future__ import annotations

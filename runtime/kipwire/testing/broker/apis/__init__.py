@@ -1,9 +1,8 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
 A module has `answer`, a function of a node and the body of a request, or `answer_request`, if it needs the header, too.
-`rows.by_row` makes it of a function for each row of the response. Where refusals are not by the rule of
-`kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka has are served. The head has these
-versions, and how the answers differ from Kafka's. docs/testing.md repeats it, and test_fake_broker_heads.py compares.
+Where refusals are not by the rule of `kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka
+has are served. Its head is part of docs/testing.md, which test_fake_broker_heads.py compares.
 
 Unlike Kafka:
 

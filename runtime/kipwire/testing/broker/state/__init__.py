@@ -59,10 +59,8 @@ def matching(regex: str) -> Callable[[str], bool]:
     try:
         found = re2.compile(regex, options)
     except re2.error as error:
-        reason = error.args[0].decode(errors="replace")
+        reason, _, _ = error.args[0].decode(errors="replace").partition(":")  # after which comes the whole of it
         what = repr(regex[:_MOST_SHOWN]) + ("..." if len(regex) > _MOST_SHOWN else "")
-        reason = (
-            f"{what} is not a valid regular expression: {reason.partition(':')[0]}"  # after which comes the whole of it
-        )
+        reason = f"{what} is not a valid regular expression: {reason}"
         raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, reason) from None
     return lambda name: found.fullmatch(name) is not None
