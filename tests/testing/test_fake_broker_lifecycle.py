@@ -232,6 +232,11 @@ def test_calls_that_cannot_be_are_refused(wrong: Any, reason: str, is_running: b
         broker.stop()
 
 
+def test_a_text_is_not_taken_for_the_names_of_topics() -> None:
+    with pytest.raises(TypeError, match=r"as in \['orders'\]; not a text"):
+        FakeBroker("orders")
+
+
 def test_waiting_ends_with_an_error_in_time_or_where_nothing_runs() -> None:
     broker = FakeBroker()
     with pytest.raises(RuntimeError, match="not running"):

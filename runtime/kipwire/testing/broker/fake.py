@@ -80,6 +80,8 @@ class FakeBroker:
             default_partitions: of a topic created without a count.
             versions: serve fewer versions of some APIs; an empty range serves none.
         """
+        if isinstance(topics, str):
+            raise TypeError(f"topics are names, or partitions by name, as in [{topics!r}]; not a text")
         if nodes < 1:
             raise ValueError(f"nodes must be 1 or more, not {nodes}")
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
