@@ -116,6 +116,9 @@ def test_a_stopped_broker_keeps_its_records_and_its_port() -> None:
 def test_a_broker_shows_where_it_is() -> None:
     broker = FakeBroker()
     assert repr(broker) == "<FakeBroker not running>"
+    with pytest.raises(RuntimeError, match="not running, so its port is not known"):
+        _ = broker.bootstrap_servers
+    assert FakeBroker(port=19092).bootstrap_servers == "127.0.0.1:19092"
     with broker:
         assert repr(broker) == f"<FakeBroker at {broker.bootstrap_servers}>"
     assert repr(broker) == "<FakeBroker not running>"

@@ -110,7 +110,9 @@ class FakeBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of each node, as clients take them."""
+        """Host and port of each node, as clients take them; a RuntimeError before they are known."""
+        if not all(one.port for one in self._node.nodes.by_id.values()):
+            raise RuntimeError("the fake broker is not running, so its port is not known yet")
         return self._node.nodes.bootstrap_servers
 
     def __repr__(self) -> str:
