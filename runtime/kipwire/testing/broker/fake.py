@@ -266,6 +266,7 @@ class FakeBroker:
             when: which requests, as the broker's thread asks; by default any.
             node: requests of one node alone.
         """
+        interceptors.expect_function(function)
         step = partial(interceptors.call_function, None if isinstance(api, int) else api, function)
         self._call(lambda: self._interceptors.add(api, step, times, when, node))
 

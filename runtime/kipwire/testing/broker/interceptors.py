@@ -134,6 +134,14 @@ class Interceptors:
                 self._entries.remove(entry)
 
 
+def expect_function(function: Interceptor[Any]) -> None:
+    """Refuse a function that cannot be called with a request and a handle, before a client's connection shows it."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise TypeError(f"an interceptor is called as function(request, handle): {error}") from None
+
+
 # Steps, once `partial` has given them what stands before the call.
 
 
