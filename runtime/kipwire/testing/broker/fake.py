@@ -13,6 +13,7 @@ from kafka_messages.enums import ApiKey, CoordinatorType
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import served
+from kipwire.testing.broker.apis.api import api_key_of
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.lifecycle import Lifecycle
 from kipwire.testing.broker.node import Node
@@ -225,7 +226,7 @@ class FakeBroker:
 
     def requests(self, api: AnyApi | None = None, node: int | None = None) -> list[Request]:
         """Return the requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
-        key = None if api is None else interceptors.api_key_of(api)
+        key = None if api is None else api_key_of(api)
         return self._call(lambda: self._asked.found(key, node))
 
     def clear_requests(self) -> list[Request]:

@@ -21,7 +21,7 @@ from kipwire.connection import Request
 from kipwire.connection.framing import add_size
 from kipwire.connection.server import Part
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.apis.api import NoAnswer, api_key_of
 from kipwire.testing.broker.node import Node
 
 A = TypeVar("A")
@@ -183,8 +183,3 @@ async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Me
         if after and call.client is not None and call.request.is_answered:
             call.client.write(add_size(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
     raise NoAnswer
-
-
-def api_key_of(api: ApiKey | int | type[Any]) -> int:
-    """Return the key of an API that is given by its key or by a class of its requests."""
-    return api if isinstance(api, int) else api.API_KEY

@@ -139,9 +139,11 @@ class Lifecycle:
             raise RuntimeError("wait_until would block the event loop; call it in another thread: asyncio.to_thread")
 
         async def wait() -> None:
-            async with asyncio.timeout(timeout):
-                while not condition():
-                    await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
+            until = running.loop.time() + timeout
+            while not condition():
+                if running.loop.time() >= until:
+                    raise TimeoutError(f"the condition did not hold within {timeout:g} s")
+                await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
 
         running.run(wait())
 

@@ -209,14 +209,6 @@ def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
     ]
 
 
-def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
-    """Return the settings that a request gives; refuse one without a value."""
-    found = dict(configs)
-    if None in found.values():
-        raise Refused(ErrorCode.INVALID_REQUEST, "a setting has no value")
-    return found
-
-
 def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) -> Configs:
     """Apply changes to settings, each a name, an operation and a value; refuse the impossible, or a repeated name."""
     found, names = dict(configs), set[str]()
