@@ -118,7 +118,7 @@ def test_text_is_not_a_frame(frame: Any) -> None:
 
 def test_a_call_without_what_a_frame_needs_says_what_that_is() -> None:
     calls: Any = kafka_messages
-    for call in (calls.decode_response, kafka_messages.REGISTRY.read_response):
+    for call in (calls.decode_response, calls.REGISTRY.read_response):
         with pytest.raises(TypeError, match="name a response by its class"):
             call(RESPONSE)
     for call, body in ((calls.encode_request, MetadataRequest()), (calls.encode_response, MetadataResponse())):
