@@ -116,6 +116,16 @@ def test_text_is_not_a_frame(frame: Any) -> None:
         kafka_messages.decode_response(frame, 3, 12)
 
 
+def test_a_call_without_what_a_frame_needs_says_what_that_is() -> None:
+    calls: Any = kafka_messages
+    for call in (calls.decode_response, calls.REGISTRY.read_response):
+        with pytest.raises(TypeError, match="name a response by its class"):
+            call(RESPONSE)
+    for call, body in ((calls.encode_request, MetadataRequest()), (calls.encode_response, MetadataResponse())):
+        with pytest.raises(TypeError, match="give a correlation id, or header="):
+            call(body)
+
+
 def test_other_buffers_are_frames() -> None:
     buffers: list[Any] = [bytearray(REQUEST + b"x"), memoryview(REQUEST + b"x")]
     for buffer in buffers:

@@ -190,6 +190,20 @@ def test_an_error_of_a_function_is_raised_when_the_broker_stops() -> None:
             names(broker)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (lambda _: None, "too many positional arguments"),
+        (lambda request, handle, more: None, "missing a required argument: 'more'"),
+        (MetadataResponse(), "is not a callable object"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_refused_at_once(wrong: Any, reason: str) -> None:
+    broker = FakeBroker()
+    with pytest.raises(TypeError, match=rf"called as function\(request, handle\): .*{reason}"):
+        broker.intercept(MetadataRequest, wrong)
+
+
 def test_requests_are_kept_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     from kipwire.testing.broker import server
 

@@ -9,7 +9,7 @@ import logging
 import socket
 import threading
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -116,6 +116,9 @@ def test_a_stopped_broker_keeps_its_records_and_its_port() -> None:
 def test_a_broker_shows_where_it_is() -> None:
     broker = FakeBroker()
     assert repr(broker) == "<FakeBroker not running>"
+    with pytest.raises(RuntimeError, match="not running, so its port is not known"):
+        _ = broker.bootstrap_servers
+    assert FakeBroker(port=19092).bootstrap_servers == "127.0.0.1:19092"
     with broker:
         assert repr(broker) == f"<FakeBroker at {broker.bootstrap_servers}>"
     assert repr(broker) == "<FakeBroker not running>"
@@ -232,12 +235,32 @@ def test_calls_that_cannot_be_are_refused(wrong: Any, reason: str, is_running: b
         broker.stop()
 
 
+def test_a_text_is_not_taken_for_the_names_of_topics() -> None:
+    with pytest.raises(TypeError, match=r"as in \['orders'\]; not a text"):
+        FakeBroker("orders")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda broker: broker.fail("Produce", ErrorCode.UNKNOWN_SERVER_ERROR),
+        lambda broker: broker.requests("Produce"),
+        lambda broker: broker.intercept("Produce", lambda request, handle: None),
+        lambda _: FakeBroker(versions=cast("Any", {"Produce": range(1)})),
+        lambda _: FakeBroker(versions=cast("Any", {"Produce": range(0)})),
+    ],
+)
+def test_a_name_is_not_taken_for_an_api(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"as in ApiKey.METADATA, .* not by 'Produce'"):
+        wrong(FakeBroker())
+
+
 def test_waiting_ends_with_an_error_in_time_or_where_nothing_runs() -> None:
     broker = FakeBroker()
     with pytest.raises(RuntimeError, match="not running"):
         broker.wait_until(lambda: True)
     with broker:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=r"did not hold within 0\.01 s"):
             broker.wait_until(lambda: False, timeout=0.01)
         with pytest.raises(ZeroDivisionError):
             broker.wait_until(lambda: bool(1 / 0))

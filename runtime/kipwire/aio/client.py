@@ -16,6 +16,7 @@ from kipwire.aio.link import Link
 from kipwire.connection import LocalProtocolError, Response, best_version
 from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.connection.framing import is_answered
+from kipwire.message.frame_hints import size_first
 from kipwire.message.messages import Message, described
 
 TYPE_CHECKING = False
@@ -168,12 +169,17 @@ class Connection:
             raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
         deadline = await self._turn(timeout)
         (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
-        if not self._link.is_taken(number):
-            answer = await self._answer(frame, deadline, None)
-            return None if answer is None else answer.raw
-        own_id = CORRELATION_ID.pack(self._link.next_id())
-        answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
-        return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+        try:
+            if not self._link.is_taken(number):
+                answer = await self._answer(frame, deadline, None)
+                return None if answer is None else answer.raw
+            own_id = CORRELATION_ID.pack(self._link.next_id())
+            answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
+            return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+        except Closed as failure:
+            if hint := size_first(frame):  # only now, since a frame of Fetch may begin so by chance
+                raise Closed(self._address, f"{failure.reason}; {hint}") from failure
+            raise
 
     async def close(self) -> None:
         """Close the connection; requests that wait for their responses fail with `Closed`."""

@@ -197,8 +197,11 @@ def connect(
     Raises:
         ValueError: the address is not valid, or `in_flight` is below 1. Opening the connection raises a `Failure` where
             it fails.
+        TypeError: the address is neither a text nor host and port.
     """
     expect_some(in_flight)
+    if not isinstance(address, (str, tuple)):
+        raise TypeError(f"an address is a text such as 'localhost:9092', or host and port, not {address!r}")
     where = parse_address(address) if isinstance(address, str) else address
     return Connecting(
         where,

@@ -162,6 +162,8 @@ def _check_versions(versions: Mapping[int, range]) -> None:
 
 def _exchange(mechanism: Mechanism, secrets: list[str]) -> Exchange:
     """Make the exchange of a mechanism, not yet begun; add what must not be in an error to `secrets`."""
+    if not isinstance(mechanism, Mechanism):  # its value is not shown: it may have a password
+        raise TypeError(f"give Plain, Scram or OAuthBearer of kipwire.connection, not a {type(mechanism).__name__}")
     if isinstance(mechanism, OAuthBearer):
         token = mechanism.token()
         if not isinstance(token, str):

@@ -30,7 +30,7 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
         frame: the bytes.
         in_header: True if the error is in the header.
     """
-    found = _size_first(frame) or foreign_protocol(frame)
+    found = size_first(frame) or foreign_protocol(frame)
     if not found and in_header and frame[:2] == b"\0\0" and len(frame) >= _SIZE_BYTES:
         correlation_id = int.from_bytes(frame[:_SIZE_BYTES], "big")
         found = f"is it a response, of correlation id {correlation_id}? decode_response reads those"
@@ -39,13 +39,14 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
 
 def wrong_response(frame: bytes, api_key: int, version: int) -> str:
     """Guess what a frame is that cannot be read as the response to a request; "" without a guess."""
-    found = _size_first(frame) or foreign_protocol(frame)
+    found = size_first(frame) or foreign_protocol(frame)
     if not found and frame[:_SIZE_BYTES] == (api_key << 16 | version).to_bytes(_SIZE_BYTES, "big"):
         found = f"the frame begins with API key {api_key} and version {version}: decode_request reads requests"
     return found
 
 
-def _size_first(frame: bytes) -> str:
+def size_first(frame: bytes) -> str:
+    """Advise to leave out the size that a frame begins with; "" if it does not begin with it."""
     size = len(frame) - _SIZE_BYTES
     if size >= 0 and frame[:_SIZE_BYTES] == size.to_bytes(_SIZE_BYTES, "big"):
         return f"the frame begins with its own size ({size}), which is not part of it: leave out the first 4 bytes"

@@ -97,6 +97,7 @@ class Entry:
 
 KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
 _NAMED_BY = "name a response by its class, by the class of its request, or by API key and version"
+_NO_ID = "give a correlation id, or header=, the whole header"
 
 
 class Registry:
@@ -271,7 +272,7 @@ class Registry:
         @overload
         def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
 
-    def decode_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
+    def decode_response(self, frame: bytes, api_key: Any = None, version: Any = None, *, lost: Losses = None) -> Any:
         """Decode a response frame, without the size before it: (header, body).
 
         A broker that does not support the requested version of ApiVersions answers in version 0 (KIP-511); such an
@@ -309,7 +310,7 @@ class Registry:
         @overload
         def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
 
-    def read_response(self, frame: bytes, api_key: Any, version: Any = None, *, lost: Losses = None) -> Any:
+    def read_response(self, frame: bytes, api_key: Any = None, version: Any = None, *, lost: Losses = None) -> Any:
         """Decode a response frame like `decode_response`, but return what follows the body, too: (header, body, rest).
 
         Raises:
@@ -366,12 +367,14 @@ class Registry:
                 belongs to another request.
             ConversionError: the version cannot carry what the body has.
             UnsupportedVersionError: the request has no such version.
-            TypeError: the body or the header is not a message.
+            TypeError: the body or the header is not a message, or there is neither a header nor a correlation id.
         """
         if self._framed.get(type(body)) != "request":
             self._expect_body(body, "request")
         request: Message = body if version is None else message.conversion.convert(body, version, lost=lost)
         if header is None:
+            if correlation_id is None:
+                raise TypeError(_NO_ID)
             cls = self._header_class("RequestHeader", request)
             has_client_id = hasattr(cls, "client_id")  # version 0 has none
             made: Message = cls(
@@ -422,13 +425,15 @@ class Registry:
                 of another version.
             ConversionError: the version cannot carry what the body has.
             UnsupportedVersionError: the response has no such version.
-            TypeError: the body or the header is not a message.
+            TypeError: the body or the header is not a message, or there is neither a header nor a correlation id.
         """
         if self._framed.get(type(body)) != "response":
             self._expect_body(body, "response")
         if version is not None:
             body = message.conversion.convert(body, version, lost=lost)
         if header is None:
+            if correlation_id is None:
+                raise TypeError(_NO_ID)
             made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
         else:
             if correlation_id is not None:

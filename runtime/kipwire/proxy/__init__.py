@@ -9,17 +9,9 @@ It keeps clients on itself, and decodes what a filter wants alone:
         await proxy.wait_closed()
 """
 
-# Theory. Each client has a connection of its own to a broker: SASL goes through, and who ends ends both. `kipwire.aio`
-# reads and writes frames on both sides, in order, with bounds. Between them stands `serving`:
-#
-# 1. A request that no filter wants is passed on as the bytes that came. Else filters get it one after the other, each
-#    the frame that the one before has given. A connection has one turn, which a request keeps until it is sent: so the
-#    broker gets requests in the order of the client, whatever filters do.
-# 2. `rewriting` puts the addresses of listeners in the place of the brokers', by projections. In answers to ApiVersions
-#    it lowers versions that could not be looked into: above the class of a filter, and unknown ones with addresses.
-# 3. Filters of responses, in the opposite order. A response that a filter has made goes through those before it alone.
-#
-# An error of whatever kind is one line in the log of "kipwire.proxy", and closes that connection with both its sides.
+# Each client has its own connection to a broker. A request without a filter passes as the bytes that came; else filters
+# get it in order, each the frame of the one before. `rewriting` changes addresses and versions in responses, whose
+# filters get in the opposite order. An error is a line in the log, and closes both sides of that connection.
 
 from kipwire.connection import Request, Response
 from kipwire.proxy.filters import Exchange, Filter, FilterError, on

@@ -1,9 +1,7 @@
 """Filters: typed functions of the requests or the responses of one API.
 
-A filter is data: a function, and what it is called with. `on` checks the latter when the filter is made, so that a
-wrong one fails before the proxy listens; `apply` makes the frame that goes on. A filter of a class sees that version,
-whatever the client speaks. If it changes nothing, the frame goes on byte for byte, and a change that the version of the
-frame cannot carry is an error, not a silent loss. `serving` has the order of filters.
+`on` checks what a filter is called with when it is made, so that a wrong one fails before the proxy listens. If a
+filter changes nothing, the frame goes on byte for byte; a change that its version cannot carry is an error, no loss.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The proxy: a listener for each broker of a cluster, so that clients stay on it, and a link for each client.
 
 Clients must never learn an address of a broker, or they would leave the proxy. So every broker that a response names
-gets a listener here before the response goes on, and `rewriting` puts its address there. Listeners stay until the proxy
-ends. Each client has a link of its own to a broker, and one turn, so that requests reach the broker in the client's
-order.
+gets a listener before the response goes on, which stays until the proxy ends; `rewriting` puts its address there.
 """
 
 from __future__ import annotations

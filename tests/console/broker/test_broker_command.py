@@ -103,9 +103,10 @@ def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
     [
         (["--fail", "PRODUC:NONE"], "ApiKey has no PRODUC; did you mean PRODUCE?"),
         (["--fail", "FETCH"], "'FETCH' is not of the form API:ERROR[:TIMES]"),
-        (["--delay", "FETCH:soon"], "'FETCH:soon': could not convert string to float"),
+        (["--delay", "FETCH:soon"], "'FETCH:soon': 'soon' is not a number"),
         (["--fail", "VOTE:NONE"], "the fake broker does not serve 52 VOTE"),
         (["--topic", "a/b"], "'a/b' is not a valid name of a topic"),
+        (["--topic", "a:x"], "'a:x': 'x' is not a number"),
         (["--topic", "a:0"], "a topic needs at least one partition"),
         (["--listen-key", "x"], "--listen-key and --listen-ca need --listen-cert"),
         (["--listen-cert", __file__], "cannot be used for TLS"),

@@ -317,6 +317,30 @@ def test_what_is_no_address_is_refused_in_one_line(text: str) -> None:
         connect(text)
 
 
+def test_a_frame_with_its_size_is_not_only_a_closed_connection() -> None:
+    async def work() -> None:
+        frame = kafka_messages.encode_request(MetadataRequest(), 7)
+        async with FakeBroker() as broker, connect(broker.bootstrap_servers) as connection:
+            with pytest.raises(Closed, match=r"its own size \(\d+\), .* leave out the first 4 bytes"):
+                await connection.exchange(len(frame).to_bytes(4, "big") + frame)
+
+    run(work())
+
+
+def test_other_types_than_connect_takes_are_called_by_their_names() -> None:
+    address: Any = ["b:9092"]
+    with pytest.raises(TypeError, match=r"an address is a text .*, not \['b:9092'\]"):
+        connect(address)
+
+    async def work() -> None:
+        credentials: Any = ("alice", "secret")
+        async with FakeBroker() as broker:
+            with pytest.raises(TypeError, match=r"OAuthBearer of kipwire\.connection, not a tuple"):
+                await connect((broker.host, broker.port), sasl=credentials)
+
+    run(work())
+
+
 def test_the_versions_of_the_fake_broker_are_seen() -> None:
     async def work() -> None:
         broker = FakeBroker(versions={ApiKey.FETCH: range(4, 8)})

@@ -56,7 +56,8 @@ class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
             try:
                 found.append(_member(kind, text) if issubclass(kind, Enum) else kind(text))
             except ValueError as error:
-                self.fail(f"{value!r}: {error}", param, ctx)
+                reason = error if issubclass(kind, Enum) else f"{text!r} is not a number"
+                self.fail(f"{value!r}: {reason}", param, ctx)
         return tuple(found)
 
 

@@ -1,8 +1,6 @@
-"""A fake broker, or a cluster of them, as tests hold it.
+"""A fake broker, or a cluster of them, as tests hold it: methods, which act on the state by `lifecycle` alone.
 
-It is a list of methods for tests and nothing else: each hands its work to `lifecycle`, which runs it in the thread that
-owns the state; a method touches the state nowhere else. What a wrong argument refuses is a `ValueError` here, whatever
-code of Kafka it has below. The head of `kipwire.testing.broker` has the rooms and the way of a request.
+What a wrong argument refuses is a `ValueError` here, whatever code of Kafka it has below.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from kafka_messages.enums import ApiKey, CoordinatorType
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import served
+from kipwire.testing.broker.apis.api import api_key_of
 from kipwire.testing.broker.interceptors import Condition, Interceptor, Interceptors
 from kipwire.testing.broker.lifecycle import Lifecycle
 from kipwire.testing.broker.node import Node
@@ -82,6 +81,8 @@ class FakeBroker:
             default_partitions: of a topic created without a count.
             versions: serve fewer versions of some APIs; an empty range serves none.
         """
+        if isinstance(topics, str):
+            raise TypeError(f"topics are names, or partitions by name, as in [{topics!r}]; not a text")
         if nodes < 1:
             raise ValueError(f"nodes must be 1 or more, not {nodes}")
         layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
@@ -110,7 +111,9 @@ class FakeBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of each node, as clients take them."""
+        """Host and port of each node, as clients take them; a RuntimeError before they are known."""
+        if not all(one.port for one in self._node.nodes.by_id.values()):
+            raise RuntimeError("the fake broker is not running, so its port is not known yet")
         return self._node.nodes.bootstrap_servers
 
     def __repr__(self) -> str:
@@ -223,27 +226,17 @@ class FakeBroker:
 
     def requests(self, api: AnyApi | None = None, node: int | None = None) -> list[Request]:
         """Return the requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
-        key = None if api is None else interceptors.api_key_of(api)
+        key = None if api is None else api_key_of(api)
         return self._call(lambda: self._asked.found(key, node))
 
     def clear_requests(self) -> list[Request]:
         """Forget the requests that have come, and return them."""
-
-        def clear() -> list[Request]:
-            cleared = self._asked.found(None, None)
-            self._asked.clear()
-            return cleared
-
-        return self._call(clear)
+        return self._call(self._asked.clear)
 
     def committed_offsets(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offsets of a group, by topic and partition; empty if there is no such group."""
-
-        def read() -> dict[TopicPartition, int]:
-            offsets = self._node.groups.get(group, Group(group)).offsets
-            return {place: one.offset for place, one in sorted(offsets.committed.items())}
-
-        return self._call(read)
+        found = self._call(lambda: dict(self._node.groups.get(group, Group(group)).offsets.committed))
+        return {place: one.offset for place, one in sorted(found.items())}
 
     def group(self, name: str) -> GroupState:
         """Return the state and the members of a group; one without members is `Empty`."""
@@ -274,6 +267,7 @@ class FakeBroker:
             when: which requests, as the broker's thread asks; by default any.
             node: requests of one node alone.
         """
+        interceptors.expect_function(function)
         step = partial(interceptors.call_function, None if isinstance(api, int) else api, function)
         self._call(lambda: self._interceptors.add(api, step, times, when, node))
 

@@ -1,9 +1,7 @@
 """Functions that a test puts before the handlers of APIs: they answer, change, delay, drop or count requests.
 
-Faults need no mechanism of their own: `fail`, `delay` and `disconnect` are functions of the kind that a test gives.
-Each goes around those that were added after it, and calls the handle it is given for what they would answer, so they
-can be combined. An entry counts down when it is used, not when its answer goes out. A connection that is to break
-within a request is the one case that cannot wait for the whole of it (`expect_more`).
+Each goes around those added after it, by the handle that it gets; `fail`, `delay` and `disconnect` are such functions,
+too. An entry counts down when it is used, not when its answer goes out.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from kipwire.connection import Request
 from kipwire.connection.framing import add_size
 from kipwire.connection.server import Part
 from kipwire.testing.broker.apis import APIS
-from kipwire.testing.broker.apis.api import NoAnswer
+from kipwire.testing.broker.apis.api import NoAnswer, api_key_of
 from kipwire.testing.broker.node import Node
 
 A = TypeVar("A")
@@ -136,6 +134,14 @@ class Interceptors:
                 self._entries.remove(entry)
 
 
+def expect_function(function: Interceptor[Any]) -> None:
+    """Refuse a function that cannot be called with a request and a handle, before a client's connection shows it."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise TypeError(f"an interceptor is called as function(request, handle): {error}") from None
+
+
 # Steps, once `partial` has given them what stands before the call.
 
 
@@ -177,8 +183,3 @@ async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Me
         if after and call.client is not None and call.request.is_answered:
             call.client.write(add_size(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
     raise NoAnswer
-
-
-def api_key_of(api: ApiKey | int | type[Any]) -> int:
-    """Return the key of an API that is given by its key or by a class of its requests."""
-    return api if isinstance(api, int) else api.API_KEY

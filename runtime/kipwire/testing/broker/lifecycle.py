@@ -1,9 +1,7 @@
 """A fake broker between its start and its end: the thread of its event loop alone touches the state meanwhile.
 
-The state has no locks: while the broker runs, the thread of its event loop alone touches it, and `call` brings actions
-of a test there. The same calls come from three places, distinguished by `is_here`: another thread, which waits for the
-result; the thread of the loop, which cannot wait and leaves the rest as a task; and no loop at all, before the start
-and after the end.
+So the state has no locks. Calls come from three places (`is_here`): from another thread, which waits for the result;
+from the thread of the loop, which cannot wait and leaves the rest as a task; and without a loop, before and after.
 """
 
 from __future__ import annotations
@@ -141,9 +139,11 @@ class Lifecycle:
             raise RuntimeError("wait_until would block the event loop; call it in another thread: asyncio.to_thread")
 
         async def wait() -> None:
-            async with asyncio.timeout(timeout):
-                while not condition():
-                    await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
+            until = running.loop.time() + timeout
+            while not condition():
+                if running.loop.time() >= until:
+                    raise TimeoutError(f"the condition did not hold within {timeout:g} s")
+                await self._node.changes.wait(_SECONDS_BETWEEN_LOOKS)
 
         running.run(wait())
 

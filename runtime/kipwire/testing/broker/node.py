@@ -1,9 +1,7 @@
-"""A node of a fake cluster: all that its requests act on.
+"""A node of a fake cluster: all that its requests act on, which is shared, and its own fetch sessions.
 
-A `Node` is what one request sees: the state that all nodes share, by reference, and its own id and fetch sessions. It
-has what takes several parts of the state, and refuses what another node has to answer; each part by itself is in
-`state`, without I/O and without a clock. Time comes from `Clock` alone, which a test can move, and then all that is due
-must happen before others look (`advance`).
+It has what takes several parts of the state, and refuses what another node has to answer. Time comes from `Clock`
+alone, which a test can move; then all that is due must happen before others look (`advance`).
 """
 
 from __future__ import annotations
@@ -239,7 +237,7 @@ class Node:
 
         With `adds` they become part of it instead (KIP-890). With `is_abortable` clients have TRANSACTION_ABORTABLE.
         """
-        transaction = self.producers.verified(transactional_id, numbers)
+        transaction = self.producers.current(transactional_id, numbers, ErrorCode.INVALID_PRODUCER_EPOCH)
         if adds:
             self.fill_transaction(transaction, places, groups)
         elif not (transaction.is_ongoing and places <= transaction.partitions and groups <= transaction.groups):

@@ -1,9 +1,7 @@
 """A fake cluster that listens, and its answers: each connection has one request handled at a time, as in Kafka.
 
-The order in `answer` is the one of Kafka: a version that is not served is refused before anything else, then the
-functions of the test, then the handler of the API. A connection has one request at a time, so a response can never
-overtake another. A mistake of the fake broker is kept and raised when it stops: clients only try again, and the test
-would pass.
+A version that is not served is refused before anything else, as in Kafka; then come the functions of the test, then the
+API. A mistake of the fake broker is kept and raised when it stops: clients only try again, and the test would pass.
 """
 
 from __future__ import annotations
@@ -68,10 +66,12 @@ class Asked:
         """Find the requests of an API that came to a node; None is any."""
         return [one for at, one in self._kept if api in (None, one.api_key) and node_id in (None, at)]
 
-    def clear(self) -> None:
-        """Forget all."""
+    def clear(self) -> list[Request]:
+        """Forget all, and return them."""
+        cleared = self.found(None, None)
         self._kept.clear()
         self._size = 0
+        return cleared
 
 
 class Server:
@@ -164,7 +164,10 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
     """
     node, request = call.node, call.request
     if request.api_version not in node.served.get(request.api_key, ()):
-        return _unserved(node, request)
+        if request.api_key == ApiKey.API_VERSIONS:  # KIP-511; after other requests Kafka closes the connection, too
+            return versions_answer(_REGISTRY, request.api_version, node.served)
+        what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
+        raise NoAnswer(f"the fake broker does not serve {what}; its versions are in the ApiVersions response")
 
     async def handle() -> Message:
         api = APIS[request.api_key]
@@ -180,11 +183,3 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
         return response
 
     return await interceptors.answer(call, handle)
-
-
-def _unserved(node: Node, request: Request) -> Message:
-    """Answer ApiVersions in another version (KIP-511); after other requests Kafka closes the connection, too."""
-    if request.api_key == ApiKey.API_VERSIONS:
-        return versions_answer(_REGISTRY, request.api_version, node.served)
-    what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
-    raise NoAnswer(f"the fake broker does not serve {what}; its versions are in the ApiVersions response")

@@ -1,9 +1,8 @@
 """The APIs that a fake broker serves: a module for each, named by its key and its name.
 
 A module has `answer`, a function of a node and the body of a request, or `answer_request`, if it needs the header, too.
-`rows.by_row` makes it of a function for each row of the response. Where refusals are not by the rule of
-`kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka has are served. The head has these
-versions, and how the answers differ from Kafka's. docs/testing.md repeats it, and test_fake_broker_heads.py compares.
+Where refusals are not by the rule of `kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka
+has are served. Its head is part of docs/testing.md, which test_fake_broker_heads.py compares.
 
 Unlike Kafka:
 
@@ -19,7 +18,7 @@ from pkgutil import iter_modules
 
 from kafka_messages import REGISTRY
 from kafka_messages.enums import ApiKey
-from kipwire.testing.broker.apis.api import Api, api_of
+from kipwire.testing.broker.apis.api import Api, api_key_of, api_of
 
 MODULES = {
     ApiKey(int(found.name[1:3])): import_module(f"{__name__}.{found.name}")
@@ -38,10 +37,10 @@ def served(fewer: Mapping[ApiKey, range] | Mapping[int, range]) -> dict[int, ran
     Raises:
         ValueError: there are no such versions.
     """
-    for key, some in fewer.items():
+    chosen = {api_key_of(api): versions for api, versions in fewer.items()}
+    for key, some in chosen.items():
         known = SERVED.get(key, range(0))
         if not all(one in known for one in some):
             has = f"{known[0]} to {known[-1]}" if known else "none"
             raise ValueError(f"the fake broker cannot serve {ApiKey.text(key)} in {some}; the versions it has: {has}")
-    chosen = SERVED | {int(key): versions for key, versions in fewer.items()}
-    return {key: versions for key, versions in chosen.items() if versions}
+    return {key: versions for key, versions in (SERVED | chosen).items() if versions}

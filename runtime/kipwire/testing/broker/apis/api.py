@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
@@ -50,6 +50,14 @@ def expect(holds: object, error: int, message: str = "") -> None:
     """Go on if something holds, and refuse the request, or its row, if not."""
     if not holds:
         raise Refused(error, message)
+
+
+def api_key_of(api: int | type[Any]) -> int:
+    """Return the key of an API that is given by its key or by a class of its requests."""
+    key: int | None = api if isinstance(api, int) else getattr(api, "API_KEY", None)
+    if key is None:
+        raise TypeError(f"give an API by its key, as in ApiKey.METADATA, or by a class of its requests, not by {api!r}")
+    return key
 
 
 # Requests of producers with a transactional id.

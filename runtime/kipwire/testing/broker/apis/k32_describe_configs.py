@@ -7,7 +7,7 @@ Unlike Kafka:
 
 from kafka_messages.enums import ConfigResourceType
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_row, expect
-from kipwire.testing.broker.state.topics import Configs, shown_configs, type_of
+from kipwire.testing.broker.state.topics import SETTINGS, Configs, shown_configs
 
 
 @by_row
@@ -16,7 +16,7 @@ def answer(node: Node, body: Sent, asked: Sent) -> Values:
         return {}
     configs, keys = topic_configs(node, asked), asked.configuration_keys
     shown = [one for one in shown_configs(configs) if keys is None or one["name"] in keys]
-    return {"configs": [{**one, "config_type": type_of(one["name"])} for one in shown]}
+    return {"configs": [{**one, "config_type": SETTINGS[one["name"]].type} for one in shown]}
 
 
 def topic_configs(node: Node, asked: Sent) -> Configs:

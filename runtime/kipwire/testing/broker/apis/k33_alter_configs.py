@@ -7,12 +7,13 @@ Unlike Kafka:
 
 from kipwire.testing.broker.apis.api import ErrorCode, Node, Sent, Values, by_distinct_row, expect
 from kipwire.testing.broker.apis.k32_describe_configs import topic_configs
-from kipwire.testing.broker.state.topics import Configs, given, replace
+from kipwire.testing.broker.state.topics import Configs, replace
 
 
 @by_distinct_row
 def answer(node: Node, body: Sent, asked: Sent) -> Values:
-    configs = given((one.name, one.value) for one in asked.configs)
+    configs = {one.name: one.value for one in asked.configs}
+    expect(None not in configs.values(), ErrorCode.INVALID_REQUEST, "a setting has no value")
     replace(altered_configs(node, asked), configs, is_tried=body.validate_only)
     return {}
 

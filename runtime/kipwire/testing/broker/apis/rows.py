@@ -1,7 +1,6 @@
 """Rows of responses: a row for each element of an array of the request, with an error code.
 
-It repeats what names the element, such as a topic or a partition. Which array that is, what is repeated and what stands
-beside the code of a row that refuses, `kipwire.connection.refusals` says, for both.
+Which array that is, what is repeated and what stands beside the code is in `kipwire.connection.refusals`, for both.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from kafka_messages.enums import ErrorCode
+from kipwire.model.errors import abbreviate
 from kipwire.model.extras import missing_extra
 
 T = TypeVar("T", bound=Any)
@@ -39,9 +40,6 @@ def indexes_by_topic(places: Iterable[tuple[T, int]]) -> dict[T, list[int]]:
 # Regular expressions are RE2's, as in Kafka: they take time in proportion to the text, whatever a client asks for.
 # google-re2 is imported when there is an expression, since few tests have one.
 
-_MOST_SHOWN = 100
-"""Characters of an expression."""
-
 
 @lru_cache(128)  # each heartbeat of a group needs the expressions of all members
 def matching(regex: str) -> Callable[[str], bool]:
@@ -59,10 +57,7 @@ def matching(regex: str) -> Callable[[str], bool]:
     try:
         found = re2.compile(regex, options)
     except re2.error as error:
-        reason = error.args[0].decode(errors="replace")
-        what = repr(regex[:_MOST_SHOWN]) + ("..." if len(regex) > _MOST_SHOWN else "")
-        reason = (
-            f"{what} is not a valid regular expression: {reason.partition(':')[0]}"  # after which comes the whole of it
-        )
+        reason, _, _ = error.args[0].decode(errors="replace").partition(":")  # after which comes the whole of it
+        reason = f"{abbreviate(regex)} is not a valid regular expression: {reason}"
         raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, reason) from None
     return lambda name: found.fullmatch(name) is not None

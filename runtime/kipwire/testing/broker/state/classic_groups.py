@@ -1,10 +1,7 @@
 """Groups of the classic protocol: members join, their leader assigns, and all of it again when members come or go.
 
-Nothing here waits. A member that has to wait gets a `Ticket`, and whatever changes the group decides the tickets that
-it can; a handler looks at its ticket again after every change. So each ticket must be decided in the end, by a result
-or a refusal, also when its member leaves, expires or asks again. Times are given, and `expire` is called before the
-group is looked at. Generations only grow. `consumer_groups` has the other protocol, and takes these members over when a
-group changes to it.
+Nothing here waits: a member gets a `Ticket`, and a handler looks at it again after every change. Each must be decided
+in the end, also when its member leaves, expires or asks again (test_fake_broker_groups.py). Generations only grow.
 """
 
 from __future__ import annotations

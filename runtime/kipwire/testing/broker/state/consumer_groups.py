@@ -1,10 +1,7 @@
 """Groups of the consumer protocol (KIP-848): members heartbeat, and the group assigns.
 
-Each change of members, subscriptions or topics raises the epoch of the group, and with it the targets of all members
-are computed. A member is brought to its target step by step: it gives up what it is not to have any more, which it
-shows in the partitions that it says it owns; then it has the epoch of the assignment, and gets what no other member has
-(`test_no_partition_has_two_owners_and_all_have_one_in_the_end`). Members of the classic protocol may be here, too: they
-join, sync and heartbeat as they always did, and the group becomes one of theirs when they are alone.
+Each change of members, subscriptions or topics raises the epoch, for which all targets are computed anew. A member's
+steps there are in `consumer_members`. Members of the classic protocol may be here, too, until they are alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Members of groups of the consumer protocol (KIP-848): what they say and hear, their targets, and the steps there.
 
-A member has three sets of partitions: its target, what is assigned, and what it still has to give up. The invariant is
-that no partition is in `places` of two members, so a partition reaches its new reader only after the old one has left
-it out of the partitions that it reports. `step` is the only way from one set to the next; `consumer_groups` calls it
-and computes targets by the assignors at the end of this file.
+No partition is in `places` of two members: a new reader gets it after the old one has left it out of what it reports.
+`step` is the only way from one set of partitions to the next.
 """
 
 from __future__ import annotations

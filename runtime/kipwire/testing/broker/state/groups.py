@@ -1,8 +1,6 @@
 """Groups of both protocols: their members, committed offsets, and the bytes that consumers exchange.
 
-What both protocols share is here, so that offsets and the bytes of subscriptions and assignments have one form
-whichever protocol a group has; a group may change its protocol and keeps its offsets. `classic_groups` and
-`consumer_groups` build on it, and `node` finds the groups.
+A group may change its protocol and keeps its offsets; `classic_groups` and `consumer_groups` build on this.
 """
 
 from __future__ import annotations

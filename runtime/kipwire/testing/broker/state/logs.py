@@ -1,9 +1,7 @@
 """The log of one partition: batches with their offsets, and the checks that come before, as in Kafka's LogValidator.
 
-Batches are kept as the bytes that a producer sent, with offset and epoch put in, as Kafka does it: so a Fetch gives
-what is on a broker's disk, and the compression stays. A batch is checked before anything changes, in the order of
-Kafka's checks, and then the producers of the partition decide if it is new, a repetition or a gap. Deleted records stay
-in their batches, like in a segment; only `start_offset` moves.
+Batches are the bytes that a producer sent, with offset and epoch put in, so a Fetch gives what is on a broker's disk.
+Deleted records stay in their batches, like in a segment; only `start_offset` moves.
 """
 
 from __future__ import annotations

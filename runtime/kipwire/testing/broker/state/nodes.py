@@ -1,10 +1,7 @@
 """The nodes of a fake cluster: where each is reached, whether it runs, what it coordinates, and its fetch sessions.
 
-Data is never copied between nodes: that another node leads or coordinates is a number here or in a log. When a node
-stops, what it did goes to the next one that runs, and does not come back by itself, so that who answers follows from
-the test alone. A coordinator is found by Kafka's hash into 50 slots, and all keys of a slot move together, as with the
-partitions of Kafka's internal topics. Fetch sessions (KIP-227) are of one node, which forgets them when it is stopped
-and started again.
+No data is copied: that another node leads or coordinates is a number. What a node did goes to the next that runs when
+it stops, and stays there, so that who answers follows from the test alone. A coordinator has slots of Kafka's hash.
 """
 
 from __future__ import annotations

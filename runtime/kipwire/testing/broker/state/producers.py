@@ -1,9 +1,6 @@
 """Producers: which batches a partition takes, as Kafka's ProducerStateManager, and transactions, as its coordinator.
 
-Two parts that Kafka keeps in two places: the sequence numbers of a producer in a partition, which decide if a batch is
-new, and the transactions of a transactional id at its coordinator. They meet in epochs: a marker with a higher epoch
-fences a producer in each partition. The numbers of the last five batches are kept, as in Kafka, since a producer may
-have as many in flight and send any of them again.
+They meet in epochs: a marker with a higher epoch fences a producer in each partition.
 """
 
 from __future__ import annotations
@@ -266,10 +263,6 @@ class Producers:
         if transaction.epoch == HIGHEST_EPOCH:
             transaction.previous_id, transaction.epoch = transaction.producer_id, 0
             transaction.producer_id = self.new_id()
-
-    def verified(self, transactional_id: str, numbers: Numbers) -> Transaction:
-        """Do as `current` for a request about a partition, which is refused with an error code of producers."""
-        return self.current(transactional_id, numbers, ErrorCode.INVALID_PRODUCER_EPOCH)
 
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:

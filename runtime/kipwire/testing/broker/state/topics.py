@@ -1,8 +1,7 @@
 """The topics of a fake broker, by name and by id, and their settings.
 
-Names, limits and settings are Kafka's, since clients test their errors against them: what is refused, with which code,
-and which settings there are with which defaults. Changes are checked as a whole before one is made. A topic that is
-deleted and made again has another id, by which clients see the difference; so ids are looked up apart from names.
+Names, limits and settings are Kafka's, since clients test their errors against them. Changes are checked as a whole
+before one is made. A topic that is deleted and made again has another id, by which clients see the difference.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ class _Setting(NamedTuple):
 
 _BOOLEAN, _STRING, _INT, _LONG = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG
 _MOST = str(2**63 - 1)
-_SETTINGS = {
+SETTINGS = {
     "cleanup.policy": _Setting(ConfigType.LIST, "delete"),
     "compression.gzip.level": _Setting(_INT, "-1"),
     "compression.lz4.level": _Setting(_INT, "9"),
@@ -182,9 +181,9 @@ _VALUES = {_INT: r"\s*[+-]?[0-9]{1,19}\s*", _LONG: r"\s*[+-]?[0-9]{1,19}\s*", _B
 def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
     """Refuse settings that Kafka's topics do not have, and values of another type."""
     for name, value in configs.items():
-        if name not in _SETTINGS:
+        if name not in SETTINGS:
             raise Refused(ErrorCode.INVALID_CONFIG, f"unknown topic setting {name!r}")
-        kind = _SETTINGS[name].type
+        kind = SETTINGS[name].type
         if value is None or not re.fullmatch(_VALUES.get(kind, "(?s).*"), value):
             raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is {value!r}; it has to be of the type {kind.name}")
 
@@ -192,7 +191,7 @@ def expect_valid_configs(configs: Mapping[str, str | None]) -> None:
 def limits_of(configs: Mapping[str, str | None], now: int) -> Limits:
     """Compute the limits of a topic for a batch that comes at a time in milliseconds since 1970."""
     size, future = (
-        int(configs.get(name) or _SETTINGS[name].default)
+        int(configs.get(name) or SETTINGS[name].default)
         for name in ("max.message.bytes", "message.timestamp.after.max.ms")
     )
     return Limits(size, now + future)
@@ -206,21 +205,8 @@ def shown_configs(configs: Mapping[str, str | None]) -> list[dict[str, Any]]:
             "value": str(configs.get(name, setting.default)).strip(),
             "config_source": ConfigSource.TOPIC_CONFIG if name in configs else ConfigSource.DEFAULT_CONFIG,
         }
-        for name, setting in _SETTINGS.items()
+        for name, setting in SETTINGS.items()
     ]
-
-
-def type_of(name: str) -> ConfigType:
-    """Return the type of a setting."""
-    return _SETTINGS[name].type
-
-
-def given(configs: Iterable[tuple[str, str | None]]) -> Configs:
-    """Return the settings that a request gives; refuse one without a value."""
-    found = dict(configs)
-    if None in found.values():
-        raise Refused(ErrorCode.INVALID_REQUEST, "a setting has no value")
-    return found
 
 
 def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) -> Configs:
@@ -236,10 +222,10 @@ def changed(configs: Configs, changes: Iterable[tuple[str, int, str | None]]) ->
             found[name] = value
         elif operation not in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
             raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown operation {operation}")
-        elif name not in _SETTINGS or _SETTINGS[name].type != ConfigType.LIST:
+        elif name not in SETTINGS or SETTINGS[name].type != ConfigType.LIST:
             raise Refused(ErrorCode.INVALID_CONFIG, f"{name} is not a list")
         else:
-            old = filter(None, (found.get(name) or _SETTINGS[name].default).split(","))
+            old = filter(None, (found.get(name) or SETTINGS[name].default).split(","))
             others = str(value).split(",")
             if operation == ConfigOperation.APPEND:
                 found[name] = ",".join(dict.fromkeys([*old, *others]))
