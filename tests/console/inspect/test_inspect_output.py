@@ -290,6 +290,37 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("capture", "is a capture; --frame N explains a frame, by the number that kipwire tap and dump show"),
+        ("frames.jsonl.gz", "is a capture; --frame N"),
+        ("x.pcap", "is a capture; --frame N"),
+        ("orders-0", "is of a log; kipwire dump shows what is in it"),
+        ("00000000000000000000.log", "is of a log; kipwire dump"),
+        ("00000000000000000000.index", "is of a log; kipwire dump"),
+        ("text.log", "the message is missing; give its name and version"),
+        ("missing.index", "the message is missing; give its name and version"),
+        ("00" * 3000, "the message is missing; give its name and version"),
+    ],
+)
+def test_a_capture_or_a_log_alone_names_the_command_for_it(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("capture", "orders-0"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "capture" / "frames.jsonl").touch()
+    (tmp_path / "frames.jsonl.gz").touch()
+    (tmp_path / "x.pcap").write_bytes(bytes.fromhex("d4c3b2a102000400") + bytes(16))
+    (tmp_path / "orders-0" / "00000000000000000000.log").touch()
+    (tmp_path / "00000000000000000000.log").write_bytes(b"\0\0\0\0\0\0\0\0\0\0\0\x40\0\0\0\0\2")
+    (tmp_path / "00000000000000000000.index").touch()
+    (tmp_path / "text.log").write_text("2026-11-21 began to listen\n")
+    done = command_line.call("inspect", name, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "the message is missing; give its name and version, or --request, or --response"),

@@ -65,6 +65,7 @@ def test_tables_for_people_have_the_same(tap: Tap) -> None:
     between = "from 2026-11-21T08:00:43.610159Z to 2026-11-21T08:01:43.948206Z"
     assert done.stdout.startswith(f"1,094 requests and 1,092 responses {between}\n\nclients\n")
     assert "'kp-txn'                         kafka-python 3.0.12 " in done.stdout
+    assert "client   " in done.stdout and "addresses" not in done.stdout  # which kipwire's own captures do not have
     assert "more rows, which --format json has" in done.stdout
 
 

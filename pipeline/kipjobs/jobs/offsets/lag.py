@@ -120,7 +120,7 @@ def moves(commits: DataFrame) -> DataFrame:
 
 
 def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int) -> DataFrame:
-    """Return the groups whose offset does not move while the topic grows.
+    """Return the groups whose offset does not move, unless the topic is known to be quiet.
 
     Columns: group, topic, partition, offset, lag, since, stalled_seconds, records_since, last_commit. These groups
     have unread records, have not moved their offset for `seconds` or longer, and the partition has grown since then.

@@ -125,7 +125,7 @@ def stalled_table(stalled: DataFrame, note: str) -> Table:
     """Return the table of stalled groups, with a note that explains the word."""
     sf = functions_of(stalled)
     order = (sf.desc("lag"), "since", "group", "topic", "partition")
-    title = "Groups that stand still while the topic grows"
+    title = "Groups that stand still"
     return Table("stalled", title, stalled, order, note=note, is_wrong=True)
 
 

@@ -122,7 +122,9 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
         return inspect_response(registry, _response_class(registry, api_key, response[1], data), data)
     if len(words) < 2:
         raise ValueError(
-            "the message is missing; give its name and version, or --request, or --response; see kipwire inspect --help"
+            (_reason_against(words[0]) if words else "")
+            or "the message is missing; give its name and version, or --request, or --response; "
+            "see kipwire inspect --help"
         )
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
@@ -133,6 +135,30 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
     if not option:
         return inspection
     return replace(inspection, hint=f"the bytes are a whole frame with its header: give {option}, not {name} {version}")
+
+
+def _reason_against(word: str) -> str:
+    """Explain how to look at a capture or a log, which has more than one message; "" for anything else."""
+    from kipwire.console.dump.log_files import HEAD_BYTES, begins_as_a_log  # more imports than all of inspect
+    from kipwire.console.dump.partition_files import kind_of
+    from kipwire.records.names import SEGMENT, SNAPSHOT, segments_of
+
+    path = Path(word)
+    shown = one_line(path)
+    with suppress(OSError, ValueError):  # it is missing, or no name of a file
+        need_file(path)
+        if capture_at(path) is not None:
+            return f"{shown} is a capture; --frame N explains a frame, by the number that kipwire tap and dump show"
+        if path.is_dir():
+            is_log = bool(segments_of(path))
+        elif path.suffix in (SEGMENT, SNAPSHOT):
+            with path.open("rb") as file:
+                is_log = begins_as_a_log(file.read(HEAD_BYTES))
+        else:
+            is_log = kind_of(path) is not None and path.exists()
+        if is_log:
+            return f"{shown} is of a log; kipwire dump shows what is in it"
+    return ""
 
 
 def _of_capture(words: Sequence[str], number: int, ports: Collection[int], package: str) -> Inspection:

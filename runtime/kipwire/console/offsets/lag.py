@@ -139,7 +139,7 @@ class Stand(NamedTuple):
 
 
 class Stalled(NamedTuple):
-    """A group that stands still while the topic grows."""
+    """A group that stands still, in a topic that is not known to be quiet."""
 
     row: Row
     since: float
@@ -173,7 +173,7 @@ def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> 
 
 
 def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
-    """Find the groups that stand still while the topic grows, in the order of the rows.
+    """Find the groups that stand still, unless the topic is known to be quiet, in the order of the rows.
 
     Records are unread, the offset has not moved for `least` seconds or longer, and the partition has grown since then.
     If it is not known by how much, since the offset was there before the first look, the group is listed, too.

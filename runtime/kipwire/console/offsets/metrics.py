@@ -44,7 +44,7 @@ LAG_SECONDS = Gauge(
 END = Gauge("kafka_topic_partition_current_offset", "The offset of the next record.", _PLACE)
 STALLED = Gauge(
     "kipspark_consumergroup_stalled_seconds",
-    "How long the committed offset has not moved, of groups that stand still while the topic grows.",
+    "How long the offset has not moved, of groups with unread records, unless the topic is known to be quiet.",
     ("consumergroup", *_PLACE),
 )
 AS_OF = Gauge(

@@ -8,7 +8,7 @@ names the upgrade of the library that fixes it, if that is known.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kipwire.console.output import moment_text_of_ns
@@ -19,6 +19,7 @@ from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, fi
 
 _NS_OF_MS = 10**6
 _QUANTILES = (0.5, 0.99)
+_ADDRESSES = "addresses"
 
 
 class UnservedUse(NamedTuple):
@@ -58,7 +59,7 @@ def summary_text(summary: TrafficSummary) -> str:
         (_name(client_id), _library(software), _hosts(counts), *_numbers(counts))
         for (client_id, software), counts in summary.by_client().items()
     )
-    lines += table_lines("clients", ("client", "library", "addresses", *numbers), clients, 3)
+    lines += _client_table("clients", ("client", "library", _ADDRESSES, *numbers), clients, 3)
     apis = summary.by_api()
     rows = (
         (f"{api} v{version}" if key >= 0 else api, *_numbers(counts)) for (key, api, version), counts in apis.items()
@@ -96,8 +97,8 @@ def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
         )
         for use, counts, missing in uses
     )
-    header = ("client", "library", "addresses", "sends", "requests", f"{release} serves", f"{KIP_896} says")
-    lines += table_lines("", header, rows, 4, texts_after=1)
+    header = ("client", "library", _ADDRESSES, "sends", "requests", f"{release} serves", f"{KIP_896} says")
+    lines += _client_table("", header, rows, 4, texts_after=1)
     if any(one.unserved.fix.endswith("?") for one in uses):
         lines.append("? the library is guessed by the client id\n")
     if any(not one.unserved.fix for one in uses):
@@ -140,6 +141,18 @@ def upgrade_json(uses: Sequence[UnservedUse], release: str) -> str:
         ],
     }
     return json.dumps(shown, separators=(",", ":")) + "\n"
+
+
+def _client_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], texts: int, texts_after: int = 0
+) -> Iterator[str]:
+    """Format a table of clients, without addresses if there are none, as in captures of kipwire's own format."""
+    shown: Sequence[Sequence[str]] = list(rows)
+    at = header.index(_ADDRESSES)
+    if not any(row[at] for row in shown):
+        header, *shown = [[*row[:at], *row[at + 1 :]] for row in (header, *shown)]
+        texts -= 1
+    return table_lines(title, header, shown, texts, texts_after)
 
 
 def _numbers(counts: Counts) -> tuple[str, ...]:
