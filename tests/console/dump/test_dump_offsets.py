@@ -1,15 +1,17 @@
-"""Damaged base offsets, which no checksum covers: kipwire dump reports those that their place in the log contradicts."""
+"""Damaged base offsets, which no checksum covers: kipwire dump reports those that their place contradicts."""
 
 from __future__ import annotations
 
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from kipwire.console.dump.reading import Damage, read_file
 from kipwire.records import Record, RecordBatch, write_message_set
+from kipwire.records.compression import Compression
 from tests.console.dump.conftest import Dump
 from tests.console.dump.test_dump_logs import batch, log
 
@@ -34,7 +36,7 @@ def first_and_last(data: bytes, delta: int) -> tuple[int, int]:
 def contradictions(places: list[tuple[int, int]], end: int | None) -> int:
     """Count them by the rule, for at most one damaged batch."""
     highest = 2**63 if end is None else end
-    fits = [BASE <= first and last < highest for first, last in places]
+    fits = [first >= BASE and last < highest for first, last in places]
     if not all(fits):
         return fits.count(False)
     return sum(following[0] <= one[1] for one, following in pairwise(places))
@@ -63,10 +65,14 @@ def test_each_flipped_bit_that_the_place_contradicts_is_one_error(tmp_path: Path
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("compression", ["none", "gzip"])
-def test_offsets_of_old_formats_are_checked(tmp_path: Path, magic: int, compression: str) -> None:
+def test_offsets_of_old_formats_are_checked(tmp_path: Path, magic: Literal[0, 1], compression: Compression) -> None:
     sets = [write_message_set([Record(offset=at, value=b"v")], magic=magic, compression=compression) for at in (12, 14)]
     assert not [one for one in read_file(log(tmp_path / "a-0", *sets, name=SEGMENT), 0, None) if type(one) is Damage]
-    for bit, words in ((63, "offsets there are from 10 on"), (40, "one of them is wrong"), (3, "offsets there are from")):
+    for bit, words in (
+        (63, "offsets there are from 10 on"),
+        (40, "one of them is wrong"),
+        (3, "offsets there are from"),
+    ):
         file = log(tmp_path / "a-0", flipped(sets[0], bit), sets[1], name=SEGMENT)
         (damage,) = [one for one in read_file(file, 0, None) if isinstance(one, Damage)]
         assert words in damage.reason
