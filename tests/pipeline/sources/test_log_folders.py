@@ -231,6 +231,31 @@ def test_a_base_offset_that_its_place_contradicts_is_a_broken_batch(
             assert str(raised.value) == said
 
 
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("split_bytes", [1, 1 << 20])
+def test_each_flipped_bit_that_leads_out_of_the_segment_is_a_broken_batch(
+    tmp_path: Path, number: int, split_bytes: int
+) -> None:
+    places = [(10, 11), (12, 12), (13, 14)]
+    first, last = places[number]
+    file = write(tmp_path / "t-0", b"", f"{10:020}.log") / f"{10:020}.log"
+    (tmp_path / "t-0" / f"{15:020}.log").write_bytes(b"")
+    wanted = RowFilter(permissive=True)
+    for bit in range(64):
+        offset = int.from_bytes((first ^ 1 << bit).to_bytes(8, "big"), "big", signed=True)
+        data = [write_batch([Record(offset=at, value=b"v") for at in range(one, end + 1)]) for one, end in places]
+        data[number] = with_offsets(data[number], offset)
+        file.write_bytes(b"".join(data))
+        errors = []
+        for read, schema in ((read_rows, LOG_SCHEMA), (read_batch_rows, BATCH_SCHEMA)):
+            splits = plan_splits(find_segments(tmp_path), wanted, split_bytes)
+            rows = [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
+            errors.append([(row["batch_position"], row["error"]) for row in rows if row["error"]])
+        is_out = offset < 10 or offset + last - first >= 15
+        assert errors[0] == errors[1]
+        assert [position for position, _ in errors[0]] == [len(b"".join(data[:number]))] * is_out, bit
+
+
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "t-0", batch(0))
     (split,) = cut_segment(find_segments(tmp_path)[0])
