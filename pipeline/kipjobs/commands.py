@@ -12,12 +12,11 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 import click
-import duckdb
 
 from kipjobs.engines import Session
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import MEMORY, EmbeddedSession
-from kipjobs.errors import out_of_space
+from kipjobs.errors import EngineError, out_of_space
 from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
@@ -82,7 +81,9 @@ def here(name: str, function: Callable[..., Any]) -> click.Command:
         try:
             with ended_by_signals():
                 function(runner, **values)
-        except (KipwireError, duckdb.Error) as error:
+        except EngineError as error:
+            fail(f"the job {name}: {error}")
+        except KipwireError as error:
             fail(str(error))
         except OSError as error:
             fail(out_of_space(error) or system_error(error))

@@ -26,6 +26,10 @@ class JobError(KipwireError):
     """A call or a job that cannot be done; the text gives the correction."""
 
 
+class EngineError(JobError):
+    """Tables that an engine cannot compute; the text is kipwire's own, and the cause is the engine's error."""
+
+
 class BrokenMessageError(KipwireError):
     """Bytes in a column that are not the message they should be."""
 

@@ -29,6 +29,7 @@ from kipwire.records.heads import (
     SIZE_END,
     TRANSACTIONAL,
 )
+from kipwire.records.offsets import Offsets
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -61,6 +62,8 @@ _NAMES, _FORMATS, _POSITIONS = zip(*_places(), strict=True)
 HEADS: np.dtype[np.void] = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _POSITIONS, "itemsize": RECORDS})
 """Layout of an array of heads."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
+_WITH_BASE = 2
+"""Magic whose heads have the first offset."""
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """Highest offset to which any delta can be added without going beyond 64 bits."""
 
@@ -135,18 +138,13 @@ class Heads(NamedTuple):
         may: Numbers = np.full(len(self.position), True) & row_filter.bounds.allows(span)
         return may if row_filter.control else may & ~self.is_control
 
-    def are_odd(self, first_offset: int, end_offset: int | None) -> Numbers:
-        """Return a mask of the batches whose head is invalid, or has numbers that may need more than 64 bits.
-
-        Args:
-            first_offset: no valid batch has a lower last offset.
-            end_offset: no valid batch has this last offset or a higher one; None if that is not known.
-        """
+    def are_odd(self, offsets: Offsets) -> Numbers:
+        """Return a mask of the batches whose head is invalid, contradicts the valid offsets, or may exceed 64 bits."""
         codecs = np.where(self.magic < 2, _CODECS_OF_ENTRIES, _CODECS)
         is_odd: Numbers = (self.codec >= codecs) | (self.last_offset < self.base_offset) | (self.records_count < -1)
         is_odd |= (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
-        is_odd |= self.last_offset < first_offset
-        return is_odd if end_offset is None else is_odd | (self.last_offset >= end_offset)
+        is_odd |= (self.last_offset < offsets.first) | ((self.magic == _WITH_BASE) & (self.base_offset < offsets.base))
+        return is_odd if offsets.end is None else is_odd | (self.last_offset >= offsets.end)
 
 
 def batch_heads_in(

@@ -107,7 +107,7 @@ def _rows_of(split: Split, heads: Heads, row_filter: RowFilter, schema: pa.Schem
     """Make the rows of heads; odd ones are checked one by one."""
     segment = split.segment
     start = 0
-    for odd in np.flatnonzero(heads.are_odd(*split.offsets)).tolist():
+    for odd in np.flatnonzero(heads.are_odd(split.offsets)).tolist():
         fault = _fault(split, int(heads.position[odd]))
         if fault is None:
             continue

@@ -94,7 +94,6 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
         SourceError: as `read_rows`.
     """
     segment = split.segment
-    first, end = split.offsets
     try:
         with open_file(segment.path, segment.storage) as file:
             for item in read_part(
@@ -107,13 +106,14 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
                 max_decompressed_size=row_filter.max_decompressed_size,
             ):
                 if isinstance(item, RecordBatch):
-                    last = item.last_offset
-                    if last >= first and (end is None or last < end):
+                    fault = split.offsets.fault(item)
+                    if fault is None:
                         yield item
-                    elif row_filter.permissive:
-                        yield Broken(item.position, _elsewhere(split, item))
-                    else:
-                        raise SourceError(_elsewhere(split, item))
+                        continue
+                    text = f"{segment.path}: the batch at byte {item.position} {fault}"
+                    if not row_filter.permissive:
+                        raise SourceError(text)
+                    yield Broken(item.position, text)
                 elif isinstance(item, Tail):
                     if row_filter.tail and item.size:
                         yield Broken(item.position, _words_of(item))
@@ -123,14 +123,6 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
                     raise item.error
     except OSError as error:
         raise unreadable(segment, error) from None
-
-
-def _elsewhere(split: Split, batch: RecordBatch) -> str:
-    """Return the message for a batch with an offset that cannot be at its place in the log."""
-    first, end = split.offsets
-    there = f"from {first} on" if end is None else f"from {first} to {end - 1}"
-    where = f"{split.segment.path}: the batch at byte {batch.position}"
-    return f"{where} ends at offset {batch.last_offset}; offsets there are {there}"
 
 
 def _words_of(tail: Tail) -> str:

@@ -17,6 +17,7 @@ from kipjobs.sources.batch_heads import RowFilter, batch_heads_in
 from kipjobs.sources.segments import Segment, sibling
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import batch_heads, head_at
+from kipwire.records.offsets import Offsets
 from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
@@ -35,9 +36,9 @@ class Split(NamedTuple):
     """No record of the range has a lower offset."""
     end_offset: int | None = None
     """Records from this offset on belong to the next range; None if there is none as yet."""
-    offsets: tuple[int, int | None] = (0, None)
-    """Valid last offsets of batches in this range: from the first number on, and below the second if that is known.
-    Any other one is damage, which no checksum covers: bounds, or a stream, would silently skip such a batch."""
+    offsets: Offsets = Offsets()
+    """Valid offsets of batches in this range. Any other one is damage, which no checksum covers: bounds, or a stream,
+    would silently skip such a batch."""
 
     @property
     def grows(self) -> bool:
@@ -98,7 +99,8 @@ def cut_segment(
     edges = [_Edge(segment.base_offset, start), *edges]
     ends = [*edges[1:], _Edge(end_offset, segment.size)]
     # A segment that is replacing others may also have the records of its neighbours.
-    offsets = (0, None) if segment.is_swap else (max(segment.base_offset, first_offset), end_offset)
+    base = segment.base_offset
+    offsets = Offsets() if segment.is_swap else Offsets(max(base, first_offset), end_offset, base)
     return [
         Split(segment, edge.position, end.position, edge.offset or 0, end.offset, offsets)
         for edge, end in zip(edges, ends, strict=True)
@@ -209,7 +211,7 @@ def narrow(split: Split, row_filter: RowFilter) -> list[Split]:
     reached = split.start
     for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
         # Odd batches are kept, so that the reader reports their errors.
-        kept = heads.may_have(row_filter) | heads.are_odd(*split.offsets)
+        kept = heads.may_have(row_filter) | heads.are_odd(split.offsets)
         ends = heads.position + heads.size
         edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
         parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)

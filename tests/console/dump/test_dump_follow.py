@@ -21,6 +21,7 @@ from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.output import Output
+from kipwire.records import read_batches, with_offsets
 from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA
 
@@ -244,7 +245,9 @@ def test_no_change_of_its_files_ends_it(seed: int, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("arguments", [("-r",), ("-r", "-f", "json"), ()])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    many = (DATA / "segments/orders-2" / NAME).read_bytes() * 40
+    data = (DATA / "segments/orders-2" / NAME).read_bytes()
+    found = [(batch.base_offset, data[batch.position : batch.position + batch.size]) for batch in read_batches(data)]
+    many = b"".join(with_offsets(one, 1000 * copy + offset) for copy in range(40) for offset, one in found)
     with started(log(tmp_path / "a-0", many), *arguments) as process:
         assert process.stdout is not None
         assert process.stderr is not None

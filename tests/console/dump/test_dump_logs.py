@@ -261,13 +261,15 @@ def test_segments_out_of_bounds_are_not_opened(dump: Dump, tmp_path: Path) -> No
 
 
 def test_all_formats_are_read(objects: Objects, tmp_path: Path) -> None:
-    records = [Record(offset=i, timestamp=1_700_000_000_000 + i, value=b"v%d" % i) for i in range(3)]
+    def records(first: int) -> list[Record]:
+        return [Record(offset=first + i, timestamp=1_700_000_000_000 + i, value=b"v%d" % i) for i in range(3)]
+
     old = [Record(offset=i, value=b"v%d" % i) for i in range(3)]
     file = log(
         tmp_path / "a-0",
         write_message_set(old, magic=0),
-        write_message_set(records, magic=1, compression="gzip"),
-        write_batch(records, timestamp_type="LogAppendTime"),
+        write_message_set(records(3), magic=1, compression="gzip"),
+        write_batch(records(6), timestamp_type="LogAppendTime"),
     )
     found = objects(file, "-r")
     assert [one["magic"] for one in found if one["type"] == "batch"] == [0, 0, 0, 1, 2]

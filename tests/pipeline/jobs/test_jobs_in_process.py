@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from time import sleep
 import pyarrow.parquet as pq
 import pytest
 
-from kipjobs.commands import MANY_BYTES, Here
+from kipjobs.commands import MANY_BYTES, Here, here
 from kipjobs.engines.embedded.columns import Column
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
@@ -259,3 +260,50 @@ def test_an_error_of_memory_says_what_to_set() -> None:
         large = rows.limit(1).agg(Column("max(repeat('x', 200000000))", "text"))
         with pytest.raises(JobError, match="do not fit in 64 MiB and on the disk: set --memory to more MiB"):
             large.toArrow()
+
+
+def damaged_offset(folder: Path, number: int, mask: int) -> Path:
+    """Copy the sample data, with another first byte of the base offset of a batch of orders-0."""
+    logs = folder / "logs"
+    shutil.copytree(DATA / "segments", logs)
+    file = logs / "orders-0" / f"{0:020}.log"
+    position = list(read_segment(file))[number].position
+    data = bytearray(file.read_bytes())
+    data[position] ^= mask
+    file.write_bytes(data)
+    return logs
+
+
+@pytest.mark.parametrize("job", ["offsets", "transactions", "compaction"])
+def test_a_negative_offset_is_an_error_that_names_the_batch(job: str, tmp_path: Path) -> None:
+    done = kipwire(job, damaged_offset(tmp_path, 1, 0xFF), *(("--topics", "orders") if job == "compaction" else ()))
+    assert (done.returncode, done.stdout) == (2, "")
+    batch = r"the batch at byte 4816 ends at offset -\d+; offsets there are from 0 on"
+    assert re.fullmatch(rf"kipwire: \S+/logs/orders-0/0{{20}}\.log: {batch}", done.stderr.strip())
+
+
+def test_lags_whose_sum_exceeds_64_bits_have_the_highest_total(tmp_path: Path) -> None:
+    done = kipwire("offsets", damaged_offset(tmp_path, -1, 0x40), "-f", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    totals = json.loads(done.stdout.splitlines()[0])
+    assert (totals["table"], totals["unread_records"]) == ("totals", 2**63 - 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("max(partition) + 9223372036854775807", "a number in its tables exceeds 64 bits; an offset or a time in the "),
+        ("CAST(max(topic) AS BIGINT)", "its engine, DuckDB, cannot compute a table (ConversionException)"),
+    ],
+)
+def test_no_error_has_the_text_of_the_engine(sql: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def report(_: Here) -> None:
+        with EmbeddedSession() as session:
+            frame = session.read.format("kafka_log").option("topics", "orders").load(str(DATA / "segments"))
+            frame.agg(Column(f"CAST({sql} AS BIGINT)", "number")).toArrow()
+
+    with pytest.raises(SystemExit) as ended:
+        here("offsets", report).main(["--memory", "64"], prog_name="kipwire")
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"kipwire: the job offsets: {said}") and err.count("\n") == 1 and "LINE" not in err

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.errors import ListingError, SourceError
 from kipjobs.sources import log_rows
 from kipjobs.sources.batch_heads import RowFilter
@@ -26,7 +27,7 @@ from kipjobs.sources.snapshots import snapshots_of
 from kipjobs.sources.splits import Split, cut_segment, plan_splits
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError
-from kipwire.records import Bounds, Record, read_segment, write_batch
+from kipwire.records import Bounds, Record, read_segment, with_offsets, write_batch
 from tests.support.places import DATA
 from tests.support.unlisted import forbid
 
@@ -199,6 +200,60 @@ def test_a_batch_with_an_offset_of_elsewhere_is_broken(tmp_path: Path) -> None:
             assert len(level) == 4 - bool(wanted.first_offset)
         with pytest.raises(SourceError, match=said):
             next(of_both_levels(folder, wanted))
+
+
+@pytest.mark.parametrize(
+    ("offset", "said"),
+    [
+        (4 - 2**63, f"ends at offset {6 - 2**63}; offsets there are from 5 to 8"),
+        (-1, "ends at offset 1; offsets there are from 5 to 8"),
+        (4, "begins at offset 4; offsets there are from 5 to 8"),
+        (7, "ends at offset 9; offsets there are from 5 to 8"),
+        (7 + 2**62, f"ends at offset {9 + 2**62}; offsets there are from 5 to 8"),
+    ],
+)
+@pytest.mark.parametrize("split_bytes", [1, 1 << 20])
+def test_a_base_offset_that_its_place_contradicts_is_a_broken_batch(
+    tmp_path: Path, offset: int, said: str, split_bytes: int
+) -> None:
+    three = write_batch([Record(offset=at, timestamp=1, value=b"v") for at in (5, 6, 7)])
+    folder = write(tmp_path / "t-0", with_offsets(three, offset) + batch(8), f"{5:020}.log")
+    (folder / f"{9:020}.log").write_bytes(batch(9))
+    said = f"{folder}/{5:020}.log: the batch at byte 0 {said}"
+    with EmbeddedSession() as session:
+        for level in ("records", "batches"):
+            read = session.read.format("kafka_log").options(splitBytes=split_bytes, level=level)
+            rows = read.option("mode", "PERMISSIVE").load(str(tmp_path)).toArrow().to_pylist()
+            assert [row["error"] for row in rows if row["error"]] == [said]
+            assert len(rows) == 3
+            with pytest.raises(SourceError) as raised:
+                read.load(str(tmp_path)).toArrow()
+            assert str(raised.value) == said
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("split_bytes", [1, 1 << 20])
+def test_each_flipped_bit_that_leads_out_of_the_segment_is_a_broken_batch(
+    tmp_path: Path, number: int, split_bytes: int
+) -> None:
+    places = [(10, 11), (12, 12), (13, 14)]
+    first, last = places[number]
+    file = write(tmp_path / "t-0", b"", f"{10:020}.log") / f"{10:020}.log"
+    (tmp_path / "t-0" / f"{15:020}.log").write_bytes(b"")
+    wanted = RowFilter(permissive=True)
+    for bit in range(64):
+        offset = int.from_bytes((first ^ 1 << bit).to_bytes(8, "big"), "big", signed=True)
+        data = [write_batch([Record(offset=at, value=b"v") for at in range(one, end + 1)]) for one, end in places]
+        data[number] = with_offsets(data[number], offset)
+        file.write_bytes(b"".join(data))
+        errors = []
+        for read, schema in ((read_rows, LOG_SCHEMA), (read_batch_rows, BATCH_SCHEMA)):
+            splits = plan_splits(find_segments(tmp_path), wanted, split_bytes)
+            rows = [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
+            errors.append([(row["batch_position"], row["error"]) for row in rows if row["error"]])
+        is_out = offset < 10 or offset + last - first >= 15
+        assert errors[0] == errors[1]
+        assert [position for position, _ in errors[0]] == [len(b"".join(data[:number]))] * is_out, bit
 
 
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -179,6 +179,9 @@ class EmbeddedFunctions:
     def translate(self, column: ColumnOrName, matching: str, replace: str) -> Column:
         return Column(f"translate({column_of(column).sql}, {literal(matching)}, {literal(replace)})")
 
+    def try_sum(self, column: ColumnOrName) -> Column:
+        return Column(f"TRY_CAST(sum({column_of(column).sql}) AS BIGINT)")
+
     def unix_micros(self, column: ColumnOrName) -> Column:
         return _call("epoch_us", column)
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from kipjobs.engines.embedded.decoders import KNOWN, Decoder
 from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
 from kipjobs.engines.embedded.progress import Progress
-from kipjobs.errors import JobError
+from kipjobs.errors import EngineError, JobError
 from kipjobs.sources.formats import FORMATS
 
 MEMORY = 384
@@ -35,6 +35,8 @@ _SPLIT = {"splitBytes": str(16 * 2**20)}
 _DECODER = re.compile(r"\bdecoded_\d+\b")
 _INTERRUPTED = "Query interrupted"
 """Part of DuckDB's error after Ctrl-C."""
+_BEYOND = re.compile(r"\bout of range\b|\boverflow\b", re.IGNORECASE)
+"""Part of DuckDB's errors about a number that its type cannot have."""
 
 
 class EmbeddedSession:
@@ -68,6 +70,9 @@ class EmbeddedSession:
                 },
             )
             self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+        except duckdb.Error as error:
+            self._forget()
+            raise EngineError(f"its engine, DuckDB, cannot start ({type(error).__name__})") from error
         except BaseException:
             self._forget()
             raise
@@ -149,7 +154,8 @@ class EmbeddedSession:
                     cursor.register(one.name, one)
             yield cursor
         except (duckdb.Error, RuntimeError, pa.ArrowException) as error:
-            raise self._reason(error) from None
+            reason = self._reason(error)
+            raise reason from error if isinstance(reason, EngineError) else None
         finally:
             cursor.close()
 
@@ -205,7 +211,12 @@ class EmbeddedSession:
                 f"no space is left on the disk of {self._folder.parent}; "
                 "set TMPDIR to a folder on another one for what does not fit in memory"
             )
-        return error
+        if _BEYOND.search(text):
+            return EngineError(
+                "a number in its tables exceeds 64 bits; an offset or a time in the files may be damaged: kipwire dump "
+                "--summary shows those of each file"
+            )
+        return EngineError(f"its engine, DuckDB, cannot compute a table ({type(error).__name__})")
 
 
 class Reader:

@@ -17,7 +17,7 @@ from kafka_messages.enums import ShareDeliveryState
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import TOPIC as METADATA
 from kipjobs.jobs.metadata.tables import uuid_text
-from kipjobs.jobs.shared.totals import one_row, rows, total
+from kipjobs.jobs.shared.totals import known_total, one_row, rows, total
 
 TOPIC = "__share_group_state"
 GROUPS = "__consumer_offsets"
@@ -219,7 +219,9 @@ def totals(placed: DataFrame, delivered: DataFrame) -> DataFrame:
     number = sf.col("last_offset") - sf.col("first_offset") + 1
     return one_row(
         placed.agg(
-            sf.count_distinct("group").alias("groups"), rows(sf, "partitions"), sf.sum("lag").alias("lag_records")
+            sf.count_distinct("group").alias("groups"),
+            rows(sf, "partitions"),
+            known_total(sf, "lag").alias("lag_records"),
         ),
         troubled(delivered).withColumn("number", number).agg(total(sf, "number", "troubled_records")),
     )

@@ -105,16 +105,17 @@ class LogDump:
         for item in items:
             if isinstance(item, Tail):
                 return item.position, item
+            batch = item.batch if isinstance(item, Damage) else item
+            if batch is not None:
+                position = batch.position + batch.size
+                try:
+                    write(line(batch))
+                    if has_records:
+                        self._records(log, batch)
+                except DecodeError as error:
+                    self._report(log, self._damage(log, batch, error))
             if isinstance(item, Damage):
                 self._report(log, item)
-                continue
-            position = item.position + item.size
-            try:
-                write(line(item))
-                if has_records:
-                    self._records(log, item)
-            except DecodeError as error:
-                self._report(log, self._damage(log, item, error))
         return position, None
 
     def _records(self, log: Log, batch: RecordBatch) -> None:
@@ -136,17 +137,18 @@ class LogDump:
             if isinstance(item, Tail):
                 position, tail = item.position, item
                 continue
+            batch = item.batch if isinstance(item, Damage) else item
+            if batch is not None:
+                position = batch.position + batch.size
+                seen += batch.size
+                try:
+                    summary.add(batch, has_offsets=batch is item)
+                except DecodeError as error:
+                    summary.errors += 1
+                    self._report(log, self._damage(log, batch, error))
             if isinstance(item, Damage):
                 summary.errors += 1
                 self._report(log, item)
-                continue
-            position = item.position + item.size
-            seen += item.size
-            try:
-                summary.add(item)
-            except DecodeError as error:
-                summary.errors += 1
-                self._report(log, self._damage(log, item, error))
         if size is None:
             summary.size = position + (tail.size if tail is not None else 0) if log.has_positions else seen
         self.out.write(self.lines.summary(log, summary))

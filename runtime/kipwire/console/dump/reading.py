@@ -11,7 +11,9 @@ from typing import NamedTuple
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
 from kipwire.records.accounting import Tail
-from kipwire.records.segments import may_grow, read_part
+from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
+from kipwire.records.offsets import Misplaced, Offsets, in_place
+from kipwire.records.segments import read_part
 from kipwire.records.stream import Ahead, read_stream
 
 _NAME = ""
@@ -31,6 +33,8 @@ class Damage(NamedTuple):
     reason: str
     lost: str
     """The bytes that are not read because of it, in words; "" if they are the batch alone."""
+    batch: RecordBatch | None = None
+    """The batch, if all of it but its offsets can be read; it is shown before the error."""
 
 
 def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
@@ -40,7 +44,12 @@ def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordB
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        yield from describe_damage(read_part(file, _NAME, start=start, grows=may_grow(path), bounds=bounds))
+        following = segment_after(path)  # after the file is open: a compacted one takes the offsets of removed ones
+        grows = following is None and snapshot_end_of(path.name) is None
+        base = base_offset_of(path.name) or 0
+        offsets = Offsets(base, None if following is None else base_offset_of(following.name), base)
+        found = read_part(file, _NAME, start=start, grows=grows, bounds=bounds)
+        yield from describe_damage(in_place(found, offsets))
 
 
 def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
@@ -49,16 +58,21 @@ def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[
     Raises:
         OSError: as `read_stream`.
     """
-    return describe_damage(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
+    return describe_damage(in_place(read_stream(ahead, _NAME, grows=grows, bounds=bounds), Offsets()))
 
 
 def describe_damage(
-    items: Iterable[RecordBatch | accounting.Damage | Tail],
+    items: Iterable[RecordBatch | Misplaced | accounting.Damage | Tail],
 ) -> Iterator[RecordBatch | Damage | Tail]:
     """Yield the items, with damage as it is shown."""
     for item in items:
         if isinstance(item, accounting.Damage):
             yield damage_of(item.error, item.position, "" if item.is_batch else item.lost)
+        elif isinstance(item, Misplaced):
+            if not item.is_this:
+                yield item.batch
+            at = item.batch.position
+            yield Damage(at, at, "", item.reason, "", item.batch if item.is_this else None)
         else:
             yield item
 
@@ -81,17 +95,20 @@ class Summary:
         self.compressions: Counter[str] = Counter()
         """Number of batches by compression."""
 
-    def add(self, batch: RecordBatch) -> None:
+    def add(self, batch: RecordBatch, *, has_offsets: bool = True) -> None:
         """Count a batch.
+
+        Args:
+            batch: to count.
+            has_offsets: False if its offsets are known to be wrong; then they do not count.
 
         Raises:
             DecodeError: it is compressed, of magic 0 or 1, and broken.
         """
-        base_offset = batch.base_offset
         self.records += len(batch.records) if batch.records_count is None else batch.records_count
-        if not self.batches:
-            self.first_offset = base_offset
-        self.last_offset = batch.last_offset
+        if has_offsets:
+            self.first_offset = batch.base_offset if self.first_offset < 0 else self.first_offset
+            self.last_offset = batch.last_offset
         self.batches += 1
         self.control_batches += batch.is_control
         self.compressions[batch.compression] += 1
