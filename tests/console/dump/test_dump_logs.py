@@ -61,7 +61,12 @@ def test_what_cannot_be_dumped_keeps_no_other_path_from_it(
     good = [segments / "orders-1", segments / "compacted-0"]
     done = dump(text, good[0], empty, none, good[1], "-", *options, stdin=b"neither a log nor a capture")
     assert (done.returncode, done.stdout) == (2, dump(*good, *options).stdout)
-    said = (f"{text} is no log", f"{empty}: no log segments", f"{none} does not exist", "standard input is neither a")
+    said = (
+        f"{text} is not a log",
+        f"{empty}: no log segments",
+        f"{none} does not exist",
+        "standard input is neither a",
+    )
     lines = done.stderr.splitlines()
     assert len(lines) == len(said)
     assert all(line.startswith(f"kipwire: {start}") for line, start in zip(lines, said, strict=True))

@@ -116,7 +116,7 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
 
     Raises:
         OSError: a folder cannot be listed.
-        ValueError: the folder has no segments, or the file is no log.
+        ValueError: the folder has no segments, or the file is not a log.
     """
     if path.is_dir():
         files = (Path(file) for file in files_below(str(path)) if file.endswith(SEGMENT))
