@@ -56,7 +56,7 @@ INSTALL_JOBS = ', which is not installed: pip install "kipwire[jobs]"'
         ),
         (command("kipwire", "--help"), (), missing("kipwire", "click", "console")),
         (command("kipwire", "dump", "x.log"), (), missing("kipwire", "click", "console")),
-        (command("kipwire", "offsets"), ("click",), "kipwire: offsets needs duckdb" + INSTALL_JOBS),
+        (command("kipwire", "offsets"), ("click",), "kipwire: offsets needs pyarrow" + INSTALL_JOBS),
         (command("kipwire", "traffic", "--help"), ("click", "duckdb"), "kipwire: traffic needs pyarrow" + INSTALL_JOBS),
         (command("kipspark", "--help"), (), missing("kipspark", "click", "spark")),
         (
