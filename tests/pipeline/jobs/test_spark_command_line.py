@@ -354,8 +354,14 @@ print(*[name for name in sys.modules if ".jobs." in name and name.endswith(".com
     assert [line for line in done.stdout.splitlines() if ".jobs." in line] == imported
 
 
+# Both start Spark: one of them for every run of CI, in `make smoke`.
 @pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.night)], ids=lambda one: one.name
+    "number",
+    [
+        pytest.param(signal.SIGTERM, marks=pytest.mark.every_spark),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.night),
+    ],
+    ids=lambda one: one.name,
 )
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_a_signal_leaves_no_folder(tmp_path: Path, number: signal.Signals) -> None:

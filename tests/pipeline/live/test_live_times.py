@@ -63,7 +63,7 @@ def test_what_brokers_do_not_give_is_a_note() -> None:
         broker.fail(ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
         found, notes = find(broker.bootstrap_servers, {}, behind)
         assert (found, notes) == (
-            [], ("records of orders: the leader answers 29 TOPIC_AUTHORIZATION_FAILED",)
+            [], ("records of orders: the leader returned 29 TOPIC_AUTHORIZATION_FAILED",)
         )  # fmt: skip
     for servers, options in (
         (unused_address(), {}),
