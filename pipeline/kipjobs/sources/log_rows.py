@@ -8,6 +8,7 @@ an error is a row between the records around it, and reading goes on; otherwise 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -40,6 +41,7 @@ ROWS = 16384
 """Number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
 """Number of bytes of keys, values and headers at which an Arrow batch is complete, even with fewer rows."""
+_NUMBER = re.compile(r"^batches\[\d+\]\.?")
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -117,12 +119,18 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
                 elif isinstance(item, Tail):
                     if row_filter.tail and item.size:
                         yield Broken(item.position, _words_of(item))
-                elif row_filter.permissive:
-                    yield Broken(item.position, item.text)
                 else:
-                    raise item.error
+                    damage = item._replace(error=_in_batch(item.error))
+                    if not row_filter.permissive:
+                        raise damage.error
+                    yield Broken(damage.position, damage.text)
     except OSError as error:
         raise unreadable(segment, error) from None
+
+
+def _in_batch(error: DecodeError) -> DecodeError:
+    """Leave out the number of the batch, which counts from the start of a range: engines split logs differently."""
+    return DecodeError(error.message, error.version, _NUMBER.sub("", error.path), error.offset, error.reason)
 
 
 def _words_of(tail: Tail) -> str:
@@ -159,9 +167,10 @@ class _Rows:
         try:
             self.records.add(batch)
         except (DecodeError, ColumnError) as error:
+            shown = _in_batch(error) if isinstance(error, DecodeError) else error
             if not self.row_filter.permissive:
-                raise
-            return Broken(batch.position, str(error))
+                raise shown from None
+            return Broken(batch.position, str(shown))
         self.batches.append(of_batch(batch))
         return None
 

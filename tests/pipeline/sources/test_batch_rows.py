@@ -240,7 +240,8 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
         list(read_segment(segment.path, start=len(first), check_crcs=False))
     with pytest.raises(DecodeError) as found:
         batch_rows(segment)
-    assert str(found.value) == str(expected.value)
+    text = str(expected.value).replace("batches[0].", "")  # a range of a log does not know the number of a batch
+    assert str(found.value) == text
     rows = batch_rows(segment, RowFilter(permissive=True))
     known = [(row["base_offset"], row["batch_position"], row["error"]) for row in rows]
     positions = {
@@ -249,7 +250,7 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
         for row in batch.to_pylist()
     }
     lost = "" if has_size else f"; bytes {len(first)} to {len(first + data) - 1} are not read"
-    bad = (None, len(first), str(expected.value) + lost)
+    bad = (None, len(first), text + lost)
     assert known[:2] == [(0, 0, None), bad]
     # Reading of batches goes on at the same positions as reading of records.
     assert {position for _, position, _ in known} == positions
