@@ -183,7 +183,7 @@ def test_no_job_decodes_a_record_twice_on_its_way(job: str, spark: SparkSession)
 # Types and names.
 
 WRONG = {
-    "string": "STRING OF TEXT: DATA OF FROM_MESSAGE MUST BE BINARY; DO NOT CAST IT, OR MAKE BYTES OF IT WITH TO_BINARY",
+    "string": "STRING OF TEXT: DATA OF FROM_MESSAGE MUST BE BINARY; REMOVE THE CAST, OR CONVERT IT TO BYTES",
     "int": "INT OF NUMBER: DATA OF FROM_MESSAGE MUST BE BINARY",
     "array": r"ARRAY<STRING> OF MANY: DATA OF FROM_MESSAGE MUST BE BINARY",
 }
