@@ -8,7 +8,6 @@ an error is a row between the records around it, and reading goes on; otherwise 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -33,6 +32,7 @@ from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import Bounds, RecordBatch
 from kipwire.records.accounting import Tail
+from kipwire.records.checks import without_number
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.records.segments import read_part
 from kipwire.tools.text import count_of
@@ -41,7 +41,6 @@ ROWS = 16384
 """Number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
 """Number of bytes of keys, values and headers at which an Arrow batch is complete, even with fewer rows."""
-_NUMBER = re.compile(r"^batches\[\d+\]\.?")
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -120,17 +119,12 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
                     if row_filter.tail and item.size:
                         yield Broken(item.position, _words_of(item))
                 else:
-                    damage = item._replace(error=_in_batch(item.error))
+                    damage = item._replace(error=without_number(item.error))
                     if not row_filter.permissive:
                         raise damage.error
                     yield Broken(damage.position, damage.text)
     except OSError as error:
         raise unreadable(segment, error) from None
-
-
-def _in_batch(error: DecodeError) -> DecodeError:
-    """Leave out the number of the batch, which counts from the start of a range: engines split logs differently."""
-    return DecodeError(error.message, error.version, _NUMBER.sub("", error.path), error.offset, error.reason)
 
 
 def _words_of(tail: Tail) -> str:
@@ -167,7 +161,7 @@ class _Rows:
         try:
             self.records.add(batch)
         except (DecodeError, ColumnError) as error:
-            shown = _in_batch(error) if isinstance(error, DecodeError) else error
+            shown = without_number(error) if isinstance(error, DecodeError) else error
             if not self.row_filter.permissive:
                 raise shown from None
             return Broken(batch.position, str(shown))

@@ -7,6 +7,7 @@ becomes objects. Producers and timestamps are checked as Kafka's builder of batc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -28,6 +29,8 @@ MAX_ITEMS = 2**20
 smallest headers."""
 
 
+_NUMBER = re.compile(r"^batches\[\d+\]\.?")
+
 Location = tuple[int, int, str | None]
 """A batch in its buffer or file: the number of batches before it, its first byte, and the name of the file."""
 
@@ -38,6 +41,11 @@ def error_at(location: Location, magic: int, path: str, offset: int, reason: str
     where = f"batches[{number}]" + (f".{path}" if path else "")
     in_file = f" (in {file})" if file else ""
     return DecodeError("RecordBatch", magic, where, start + offset, reason + in_file)
+
+
+def without_number(error: DecodeError) -> DecodeError:
+    """Leave out the number of the batch, which counts from the place where reading began, not from the file's start."""
+    return DecodeError(error.message, error.version, _NUMBER.sub("", error.path), error.offset, error.reason)
 
 
 class Limits(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
 from kipwire.records.accounting import Tail
+from kipwire.records.checks import without_number
 from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
 from kipwire.records.offsets import Misplaced, Offsets, in_place
 from kipwire.records.segments import read_part
@@ -18,7 +18,6 @@ from kipwire.records.stream import Ahead, read_stream
 
 _NAME = ""
 """Name of the log in errors of the reader; the caller adds the real one."""
-_BATCH = re.compile(r"batches\[\d+\]\.?")
 
 
 class Damage(NamedTuple):
@@ -79,7 +78,7 @@ def describe_damage(
 
 def damage_of(error: DecodeError, position: int, lost: str = "") -> Damage:
     """Describe the error about a batch, without the number of the batch, which cannot be looked up."""
-    return Damage(position, error.offset, _BATCH.sub("", error.path, count=1), error.reason, lost)
+    return Damage(position, error.offset, without_number(error).path, error.reason, lost)
 
 
 class Summary:
