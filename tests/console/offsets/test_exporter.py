@@ -223,11 +223,15 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
         asyncio.run(work())
 
 
-def test_the_command_serves_until_it_is_ended() -> None:
-    address = unused_address()
+@pytest.mark.parametrize("host", ["127.0.0.1", ""])
+def test_the_command_serves_until_it_is_ended(host: str) -> None:
+    port = parse_address(unused_address())[1]
+    address = f"{host or 'localhost'}:{port}"
     with FakeBroker(topics={"orders": 1}) as broker:
         command = [sys.executable, "-m", "kipwire", "offsets", "--brokers", broker.bootstrap_servers]
-        process = subprocess.Popen([*command, "--serve", address, "--every", "0.1"], stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*command, "--serve", f"{host}:{port}", "--every", "0.1"], stderr=subprocess.PIPE, text=True
+        )
         assert process.stderr is not None
         said = process.stderr
         first = said.readline()

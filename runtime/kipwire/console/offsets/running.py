@@ -35,6 +35,7 @@ PAUSE = 0.5
 """Seconds before the second one; twice as many before each that follows."""
 STALLED_AFTER = 60.0
 _MOST_NAMES = 10
+_ALL_INTERFACES = ("0.0.0.0", "::")
 _ALLOCATIONS_UNTIL_COLLECTED = 100_000
 """A round makes several objects for each row, and no circles; looking for circles as often as Python does by itself
 takes a third of its time."""
@@ -161,8 +162,9 @@ def serve(
 async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: Address, every: float) -> None:
     cluster.check()
     server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
-    address = server.sockets[0].getsockname()[:2]
-    print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address(address)}/metrics")
+    host, port = server.sockets[0].getsockname()[:2]
+    here = "localhost" if host in _ALL_INTERFACES else host  # nothing can be fetched from [::]
+    print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address((here, port))}/metrics")
     try:
         await exporter.run(partial(look, cluster, query, Memory()), every)
     finally:
