@@ -20,6 +20,7 @@ from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataRespo
 from kipwire import DecodeError, EncodeError, Message, Struct
 from kipwire.description.values import check
 from kipwire.testing import messages, same_message
+from tests.support.cases import THOROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
 
-EXAMPLES = int(os.environ.get("KIPWIRE_EXAMPLES", "4"))
-"""Examples of each property of each class: few, as there are many classes."""
+EXAMPLES = int(os.environ.get("KIPWIRE_EXAMPLES") or (6 if THOROUGH else 3))
+"""Examples of each property of each class: few, as there are many classes; twice as many each night."""
 
 
 class _Index:

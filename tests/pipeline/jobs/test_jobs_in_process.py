@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from time import sleep
 
@@ -191,9 +192,12 @@ MOMENTS = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
 def test_a_signal_is_said_and_leaves_nothing(tmp_path: Path, number: signal.Signals, seconds: float) -> None:
     logs = large_log(tmp_path / "logs", 400_000)
     (tmp_path / "temporary").mkdir()
+    heeded = partial(signal.signal, number, signal.SIG_DFL)  # programs under nohup ignore SIGHUP
     command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs), "--out", str(tmp_path / "tables"), "--memory"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
-    running = subprocess.Popen([*command, "64"], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+    running = subprocess.Popen(
+        [*command, "64"], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT, preexec_fn=heeded
+    )
     while not list((tmp_path / "temporary").iterdir()):  # until its session is open
         sleep(0.01)
     sleep(seconds)

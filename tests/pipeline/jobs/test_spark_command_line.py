@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -372,6 +373,7 @@ def test_a_signal_leaves_no_folder(tmp_path: Path, number: signal.Signals) -> No
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=partial(signal.signal, number, signal.SIG_DFL),  # programs under nohup ignore SIGHUP
     ) as running:
         try:
             while running.poll() is None and not list(tmp_path.glob("kipwire-*")):
