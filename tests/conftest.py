@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import cases
 from tests.support.distribution import ByUnit, order
-from tests.support.places import FORMS, LAYOUTS
+from tests.support.places import FORMS, LAYOUTS, ROOT
 from tests.support.spec_package import Classes, generated
 
 if TYPE_CHECKING:
@@ -37,6 +39,21 @@ os.environ.pop("GITHUB_ACTIONS", None)  # kipgen reports for GitHub under it; te
 
 RUN_BY_THEMSELVES = {"every_spark", "maven", "broker", "cluster", "spark_releases"}
 """Markers of tests that have a target of make of their own."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Import all test modules, from another one on in each worker process, before they are collected in one order.
+
+    In a fresh checkout each process then rewrites the assertions of its part, and loads what others have rewritten.
+    """
+    config = session.config
+    if (worker := getattr(config, "workerinput", None)) is None or config.args != config.getini("testpaths"):
+        return
+    modules = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py"))
+    first = len(modules) * int(worker["workerid"][2:]) // worker["workercount"]
+    for path in modules[first:] + modules[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # collecting imports it again, and says why it fails
+            import_module(".".join(path.with_suffix("").parts))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
