@@ -67,7 +67,12 @@ def test_each_listener_answers_many_requests(way: str) -> None:
             lambda: {"ssl": listeners.context(listeners.CA, listeners.OTHER_CLIENT)},
         ),
         (Closed, "a SASL listener closes", listeners.SASL, dict),
-        (AuthenticationFailure, "does not support SASL", listeners.CLEAR, lambda: {"sasl": Plain("alice", SECRET)}),
+        (
+            AuthenticationFailure,
+            "this listener does not use SASL",
+            listeners.CLEAR,
+            lambda: {"sasl": Plain("alice", SECRET)},
+        ),
         (AuthenticationFailure, "Invalid username or pass", listeners.SASL, lambda: {"sasl": Plain("alice", SECRET)}),
         (
             AuthenticationFailure,
