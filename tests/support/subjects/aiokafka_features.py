@@ -224,7 +224,7 @@ async def sticky_assignor(address: str, topic: str) -> None:
 async def transactions(address: str, topic: str) -> None:
     """Commit and abort transactions with a group's offsets; a reader of committed records sees no aborted ones."""
     partition, group = TopicPartition(topic, 0), f"group of {topic}"
-    async with _producer(address, transactional_id=f"id of {topic}") as producer:
+    async with _producer(address, transactional_id=f"id-of-{topic}") as producer:
         for value, offset, is_kept in ((b"kept", 1, True), (b"aborted", 7, False), (b"kept too", 2, True)):
             await producer.begin_transaction()
             await producer.send_and_wait(topic, value, partition=0)
