@@ -24,11 +24,11 @@ from kipwire.console.command_line import ended_by_signals, fail, system_error
 from kipwire.tools.terminal import ERR
 
 _BYTES_A_SECOND = 100 * 10**6
-"""Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 98 s of processor time, and 126 s in
+"""Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 108 s of processor time, and 101 s in
 all, on two cores shared with other programs."""
-_CORES = 15
-"""Number of cores at which Spark is faster: for a GiB it needs 113 s of processor time, and one process 7.5 s, as
-`make bench-spark` measures it."""
+_CORES = 5
+"""Number of cores at which Spark is faster: 10 GiB took it 247 s on two cores, and one process 101 s beside the same
+programs. For less its start weighs more: a GiB costs it 13 times the processor time, 10 GiB three times."""
 _SECONDS = 600
 """Assumed time that users wait for a result before they look for more machines."""
 MANY_BYTES = _SECONDS * _BYTES_A_SECOND

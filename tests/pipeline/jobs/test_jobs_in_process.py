@@ -242,7 +242,7 @@ def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.Ca
         pass
     said = " ".join(capsys.readouterr().err.split())
     assert said == (
-        "60 GB take this process about 10 minutes; a cluster of more than 15 cores takes less: kipspark with --master "
+        "60 GB take this process about 10 minutes; a cluster of more than 5 cores takes less: kipspark with --master "
         "or --remote runs the same job"
     )
     with here.session(MANY_BYTES - 1):
