@@ -33,8 +33,8 @@ _BATCH = 16384
 _SPLIT = {"splitBytes": str(16 * 2**20)}
 """Options of `kafka_log`: small splits, since progress is counted after each one."""
 _DECODER = re.compile(r"\bdecoded_\d+\b")
-_INTERRUPTED = "Query interrupted"
-"""Part of DuckDB's error after Ctrl-C."""
+_INTERRUPTED = re.compile(r"\bQuery interrupted\b|\bKeyboardInterrupt\b")
+"""Part of DuckDB's error after Ctrl-C; the second is of Ctrl-C between DuckDB and the Python code that it calls."""
 _BEYOND = re.compile(r"\bout of range\b|\boverflow\b", re.IGNORECASE)
 """Part of DuckDB's errors about a number that its type cannot have."""
 
@@ -198,12 +198,12 @@ class EmbeddedSession:
             raise
 
     def _reason(self, error: Exception) -> BaseException:
-        if _INTERRUPTED in str(error):
+        text = str(error)
+        if _INTERRUPTED.search(text):
             return KeyboardInterrupt()
         if self._raised is not None:
             raised, self._raised = self._raised, None
             return raised
-        text = str(error)
         if isinstance(error, duckdb.OutOfMemoryException):
             return JobError(f"the tables do not fit in {self._memory} MiB and on the disk: set --memory to more MiB")
         if "No space left" in text:
