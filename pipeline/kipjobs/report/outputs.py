@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,8 +85,7 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat =
     Raises:
         JobError: another run has written a table of that name meanwhile, or Spark writes text elsewhere.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    with new_folder(beside=out / "tables") as made:
+    with _folder(out), new_folder(beside=out / "tables") as made:
         target: Path | None = None
         names = []
         for table in tables:
@@ -104,6 +104,20 @@ def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat =
                 )
         if target == made:
             _publish(made, out, names)
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """Make a folder and its parents; after a failure remove the new ones, unless another run has files there."""
+    new = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in new:
+                folder.rmdir()
+        raise
 
 
 def _publish(made: Path, out: Path, names: Iterable[str]) -> None:

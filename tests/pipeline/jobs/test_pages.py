@@ -192,6 +192,19 @@ def test_a_table_that_fails_leaves_what_others_wrote(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
 
 
+@pytest.mark.parametrize("there", ["", "a", "a/b"])
+def test_a_table_that_fails_leaves_no_new_folder(there: str, tmp_path: Path) -> None:
+    (tmp_path / there).mkdir(parents=True, exist_ok=True)
+    before = sorted(tmp_path.rglob("*"))
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_tables(tmp_path / "a" / "b", [table("good", Frame("")), table("late", Frame("", interrupt))])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_where_spark_has_other_files_it_writes_to_the_places_themselves(tmp_path: Path) -> None:
     frame = Frame("", elsewhere=True)
     write_tables(tmp_path / "out", [table("a", frame), table("b", frame)])
