@@ -198,7 +198,7 @@ def test_a_signal_is_said_and_leaves_nothing(tmp_path: Path, number: signal.Sign
     command = [sys.executable, "-c", WITHOUT_SPARK, "offsets", str(logs), "--out", str(tmp_path / "tables"), "--memory"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     running = subprocess.Popen(
-        [*command, "64"], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT, preexec_fn=heeded
+        [*command, "128"], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT, preexec_fn=heeded
     )
     while not list((tmp_path / "temporary").iterdir()):  # until its session is open
         sleep(0.01)
