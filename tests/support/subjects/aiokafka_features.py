@@ -171,7 +171,7 @@ async def offsets(address: str, topic: str) -> None:
 
 async def commits(address: str, topic: str) -> None:
     """Go on where a group has committed, with and without metadata."""
-    partition, group = TopicPartition(topic, 0), f"group of {topic}"
+    partition, group = TopicPartition(topic, 0), f"group-of-{topic}"
     async with _producer(address) as producer:
         for number in range(4):
             await producer.send_and_wait(topic, b"%d" % number, partition=0)
@@ -190,7 +190,7 @@ async def commits(address: str, topic: str) -> None:
 
 async def rebalance(address: str, topic: str, *assignors: Any) -> None:
     """Share the partitions of a topic by two members; when one leaves, the other has both."""
-    settings: dict[str, Any] = {"address": address, "group_id": f"members of {topic}", "enable_auto_commit": False}
+    settings: dict[str, Any] = {"address": address, "group_id": f"members-of-{topic}", "enable_auto_commit": False}
     if assignors:
         settings["partition_assignment_strategy"] = assignors
     both = {TopicPartition(topic, 0), TopicPartition(topic, 1)}
@@ -223,7 +223,7 @@ async def sticky_assignor(address: str, topic: str) -> None:
 
 async def transactions(address: str, topic: str) -> None:
     """Commit and abort transactions with a group's offsets; a reader of committed records sees no aborted ones."""
-    partition, group = TopicPartition(topic, 0), f"group of {topic}"
+    partition, group = TopicPartition(topic, 0), f"group-of-{topic}"
     async with _producer(address, transactional_id=f"id-of-{topic}") as producer:
         for value, offset, is_kept in ((b"kept", 1, True), (b"aborted", 7, False), (b"kept too", 2, True)):
             await producer.begin_transaction()
@@ -255,7 +255,7 @@ async def administration(address: str, topic: str) -> None:
         (configs,) = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
         settings = {entry[0]: entry[1] for entry in configs.resources[0][4]}
         assert settings["retention.ms"] == str(RETENTION)
-        group = f"group of {topic}"
+        group = f"group-of-{topic}"
         async with _consumer(topic, address=address, group_id=group) as consumer:
             await _until(lambda: len(consumer.assignment()) == 4)
             (answer,) = await admin.describe_consumer_groups([group])
