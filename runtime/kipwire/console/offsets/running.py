@@ -15,6 +15,7 @@ from functools import partial
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
+from kipwire.aio.serving import EVERYWHERE
 from kipwire.console.brokers import Settings, listening, run
 from kipwire.console.command_line import fail
 from kipwire.console.offsets.cluster import Cluster
@@ -35,7 +36,6 @@ PAUSE = 0.5
 """Seconds before the second one; twice as many before each that follows."""
 STALLED_AFTER = 60.0
 _MOST_NAMES = 10
-_ALL_INTERFACES = ("0.0.0.0", "::")
 _ALLOCATIONS_UNTIL_COLLECTED = 100_000
 """A round makes several objects for each row, and no circles; looking for circles as often as Python does by itself
 takes a third of its time."""
@@ -163,7 +163,7 @@ async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: 
     cluster.check()
     server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
     host, port = server.sockets[0].getsockname()[:2]
-    here = "localhost" if host in _ALL_INTERFACES else host  # nothing can be fetched from [::]
+    here = "localhost" if host in EVERYWHERE else host  # nothing can be fetched from [::]
     print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address((here, port))}/metrics")
     try:
         await exporter.run(partial(look, cluster, query, Memory()), every)
