@@ -122,6 +122,16 @@ def test_who_stands_still_needs_time_unread_records_and_growth() -> None:
     assert (found.row.place, found.seconds, found.grown) == (A, 130, 1)
 
 
+def test_nothing_stands_still_or_lacks_a_reader_where_only_markers_or_removed_records_are_left() -> None:
+    first = look(group("billing", {C: 7}))
+    rows = rows_of(first)
+    assert (rows[0].lag, rows[0].seconds, rows[0].has_no_reader) == (23, 0, False)
+    later = replace(first, time=NOW + 600)
+    assert not find_stalled(rows_of(later), stands_of(first, rows), later.time, 60)
+    unasked = replace(later, firsts={})  # without the right to read topics it is not known
+    assert find_stalled(rows_of(unasked), stands_of(first, rows), later.time, 60)
+
+
 def test_what_a_round_could_not_read_stands_as_before() -> None:
     first = look(group("billing", {A: 4}))
     stands = stands_of(first, rows_of(first))

@@ -13,7 +13,7 @@ from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
-from kipjobs.jobs.shared.reading import files, heads, log
+from kipjobs.jobs.shared.reading import files, heads, log, removed_to
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report.report import Report, Table
 from kipjobs.sources.options import parse_list
@@ -44,10 +44,11 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     segments = present.where(sf.col("topic").isin(topics))
     snapshots = files(session, roots, "producer", topics)
     producers = transactions.producers(batches, segments, snapshots).persist()
-    held = transactions.partitions(batches, segments, producers).persist()
+    checkpoints = files(session, roots, "partition_offset", topics).persist()
+    held = transactions.partitions(batches, segments, removed_to(checkpoints), producers).persist()
     aborted = files(session, roots, "aborted_transaction", topics)
     judged = compaction.segments(records, segments, aborted, held).persist()
-    replicas = compaction.partitions(judged, files(session, roots, "partition_offset", topics), held).persist()
+    replicas = compaction.partitions(judged, checkpoints, held).persist()
     return Report(
         "Compacted topics",
         (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs import offsets
 
-OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type")
+OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type", "is_control")
 """The columns of batches that these functions need."""
 
 PLACE = ("group", "topic", "partition")
@@ -35,7 +35,7 @@ def last_time(batches: DataFrame) -> DataFrame:
     return batches.agg(sf.coalesce(past, sf.max(time)).alias("as_of"))
 
 
-def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> DataFrame:
+def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame, as_of: DataFrame) -> DataFrame:
     """Add `lag_seconds` to groups: the age of the first record that a group has not read, at the last known time.
 
     The timestamp is from the first batch with records from the committed offset on: its `base_timestamp`, or its
@@ -43,13 +43,14 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
     read whole batches. If it has read a part of one, the age is too high by at most the time between the
     records of that batch.
 
-    It is 0 if `lag` is 0, or if no batch is left to read, since the records with these offsets are deleted. It is null
-    if the lag or the timestamp is not known, or the timestamp is after `as_of`. Producers set timestamps by their own
-    clocks.
+    It is 0 if `lag` is 0, or if no batch is left to read, since the records with these offsets are removed, or only
+    markers of transactions have them. It is null if the lag or the timestamp is not known, or the timestamp is after
+    `as_of`. Producers set timestamps by their own clocks.
 
     Args:
         groups: with the columns of `PLACE`, offset and lag.
         batches: as for `last_ends`.
+        removed: of `removed_to`.
         as_of: of `last_time`.
     """
     sf = functions_of(groups)
@@ -59,7 +60,8 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
     behind = groups.where(sf.col("lag") > 0).groupBy("topic", "partition").agg(sf.min("offset").alias("lowest"))
     unread = (
         batches.join(sf.broadcast(behind), ["topic", "partition"])
-        .where(sf.col("last_offset") >= sf.col("lowest"))
+        .join(sf.broadcast(removed), ["topic", "partition"], "left")
+        .where(~sf.col("is_control") & (sf.col("last_offset") >= sf.greatest("lowest", "removed_to")))
         .select(
             "topic", "partition", sf.col("last_offset").alias("offset"), sf.struct(time.alias("time")).alias("head")
         )
@@ -120,14 +122,15 @@ def moves(commits: DataFrame) -> DataFrame:
 
 
 def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int) -> DataFrame:
-    """Return the groups whose offset does not move, unless the topic is known to be quiet.
+    """Return the groups whose offset does not move, unless nothing is unread or the topic is known to be quiet.
 
     Columns: group, topic, partition, offset, lag, since, stalled_seconds, records_since, last_commit. These groups
     have unread records, have not moved their offset for `seconds` or longer, and the partition has grown since then.
     `records_since` is by how many offsets. It is null if that is not known, and then the group is listed too.
 
     Args:
-        groups: as for `with_seconds`, with end_offset and last_commit.
+        groups: of `with_seconds`, with end_offset and last_commit. With a lag but without seconds, only markers of
+            transactions or removed records follow the offset.
         moved: of `moves`.
         as_of: of `last_time`, or the present time.
         seconds: how long an offset must stand still.
@@ -135,7 +138,7 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
     sf = functions_of(groups)
     stood = (sf.unix_micros("as_of") - sf.unix_micros("since")) / sf.lit(1_000_000.0)
     return (
-        groups.where(sf.col("lag") > 0)
+        groups.where((sf.col("lag") > 0) & sf.coalesce(sf.col("lag_seconds") > 0, sf.lit(True)))
         .join(moved, list(PLACE))
         .crossJoin(sf.broadcast(as_of))
         .withColumn("stalled_seconds", stood)

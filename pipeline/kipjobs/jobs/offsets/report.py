@@ -6,7 +6,16 @@ from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
-from kipjobs.jobs.shared.reading import OF_COMMITTED, committed, files, heads, last_ends, log, without_copies
+from kipjobs.jobs.shared.reading import (
+    OF_COMMITTED,
+    committed,
+    files,
+    heads,
+    last_ends,
+    log,
+    removed_to,
+    without_copies,
+)
 from kipjobs.jobs.shared.totals import one_row, total
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
@@ -71,7 +80,8 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
     of_all = last_ends(batches, files(session, roots, "segment"))
     ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read
     as_of = lag.last_time(batches).persist()
-    groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
+    removed = removed_to(files(session, roots, "partition_offset"))
+    groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, removed, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
     over_time = lag.over_time(lagging, groups, offsets.ends(batches), as_of)
     return Report(

@@ -17,6 +17,7 @@ OF_COMMITTED = (
 """Columns of records that `committed` and `without_copies` need, and the columns of their content."""
 OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
 """The columns of records of the brokers' own topics that jobs need."""
+_LOG_START = "log-start-offset-checkpoint"
 _LENIENT = {"failOnMissingTopics": "false"}
 """Options for reports, since a cluster, or one of its brokers, need not have each topic of a report."""
 
@@ -106,6 +107,20 @@ def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
     after = batches.select("topic", "partition", (sf.col("last_offset") + 1).alias("end"))
     ends = after.unionByName(segments.select("topic", "partition", sf.col("base_offset").alias("end")))
     return ends.groupBy("topic", "partition").agg(sf.max("end").alias("end_offset"))
+
+
+def removed_to(checkpoints: DataFrame) -> DataFrame:
+    """Return the offset up to which the records of a partition are removed: topic, partition, removed_to.
+
+    Records below it may still be in a segment, and no consumer gets them (DeleteRecords, retention). It is the highest
+    one of all replicas, since a log never starts earlier again.
+
+    Args:
+        checkpoints: rows of `kafka_partition_files` of the kind `partition_offset`.
+    """
+    sf = functions_of(checkpoints)
+    starts = checkpoints.where(sf.col("checkpoint") == _LOG_START)
+    return starts.groupBy("topic", "partition").agg(sf.max("offset").alias("removed_to"))
 
 
 def folder(sf: Functions, column: str) -> Column:

@@ -9,7 +9,7 @@ from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, transactions
 from kipjobs.jobs.metadata.report import metadata_records
 from kipjobs.jobs.shared.options import folders_of_brokers
-from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log, removed_to
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC
 from kipjobs.report.report import Report, Table
@@ -24,7 +24,8 @@ def transactions_report(session: Session, roots: Roots) -> Report:
     segments = files(session, roots, "segment").persist()
     snapshots = files(session, roots, "producer")
     producers = transactions.producers(batches, segments, snapshots).persist()
-    partitions = transactions.partitions(batches, segments, producers).persist()
+    removed = removed_to(files(session, roots, "partition_offset"))
+    partitions = transactions.partitions(batches, segments, removed, producers).persist()
     is_known = transactions.without_coordinator(producers, coordinated).isEmpty() and not coordinated.isEmpty()
     coordinators = None if is_known else _coordinators(session, roots, segments)
     are_all = coordinators is not None and coordinators.are_all

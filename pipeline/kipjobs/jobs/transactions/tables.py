@@ -199,7 +199,7 @@ def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
     )
 
 
-def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> DataFrame:
+def partitions(batches: DataFrame, segments: DataFrame, removed: DataFrame, known: DataFrame) -> DataFrame:
     """Return the last stable offset of each partition, up to which readers of committed data may read.
 
     Columns: topic, partition, log_start, last_stable_offset (the first offset that is not decided, or the end),
@@ -208,10 +208,14 @@ def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> Dat
     Args:
         batches: with `OF_BATCHES`.
         segments: rows of `kafka_partition_files` of the kind `segment`.
+        removed: of `removed_to`.
         known: of `producers`.
     """
     sf = functions_of(batches)
-    starts = log_starts(segments).groupBy(*_PARTITION).agg(sf.min("log_start").alias("log_start"))
+    lowest = log_starts(segments).groupBy(*_PARTITION).agg(sf.min("log_start").alias("lowest"))
+    starts = lowest.join(sf.broadcast(removed), _PARTITION, "left").select(
+        *_PARTITION, sf.greatest("lowest", "removed_to").alias("log_start")
+    )
     ends = last_ends(batches, segments)
     undecided = (
         known.where(sf.col("start_offset").isNotNull())

@@ -36,9 +36,14 @@ class Row(NamedTuple):
     """The members that read it; None if the members are not known."""
 
     @property
+    def is_unread(self) -> bool:
+        """True if records are left to read, as far as is known: more than markers and removed records."""
+        return bool(self.lag) and self.seconds != 0
+
+    @property
     def has_no_reader(self) -> bool:
         """True if records are unread, and no member of the group reads the partition."""
-        return bool(self.lag) and self.readers == ()
+        return self.is_unread and self.readers == ()
 
     @property
     def removed(self) -> int:
@@ -187,7 +192,7 @@ def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float)
     found = []
     for row in rows:
         stand = stands.get((row.group, row.place))
-        if stand is None or not row.lag or row.end is None or time - stand.since < least:
+        if stand is None or not row.is_unread or row.end is None or time - stand.since < least:
             continue
         grown = None if stand.end_then is None else row.end - stand.end_then
         if grown is None or grown > 0:
