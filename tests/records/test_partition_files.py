@@ -6,12 +6,13 @@ import io
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kipwire.model.errors import DecodeError
-from kipwire.records import read_batches
+from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.partition_files import (
     LeaderEpoch,
     OffsetIndexEntry,
@@ -20,9 +21,11 @@ from kipwire.records.partition_files import (
     aborted_transactions,
     leader_epochs,
     offset_index,
+    offset_misfits,
     partition_offsets,
     producer_snapshot,
     time_index,
+    time_misfits,
 )
 from tests.support.places import DATA
 
@@ -182,3 +185,50 @@ def test_numbers_of_checkpoints_that_no_broker_can_have_are_refused(read: Callab
 def test_an_offset_of_an_index_has_at_most_64_bits(read: Callable[..., Any], entry: str) -> None:
     with pytest.raises(DecodeError, match=r"entries\[0\].*: offset 9223372036854775807 \+ 1 has more than 64 bits"):
         list(read(io.BytesIO(struct.pack(entry, 1, 1)), 2**63 - 1))
+
+
+def log_of(random: Random) -> bytes:
+    """Write the batches of a segment, with gaps between offsets and times that go back."""
+    data, offset = b"", 0
+    for _ in range(random.randrange(1, 12)):
+        offset += random.randrange(3)
+        count = random.randrange(1, 4)
+        times = [random.choice((-1, 5, 1000 + random.randrange(50))) for _ in range(count)]
+        data += write_batch(
+            [
+                Record(offset=offset + at, timestamp=time, value=b"v" * random.randrange(9))
+                for at, time in enumerate(times)
+            ]
+        )
+        offset += count
+    return data
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_index_fits_its_segment_as_brokers_write_it_and_no_changed_one_does(seed: int) -> None:
+    random = Random(seed)
+    batches = list(read_batches(log_of(random)))
+    ends = {batch.last_offset for batch in batches}
+    starts = {batch.position: batch for batch in batches}
+    offsets, times, highest, at = [], [], -1, 0
+    while at < len(batches):  # written together, as by a follower
+        part = batches[at : at + random.randrange(1, 4)]
+        at += len(part)
+        offsets.append(OffsetIndexEntry(part[-1].last_offset, part[0].position))
+        for batch in part:
+            if batch.max_timestamp > highest:
+                highest = batch.max_timestamp
+                times.append(TimeIndexEntry(highest, batch.last_offset))
+    assert not list(offset_misfits(offsets, batches))
+    assert not list(time_misfits(times, batches))
+
+    number = random.randrange(len(offsets))
+    offset, position = offsets[number]
+    changed = OffsetIndexEntry(offset + random.randrange(-3, 4), position + random.choice((0, 0, -1, 1, 10**6)))
+    there = starts.get(changed.position)
+    fits = there is not None and there.base_offset <= changed.offset and changed.offset in ends
+    found = list(offset_misfits([changed], batches))
+    assert not found if fits else [one.number for one in found] == [0]
+    for number, (time, offset) in enumerate(times):
+        wrong = [*times[:number], TimeIndexEntry(time + 1, offset), *times[number + 1 :]]
+        assert [one.number for one in time_misfits(wrong, batches)] == [number]

@@ -6,7 +6,7 @@ segment that it still writes; the part that it has not used is zeros, which are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
@@ -15,6 +15,8 @@ from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import wrong_checksum
+from kipwire.records.heads import NO_TIMESTAMP
+from kipwire.records.model import RecordBatch
 from kipwire.records.names import HIGHEST_INT32, HIGHEST_OFFSET
 from kipwire.tools.text import count_of, only_left
 
@@ -103,6 +105,57 @@ def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
             raise DecodeError("time index", 0, f"entries[{number}]", number * _TIME_ENTRY.size, reason)
         yield entry
         last = entry
+
+
+class Misfit(NamedTuple):
+    """An entry of an index that does not fit its segment."""
+
+    number: int
+    """Number of the entry, from 0."""
+    reason: str
+
+
+def offset_misfits(entries: Iterable[OffsetIndexEntry], batches: Iterable[RecordBatch]) -> Iterator[Misfit]:
+    """Find the entries of an offset index that lead to no batch, or past the offset that they are for.
+
+    The offset of an entry is the last one of the batch at its position, or of a later one: brokers before 3.9 had one
+    entry for all batches that a follower or the log cleaner wrote at once.
+
+    Args:
+        entries: of the index, in its order.
+        batches: all batches of the segment, in its order; they are read as far as the last entry needs.
+    """
+    read = iter(batches)
+    batch = next(read, None)
+    for number, (offset, position) in enumerate(entries):
+        while batch is not None and batch.position < position:
+            batch = next(read, None)
+        if batch is None or batch.position != position:
+            yield Misfit(number, f"offset {offset} is at position {position}, where no batch begins")
+        elif batch.base_offset > offset:
+            yield Misfit(number, f"offset {offset} is at position {position}, where offset {batch.base_offset} begins")
+        else:
+            while batch is not None and batch.last_offset < offset:
+                batch = next(read, None)
+            if batch is None or batch.last_offset > offset:
+                yield Misfit(number, f"offset {offset} is at position {position}, but no batch from there ends with it")
+
+
+def time_misfits(entries: Iterable[TimeIndexEntry], batches: Iterable[RecordBatch]) -> Iterator[Misfit]:
+    """Find the entries of a time index whose timestamp is not the highest one up to their offset.
+
+    Args:
+        entries: of the index, in its order.
+        batches: all batches of the segment, in its order; they are read as far as the last entry needs.
+    """
+    read = iter(batches)
+    batch, highest = next(read, None), NO_TIMESTAMP
+    for number, (timestamp, offset) in enumerate(entries):
+        while batch is not None and batch.base_offset <= offset:
+            highest = max(highest, batch.max_timestamp)
+            batch = next(read, None)
+        if timestamp != highest:
+            yield Misfit(number, f"{timestamp} is not the highest timestamp up to offset {offset}: {highest} is")
 
 
 def _offset(name: str, number: int, packer: Packer, base_offset: int, relative: int) -> int:

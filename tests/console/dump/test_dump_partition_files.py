@@ -84,6 +84,28 @@ def test_an_index_without_its_offset_in_its_name_is_an_error(dump: Dump, folder:
     )
 
 
+def test_an_index_that_does_not_fit_its_segment_is_an_error(dump: Dump) -> None:
+    wrong = DATA / "cases" / "wrong-index" / "orders-0" / ("0" * 20)
+    done = dump(f"{wrong}.index", f"{wrong}.timeindex")
+    assert done.returncode == 1
+    # The second entry of the other index leads to a batch before its offset, as entries of older followers do.
+    assert done.stderr == (
+        f"error: {wrong}.timeindex: entries[1]: 1700000000009 is not the highest timestamp up to offset 4: "
+        "1700000000004 is\n"
+    )
+
+
+def test_an_index_beside_a_damaged_segment_is_shown_and_cannot_be_compared(dump: Dump, folder: Path) -> None:
+    segment = folder / f"{NAME}.log"
+    segment.write_bytes(segment.read_bytes()[:100] + b"\0" * 200)
+    done = dump(f"payments-0/{NAME}.index")
+    assert done.returncode == 1
+    assert "offset=87 position=4224\n" in done.stdout
+    assert done.stderr.startswith(
+        f"error: payments-0/{NAME}.index: cannot be compared with its segment: RecordBatch v2"
+    )
+
+
 @pytest.mark.maven
 @pytest.mark.parametrize(
     "path", sorted(FOLDER.glob("*.*index")) + sorted(FOLDER.glob("*.snapshot")), ids=lambda path: path.name

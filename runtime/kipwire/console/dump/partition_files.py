@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 
 from kipwire.console.command_line import one_line
 from kipwire.console.output import Output, moment_text
-from kipwire.model.errors import DecodeError
+from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.model.structs import Struct
+from kipwire.records import read_segment
 from kipwire.records.names import SEGMENT, base_offset_of, partition_of
 from kipwire.records.partition_files import (
+    Misfit,
     aborted_transactions,
     leader_epochs,
     offset_index,
+    offset_misfits,
     partition_offsets,
     producer_snapshot,
     time_index,
+    time_misfits,
 )
 from kipwire.tools.text import count_of, print_err, printable_line
 
@@ -41,6 +45,8 @@ class Kind(NamedTuple):
         DecodeError: the file is damaged.
         ValueError: it is another file, by its name or its content.
     """
+    misfits: Callable[[Path, Path], Iterator[Misfit]] | None = None
+    """Compares the entries of an index, the first path, with its segment."""
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -49,7 +55,11 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def dump_partition_file(path: Path, kind: Kind, out: Output, *, as_json: bool) -> int:
-    """Write a line for each entry of a file; how many errors there are, 0 or 1."""
+    """Write a line for each entry of a file, and an error for each one that does not fit the segment beside it.
+
+    Returns:
+        The number of errors.
+    """
     if not as_json:
         out.write(f"{printable_line(str(path))}: {kind.what}, {count_of(path.stat().st_size, 'byte')}\n")
     line = _json_line(path, kind) if as_json else _text_line
@@ -60,7 +70,22 @@ def dump_partition_file(path: Path, kind: Kind, out: Output, *, as_json: bool) -
         out.flush()
         print_err(("error: ", "red"), f"{one_line(path)}: {_reason(error)}")
         return 1
-    return 0
+    faults = _faults(path, kind)
+    out.flush()
+    for fault in faults:
+        print_err(("error: ", "red"), f"{one_line(path)}: {fault}")
+    return len(faults)
+
+
+def _faults(path: Path, kind: Kind) -> list[str]:
+    """Compare an index with the segment beside it, if there is one."""
+    segment = path.with_suffix(SEGMENT)
+    if kind.misfits is None or not segment.is_file():
+        return []
+    try:
+        return [f"entries[{number}]: {reason}" for number, reason in kind.misfits(path, segment)]
+    except KipwireError as error:
+        return [f"cannot be compared with its segment: {error}"]
 
 
 def _reason(error: ValueError) -> str:
@@ -103,6 +128,16 @@ def _time_index(path: Path) -> Iterator[Entry]:
             yield entry._asdict()
 
 
+def _offset_misfits(path: Path, segment: Path) -> Iterator[Misfit]:
+    with path.open("rb") as file:
+        yield from offset_misfits(offset_index(file, _base_offset(path)), read_segment(segment, check_crcs=False))
+
+
+def _time_misfits(path: Path, segment: Path) -> Iterator[Misfit]:
+    with path.open("rb") as file:
+        yield from time_misfits(time_index(file, _base_offset(path)), read_segment(segment, check_crcs=False))
+
+
 def _aborted_entries(path: Path) -> Iterator[Entry]:
     with path.open("rb") as file:
         yield from map(_fields, aborted_transactions(file))
@@ -127,8 +162,8 @@ def _partition_offsets(path: Path) -> Iterator[Entry]:
 
 
 _BY_SUFFIX = {
-    ".index": Kind("offset_index", "an offset index", _offset_index),
-    ".timeindex": Kind("time_index", "a time index", _time_index),
+    ".index": Kind("offset_index", "an offset index", _offset_index, _offset_misfits),
+    ".timeindex": Kind("time_index", "a time index", _time_index, _time_misfits),
     ".txnindex": Kind("aborted_transaction", "an index of aborted transactions", _aborted_entries),
     ".snapshot": Kind("producer", "a snapshot of the producers", _producers),
 }
