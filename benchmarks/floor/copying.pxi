@@ -64,7 +64,7 @@ cdef inline PyObject* copy_unknown(PyObject* source) noexcept:
 cdef inline bint copy_slot(const Item* item, PyObject* source, PyObject* instance) noexcept:
     cdef PyObject* value = slot_of(source, item.slot)[0]
     if value != NULL:
-        value = copy_list(item, value) if PyList_CheckExact(value) else copy_value(item, value)
+        value = copy_elements(item, value) if PyList_CheckExact(value) else copy_value(item, value)
     slot_of(instance, item.slot)[0] = value
     return value != NULL
 
@@ -98,7 +98,7 @@ cdef PyObject* copy_uuid(PyObject* source) noexcept:
     return new_uuid(content) if write_uuid(source, content) else NULL
 
 
-cdef PyObject* copy_list(const Item* item, PyObject* source) noexcept:
+cdef PyObject* copy_elements(const Item* item, PyObject* source) noexcept:
     cdef Py_ssize_t i, count = PyList_GET_SIZE(source)
     cdef PyObject** elements
     if count == 0:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -14,6 +16,7 @@ from benchmarks.adapted import frames
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
+from tests.support.places import ROOT
 
 
 @pytest.mark.filterwarnings("ignore:.* is deprecated. Use files:DeprecationWarning")  # in kafka-python
@@ -54,6 +57,19 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
     wrong = Peer("wrong", "none", lambda sample: Codec(decode=lambda: None, encode=lambda: b"other"))
     with pytest.raises(WrongBytesError, match="wrong: metadata_v12 does not come back"):
         checked_codec(wrong, bodies.METADATA)
+
+
+def test_what_the_floor_adds_to_the_kernel_has_names_of_its_own() -> None:
+    """Cython refuses two functions of one name, and only benchmarks build both files together."""
+    files = [*(ROOT / "runtime/kernel").glob("*.px[di]*"), *(ROOT / "benchmarks/floor").glob("*.pxi")]
+    defined = Counter(
+        name
+        for file in files
+        if file.suffix in (".pxi", ".pyx")
+        for name in re.findall(r"^c?p?def (?:.*[ *])?(\w+)\(.*:$", file.read_text(), re.MULTILINE)
+    )
+    assert defined["copy_of"] == defined["convert_list"] == 1
+    assert [name for name, times in defined.items() if times > 1] == []
 
 
 def test_frames_of_both_sides_are_the_same_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
