@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # Fails where the specs break what peers may have: those of the latest release, or else of the commit that this work
-# starts from. "make check-compat" runs it; COMPAT_BASE names another revision. Accepted findings: compat-allow.toml.
+# starts from. "make check-compat" runs it; COMPAT_BASE names another revision. On the main branch, before any release,
+# COMPAT_BEFORE names what it had before a push, which may be of several commits. Accepted findings: compat-allow.toml.
 set -euo pipefail
 KIPGEN=${KIPGEN:-.venv/bin/kipgen}
+
+# A push that rewrites history, or makes a branch (Git then says 000...), leaves nothing to compare with.
+is_before_head() {
+    [ -n "$1" ] && [ "$(git rev-parse "$1^{commit}" 2>/dev/null)" != "$(git rev-parse HEAD)" ] &&
+        git merge-base --is-ancestor "$1" HEAD 2>/dev/null
+}
 
 # The revision to compare with, and why it is that one.
 base() {
@@ -20,8 +27,10 @@ base() {
                 return
             fi
         done
-        if git rev-parse --verify --quiet HEAD^ >/dev/null; then
-            echo "HEAD^ the commit before"
+        if is_before_head "${COMPAT_BEFORE:-}"; then
+            echo "$COMPAT_BEFORE as it was before the push"
+        elif git rev-parse --verify --quiet HEAD^ >/dev/null; then
+            echo "HEAD^ the commit before${COMPAT_BEFORE:+, since $COMPAT_BEFORE is no commit before this one}"
         else
             echo "HEAD since this clone has no commit before it: only what is not committed is compared"
         fi

@@ -170,8 +170,8 @@ tool() {
 }
 
 cluster_id() {
-    # Any 16 bytes, in the alphabet that Kafka writes them in.
-    head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '='
+    # Any 16 bytes, in the alphabet that Kafka writes them in; its tools take one that begins with a hyphen for an option.
+    head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=' | sed 's/^-/_/'
 }
 
 stop() {

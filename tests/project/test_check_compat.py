@@ -48,9 +48,10 @@ class Repository:
         (folder / "pyproject.toml").write_text('[tool.kipgen]\nspecs = { foo = "schemas" }\n')
         self.git("init", "--quiet", "--initial-branch", "main")
 
-    def git(self, *arguments: str) -> None:
+    def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True)
+        done = subprocess.run(["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
     def write(self, text: str) -> None:
         (self.folder / "schemas/Foo.json").write_text(text)
@@ -120,6 +121,33 @@ def test_the_latest_release_is_what_peers_have(repository: Repository) -> None:
     assert "Compared with v1.0.0" in repository.check()[1]
     repository.commit(BREAKS["the nullability of a tagged field"])
     assert repository.check()[0] == 1
+
+
+def test_a_push_of_several_commits_is_compared_with_what_was_there_before_it(repository: Repository) -> None:
+    repository.commit(FIRST)
+    before = repository.git("rev-parse", "HEAD")
+    repository.commit(BREAKS["the bytes of a released version"])
+    repository.commit(BREAKS["the bytes of a released version"] + "\n")
+    repository.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    status, said = repository.check(COMPAT_BEFORE=before)
+    assert (status, f"Compared with {before}: as it was before the push." in said) == (1, True), said
+    repository.git("tag", "v1.0.0", before)
+    assert "Compared with v1.0.0: the latest release." in repository.check(KIPGEN="echo", COMPAT_BEFORE="HEAD^")[1]
+
+
+def test_a_push_that_leaves_nothing_before_it_is_compared_with_the_commit_before(repository: Repository) -> None:
+    repository.commit(FIRST)
+    repository.git("checkout", "--quiet", "-b", "sideways")
+    repository.commit(SECOND)
+    repository.git("checkout", "--quiet", "main")
+    repository.commit(BREAKS["the bytes of a released version"])
+    new_branch, rewritten, nothing_pushed = "0" * 40, "sideways", "HEAD"
+    for before in (new_branch, rewritten, "1" * 40, nothing_pushed):
+        assert repository.check(KIPGEN="echo", COMPAT_BEFORE=before) == (
+            0,
+            f"Compared with HEAD^: the commit before, since {before} is no commit before this one.\n"
+            "compat --against HEAD^ --wire-only\n",
+        )
 
 
 def test_another_revision_can_be_named(repository: Repository) -> None:

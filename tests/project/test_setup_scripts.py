@@ -121,3 +121,23 @@ def test_a_broker_at_another_port_is_not_taken_for_the_one_that_is_wanted(tmp_pa
     assert said["19092"] == (0, f"The broker is already running at 127.0.0.1:19092 (process {running.pid})\n")
     status, line = said["29092"]
     assert status == 2 and "runs at port 19092, not 29092" in line and line.count("\n") == 1
+
+
+def test_the_cluster_of_a_broker_never_has_an_id_that_looks_like_an_option(
+    tmp_path: Path, machine: dict[str, str]
+) -> None:
+    """A 64th of all ids would begin with a hyphen; here the 16 random bytes are such ones."""
+    scripts = tmp_path / "scripts"
+    command(scripts, "java.sh", f"echo {tmp_path}/java")
+    command(scripts / "broker", "certificates.sh", "")
+    for name in ("broker.sh", "pom.xml"):
+        (scripts / "broker" / name).write_bytes((SCRIPTS / "broker" / name).read_bytes())
+    (tmp_path / "java").mkdir()
+    command(tmp_path / "java" / "bin", "java", f"""printf '%s\\n' "$@" >{tmp_path}/given; exit 1""")
+    command(tmp_path / "stubs", "head", "printf '\\373%.0s' {1..16}")
+    command(tmp_path / "stubs", "cksum", "echo 1 2")
+    (tmp_path / "cache" / "kipwire" / "broker" / "1").mkdir(parents=True)  # in place of Kafka's jars
+    done = run(str(scripts / "broker" / "broker.sh"), "start", env=machine | {"BROKER_PORT": "21780"})
+    assert "cannot create its data folder" in done.stderr, done
+    given = (tmp_path / "given").read_text().splitlines()
+    assert given[given.index("-t") + 1] == "__v7" + "-_v7" * 4 + "-w"
