@@ -34,5 +34,5 @@ if [ ! -x "$VENV/bin/python" ]; then
 fi
 echo "Installing kipwire and its development dependencies into $VENV (pyproject.toml says what each is for)"
 "$VENV/bin/pip" install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
-# The checkout has no hash, so it is installed by itself; all that it needs is there already.
-"$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --editable .
+# The checkout has no hash, so it is installed by itself; all that it needs is there already, and what builds it, too.
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
