@@ -12,10 +12,12 @@ SEED ?= 0
 # Compiled modules are kept, whatever the caller's environment says: hundreds of processes import them.
 export PYTHONDONTWRITEBYTECODE :=
 
+BENCHES := bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
+	bench-projection bench-aio bench-proxy bench-adapter bench-wireshark bench-hostile
+
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
-	bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
-	bench-projection bench-aio bench-proxy bench-adapter bench-wireshark \
+	$(BENCHES) bench-smoke \
 	demo demo-spark docs wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
@@ -118,51 +120,58 @@ demo-spark: setup  ## The jobs in the process and on Spark, on the samples; all 
 	@VENV=$(VENV) bash scripts/demo_spark.sh
 
 bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
-	$(BIN)/python -m benchmarks.compare
+	$(BIN)/python -m benchmarks.compare $(BENCH)
 
 bench-quick: setup  ## The same with only the Python peers, in under a minute; writes nothing
-	$(BIN)/python -m benchmarks.compare --quick
+	$(BIN)/python -m benchmarks.compare --quick $(BENCH)
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
-	$(BIN)/python -m benchmarks.records
+	$(BIN)/python -m benchmarks.records $(BENCH)
 
 bench-dump: setup  ## kipwire dump beside kafka-dump-log on a gigabyte of log: time, processor time and memory
 	@bash scripts/maven.sh
-	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped $(BENCH)
 
 bench-tap: setup  ## kipwire tap beside tshark on two gigabytes of packets: time, processor time and memory; needs tshark
-	$(BIN)/python -m benchmarks.tapped
+	$(BIN)/python -m benchmarks.tapped $(BENCH)
 
 bench-wireshark: wireshark  ## The Wireshark dissector beside tshark's own on 100 MiB: processor time, memory; needs tshark
-	$(BIN)/python -m benchmarks.dissected
+	$(BIN)/python -m benchmarks.dissected $(BENCH)
 
 bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's tool, a gigabyte of log, and the job offsets
 	@bash scripts/maven.sh
-	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark $(BENCH)
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
-	$(BIN)/python -m benchmarks.columns
+	$(BIN)/python -m benchmarks.columns $(BENCH)
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
-	$(BIN)/python -m benchmarks.encodings
+	$(BIN)/python -m benchmarks.encodings $(BENCH)
 
 bench-headers: setup  ## Times of reading low header keys of a KIP-82 message, beside decoding all of it
-	$(BIN)/python -m benchmarks.low_headers
+	$(BIN)/python -m benchmarks.low_headers $(BENCH)
 
 bench-space: setup  ## What message formats add to a batch, beside the draft of KIP-98; frames of all 0.8 alternatives
-	$(BIN)/python -m benchmarks.space
+	$(BIN)/python -m benchmarks.space $(BENCH)
 
 bench-projection: setup  ## Read and replace two fields of a message, beside all of them, Rust and Go
-	$(BIN)/python -m benchmarks.chosen_fields
+	$(BIN)/python -m benchmarks.chosen_fields $(BENCH)
 
 bench-aio: setup  ## Requests over one connection beside those of aiokafka and kafka-python: time and processor time
-	$(BIN)/python -m benchmarks.connections
+	$(BIN)/python -m benchmarks.connections $(BENCH)
 
 bench-proxy: setup  ## The proxy's processor time between clients and a broker, and its latency, beside other proxies
-	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied
+	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied $(BENCH)
 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
-	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted
+	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted $(BENCH)
+
+bench-hostile: setup  ## Costs of the worst hostile input: memory and processor time for a byte
+	$(BIN)/python -m benchmarks.hostile $(BENCH)
+
+bench-smoke: setup  ## Run every benchmark for about a second, to see that it runs; Spark's takes minutes. Writes no file
+	@$(MAKE) --keep-going $(BENCHES) BENCH=--smoke
+	$(BIN)/python -m benchmarks.compare --beside . --smoke
 
 wireshark: setup  ## Write a dissector for Wireshark, of all of Kafka's APIs and versions: build/wireshark/kipwire_kafka.lua
 	$(BIN)/kipgen resolve schemas/kafka_messages --out build/wireshark/kafka.json

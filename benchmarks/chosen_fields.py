@@ -1,14 +1,12 @@
 """Read and replace two fields of a message by a projection, beside decoding and encoding all of it.
 
-    python -m benchmarks.chosen_fields [--rounds 41] [--seconds 0.005] [--quick]
+    python -m benchmarks.chosen_fields [--rounds 41] [--seconds 0.005]
 
-The tables go to the terminal and to benchmarks/RESULTS-projection.md. With --quick there are few and short rounds of
-kipwire alone, and no file is written.
+The tables go to the terminal and to benchmarks/RESULTS-projection.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -22,10 +20,11 @@ from typing import Any, NamedTuple
 
 import kafka_messages
 from benchmarks.bodies import METADATA, SIX, Sample
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS, WrongBytesError
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import Sampler, interleaved_samples, median_ratio, sample
-from benchmarks.workers import GO, RUST, Language, NotBuiltError, Worker, command, started
+from benchmarks.workers import GO, RUST, NotBuiltError, Worker, command, missing_tools, started
 from kipwire import native
 from kipwire.projection import Projection
 
@@ -145,16 +144,13 @@ def _warm(sampler: Sampler) -> None:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=41, help="samples of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="kipwire alone, in seconds; writes no file")
-    options = parser.parse_args()
-    if options.quick:
-        options.rounds, options.seconds = 11, 0.002
-    programs: list[tuple[Language, list[str]]] = []
+    options = parsed(parser, rounds=1, seconds=1e-6)
     try:
-        programs += [(language, command(language)) for language in (() if options.quick else (RUST, GO))]
+        beside = [one for one in (RUST, GO) if not (options.smoke and missing_tools(one))]
+        programs = [(language, command(language)) for language in beside]
         with TemporaryDirectory() as name, ExitStack() as stack:
             for case in CASES:
                 (Path(name) / f"{case.body.file}.bin").write_bytes(case.body.golden)
@@ -163,15 +159,12 @@ def main() -> int:
     except (NotBuiltError, WrongBytesError, ChildProcessError) as error:
         print(error, file=sys.stderr)
         return 1
-    show(tables)
     where = machine((OURS,))
     versions = where.versions | {f"{one.library} ({one.name})": one.version for one, _ in programs}
     where = replace(where, versions=versions)
-    print(where)
-    if not options.quick:
-        how = _how(options.rounds, options.seconds)
-        text = markdown(tables, where, how, title="Results: projection", command="make bench-projection")
-        RESULTS.write_text(text, encoding="utf-8")
+    how = _how(options.rounds, options.seconds)
+    file = None if options.smoke else RESULTS
+    write_results(file, tables, where, how, title="Results: projection", command="make bench-projection")
     return 0
 
 

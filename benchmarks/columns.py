@@ -9,7 +9,6 @@ terminal and to benchmarks/RESULTS-columns.md.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import uuid
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 import kafka_messages
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import WrongBytesError
 from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import interleaved, median_ratio
@@ -200,10 +200,10 @@ def _row(sample: Sample, count: int, taken: dict[str, list[float]], others: list
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="samples of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a sample (default: %(default)s)")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=1e-6)
     if not native.in_use:
         print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
         return 1
@@ -221,7 +221,8 @@ def main() -> int:
         f"Records of some 100 bytes are read from {RECORD_BATCHES} batches of {len(RECORDS)}: decompressed, and with "
         "their checksums checked."
     )
-    write_results(RESULTS, tables, where, how, title="Results: columns", command="make bench-columns")
+    file = None if options.smoke else RESULTS
+    write_results(file, tables, where, how, title="Results: columns", command="make bench-columns")
     return 0
 
 

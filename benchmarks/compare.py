@@ -9,7 +9,6 @@ beside it. With --quick there are few and short rounds of the Python codecs alon
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,12 +22,13 @@ from time import perf_counter
 import kafka_messages
 from benchmarks import beside, cold_start, conversion, everything, floor, growth, memory, own_spec
 from benchmarks.bodies import ALIKE, SAMPLES, SIX
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import FLOOR, OURS, PEERS, WrongBytesError, checked_codec
 from benchmarks.reporting import plots, report
 from benchmarks.reporting.results import Comparison, Results
 from benchmarks.reporting.tables import tables
 from benchmarks.timing import Sampler, interleaved_samples, sample
-from benchmarks.workers import LANGUAGES, Language, NotBuiltError, Worker, command, started
+from benchmarks.workers import LANGUAGES, Language, NotBuiltError, Worker, command, missing_tools, started
 from kipwire import native
 
 HERE = Path(__file__).parent
@@ -53,13 +53,13 @@ QUICK = Effort(rounds=11, seconds=0.002, cold_runs=3, warm_seconds=0, languages=
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=41, help="samples per codec (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
     parser.add_argument("--cold-runs", type=int, default=25, help="rounds of cold starts (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="Python codecs alone, in under a minute; writes no file")
     parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="compare with that one, before and after")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=1e-6, cold_runs=1)
     if options.beside:
         try:
             beside.compare(options.beside, options.rounds, options.seconds, options.cold_runs)
@@ -67,16 +67,21 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
         return 0
-    effort = QUICK if options.quick else Effort(options.rounds, options.seconds, options.cold_runs, 0.5, LANGUAGES)
+    languages = [one for one in LANGUAGES if not (options.smoke and missing_tools(one))]
+    effort = Effort(options.rounds, options.seconds, options.cold_runs, 0 if options.smoke else 0.5, languages)
+    if options.quick:
+        effort = replace(effort, languages=()) if options.smoke else QUICK
     try:
         results = measure(effort)
     except (WrongBytesError, ChildProcessError) as error:
         print(error, file=sys.stderr)
         return 1
+    if options.smoke and results.absent:  # what is installed must run, too
+        return 1
     shown = tables(results)
     report.show(shown)
     print(results.machine)
-    if not options.quick:
+    if not (options.quick or options.smoke):
         (HERE / "RESULTS.md").write_text(report.markdown(shown, results.machine, _how(effort, results)), "utf-8")
         plots.draw_times(results, HERE / "results.svg")
         plots.draw_growth(results, HERE / "growth.svg")

@@ -1,6 +1,6 @@
 """Requests over one connection beside the connections of aiokafka and kafka-python, to one server process.
 
-    python -m benchmarks.connections [--rounds 7] [--seconds 0.5] [--quick]
+    python -m benchmarks.connections [--rounds 7] [--seconds 0.5]
 
 Each client sends the same request again and again, with 1, 10 and 100 in flight: Metadata, whose response is small, or
 Fetch, whose response has 1 MiB of records. All speak the same versions, and get the same bytes. The server gives them
@@ -35,7 +35,8 @@ from kafka.protocol.consumer.fetch import FetchRequest as PythonFetch
 from kafka.protocol.metadata import MetadataRequest as PythonMetadata
 
 import kafka_messages
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.options import parsed, parser_of
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import median_ratio, no_garbage_collection
 from kafka_messages.fetch_request.v11 import FetchPartition, FetchRequest, FetchTopic
 from kafka_messages.metadata_request.v5 import MetadataRequest
@@ -339,12 +340,11 @@ def table(title: str, results: dict[int, dict[str, list[Taken]]]) -> Table:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="runs of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="no file is written")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=0.01)
     if options.serve:
         serve()
         return 0
@@ -364,10 +364,6 @@ def main() -> int:
             client.close()
     names = ("kipwire", AIOKAFKA, KAFKA_PYTHON)
     where = replace(machine(()), versions={name: version(name) for name in names})
-    show(tables)
-    print(where)
-    if options.quick:
-        return 0
     how = (
         f"One connection of each client to the same server process, which gives the same bytes to all: "
         f"{options.rounds} rounds of about {options.seconds:g} s for each row, interleaved, without collection of "
@@ -377,9 +373,8 @@ def main() -> int:
         "limit of small requests with many in flight, and the copying of the system that of 1 MiB. `aiokafka` is "
         "`AIOKafkaConnection.send`, `kafka-python` is `KafkaConnection.send_request`."
     )
-    RESULTS.write_text(
-        markdown(tables, where, how, title="Results: connections", command="make bench-aio"), encoding="utf-8"
-    )
+    file = None if options.smoke else RESULTS
+    write_results(file, tables, where, how, title="Results: connections", command="make bench-aio")
     return 0
 
 

@@ -9,7 +9,6 @@ fetches Kafka's jars once.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS, WrongBytesError
 from benchmarks.reporting.report import Table, machine, write_results
 from kipwire.records import read_segment, with_offsets
@@ -196,10 +196,10 @@ def measure(subject: Subject, segment: Segment, jars: str, rounds: int) -> tuple
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--mib", type=int, default=1024, help="size of the segment in MiB (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each program (default: %(default)s)")
-    options = parser.parse_args()
+    options = parsed(parser, mib=1)
     jars = kafka_jars()
     rows = []
     try:
@@ -236,7 +236,8 @@ def main() -> int:
         "the options of the JVM that kafka-run-class.sh gives it. CPU is the processor time of all threads: where "
         "others use the machine, its ratio is the fairer one."
     )
-    write_results(RESULTS, [table], where, how, title="Results: dumps of logs", command="make bench-dump")
+    file = None if options.smoke else RESULTS
+    write_results(file, [table], where, how, title="Results: dumps of logs", command="make bench-dump")
     return 0
 
 

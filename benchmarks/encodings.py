@@ -7,7 +7,6 @@ The tables go to the terminal and to benchmarks/RESULTS-encodings.md.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks import kip625
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS
 from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import interleaved, median_ratio
@@ -168,17 +168,18 @@ def _decoder(message: Any) -> Any:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="samples per row (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a sample (default: %(default)s)")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=1e-6)
     measured = rows()
     times = measure(measured, options.rounds, options.seconds)
     tables = [kip_table(), our_table(measured, times), times_table(times)]
     print(WHAT_DIFFERS)
     how = f"{' '.join(WHAT_DIFFERS.split())}\n\nMedians of {options.rounds} rounds of {options.seconds} s."
     command = "make bench-encodings"
-    write_results(RESULTS, tables, machine((OURS,)), how, title="Results: encodings of KIP-625", command=command)
+    file = None if options.smoke else RESULTS
+    write_results(file, tables, machine((OURS,)), how, title="Results: encodings of KIP-625", command=command)
     return 0
 
 

@@ -9,13 +9,13 @@ error.
 
 from __future__ import annotations
 
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from benchmarks.options import parsed, parser_of
 from kipwire import EncodeError, Message, Struct, native
 from kipwire.model.structs import Field
 from kipwire.tools.io import no_garbage_collection
@@ -188,8 +188,12 @@ def _shape(field: Field) -> object:
 
 
 def main() -> None:
+    """Run the command line."""
+    parser = parser_of(__doc__)
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", default=PACKAGES, help="packages of classes")
+    options = parsed(parser, packages=["kafka_records"])
     engine = "the compiled kernel" if native.in_use else "Python"
-    for package in sys.argv[1:] or PACKAGES:
+    for package in options.packages:
         costs = [
             Cost(attack, cls, memory_of(cls, attack.data), time_of(cls, attack.data))
             for cls in classes(package)

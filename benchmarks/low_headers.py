@@ -8,7 +8,6 @@ if it is built, and without. The look-up is plain Python in both.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from statistics import median
 
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS, WrongBytesError
 from benchmarks.reporting.report import Table, machine, show
 from benchmarks.timing import interleaved, median_ratio
@@ -98,10 +98,10 @@ def table_apart(rounds: int, seconds: float, *, kernel: bool) -> Table:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="samples per row (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a sample (default: %(default)s)")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=1e-6)
     engines = (True, False) if native.in_use else (False,)
     try:
         show([table_apart(options.rounds, options.seconds, kernel=kernel) for kernel in engines])

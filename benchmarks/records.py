@@ -9,7 +9,6 @@ each in its own process.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -22,8 +21,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS, WrongBytesError
-from benchmarks.reporting.report import Table, machine, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import native
 from kipwire.records import Record, read_batches, write_batch
@@ -204,10 +204,10 @@ def _row(batch: Batch, operation: str, size: int, seconds: dict[str, list[float]
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="samples per library (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a sample (default: %(default)s)")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, seconds=1e-6)
     try:
         tables = [
             table
@@ -219,24 +219,15 @@ def main() -> int:
         return 1
     names = ("kipwire", "kafka-python", "aiokafka", "crc32c", "google-crc32c")
     where = replace(machine((OURS,)), versions={name: version(name) for name in names})
-    show(tables)
-    print(where)
     how = (
         f"Medians of {options.rounds} rounds of {options.seconds:g} s per library, interleaved in one process with the "
         "garbage collector off; a ratio is the median of the ratios per round. All check the checksum and make "
         "records with offset, timestamp, key, value and headers. kafka-python runs as plain Python, its checksum in C; "
         "aiokafka is compiled."
     )
-    RESULTS.write_text(_markdown(tables, f"Measured on: {where}.", how), encoding="utf-8")
+    file = None if options.smoke else RESULTS
+    write_results(file, tables, where, how, title="Results: record batches", command="make bench-records")
     return 0
-
-
-def _markdown(tables: list[Table], where: str, how: str) -> str:
-    parts = ["# Results: record batches", "Written by `make bench-records`; do not edit.", how, where]
-    for table in tables:
-        lines = [table.header, (":--", *("--:" for _ in table.header[1:])), *table.rows]
-        parts += [f"## {table.title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
-    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

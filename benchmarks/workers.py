@@ -94,14 +94,18 @@ GO = Language("Go", "franz-go kmsg", ("go",), _build_go, ("go/go.mod", r"kmsg v(
 LANGUAGES = (JAVA, RUST, GO)
 
 
+def missing_tools(language: Language) -> list[str]:
+    """Return the commands that are not installed of those that a language needs."""
+    return [tool for tool in language.tools if not shutil.which(tool)]
+
+
 def command(language: Language) -> list[str]:
     """Build the program, and return the command that starts it.
 
     Raises:
         NotBuiltError: a tool is missing, or the build fails.
     """
-    missing = [tool for tool in language.tools if not shutil.which(tool)]
-    if missing:
+    if missing := missing_tools(language):
         raise NotBuiltError(f"{', '.join(missing)} not found")
     return language.build()
 

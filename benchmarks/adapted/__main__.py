@@ -8,7 +8,6 @@ broker (`make bench-adapter` starts one). The tables go to the terminal and to b
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import socket
@@ -27,7 +26,8 @@ from kafka.admin import KafkaAdminClient, NewTopic
 
 from benchmarks.adapted import frames
 from benchmarks.adapted.load import METADATA, SIDES, WORKS, Samples
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.options import parsed, parser_of
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import median_ratio
 from kipwire import native
 
@@ -86,24 +86,24 @@ def is_broker_there() -> bool:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of a sample of a frame (default: %(default)s)")
     parser.add_argument(
         "--work", choices=(*WORKS, METADATA), action="append", help="this alone, and no file is written"
     )
-    options = parser.parse_args()
+    options = parsed(parser, rounds=2, seconds=1e-6)
     if not native.in_use:
         print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
         return 1
     if not is_broker_there():
         print(f"no broker at {ADDRESS}: run make bench-adapter", file=sys.stderr)
         return 1
-    tables = [compare(options.work or (*WORKS, METADATA), options.rounds), frames.measure(15, 0.05)]
+    tables = [
+        compare(options.work or (*WORKS, METADATA), options.rounds),
+        frames.measure(options.rounds, options.seconds),
+    ]
     where = replace(machine(()), versions={name: version(name) for name in ("kipwire", "aiokafka")})
-    show(tables)
-    print(where)
-    if options.work:
-        return 0
     how = (
         "Processor time of aiokafka with its own protocol code, and with examples/aiokafka_on_kipwire.py, which puts "
         "kipwire's classes in its place. A ratio is aiokafka's own time divided by that with the adapter, so above 1 "
@@ -111,11 +111,11 @@ def main() -> int:
         "batches, asyncio and sockets are the same on both sides. The adapter is put in and taken out again in each of "
         f"{options.rounds} rounds, in one process for each work; a ratio is the median of the ratios per round. The "
         f"metadata has {TOPICS} topics of {PARTITIONS} partitions. `A frame` is one call for header and "
-        "body, with the objects that aiokafka gives and takes: medians of 15 rounds of 0.05 s, interleaved in one "
-        "process."
+        f"body, with the objects that aiokafka gives and takes: medians of {options.rounds} rounds of "
+        f"{options.seconds:g} s, interleaved in one process."
     )
-    text = markdown(tables, where, how, title="Results: adapter", command="make bench-adapter")
-    RESULTS.write_text(text, encoding="utf-8")
+    file = None if options.smoke or options.work else RESULTS
+    write_results(file, tables, where, how, title="Results: adapter", command="make bench-adapter")
     return 0
 
 

@@ -10,7 +10,6 @@ tables go to the terminal and to benchmarks/RESULTS-proxy.md.
 
 from __future__ import annotations
 
-import argparse
 import os
 import socket
 import subprocess
@@ -27,9 +26,10 @@ from typing import Any, NamedTuple
 import psutil
 from kafka.admin import KafkaAdminClient, NewTopic
 
+from benchmarks.options import parsed, parser_of
 from benchmarks.proxied import kroxylicious
 from benchmarks.proxied.load import CLIENTS, LATENCY, SIZE
-from benchmarks.reporting.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, write_results
 from benchmarks.timing import median_ratio
 from kipwire import native
 
@@ -172,11 +172,11 @@ def compare(client: str, rounds: int, count: int) -> Table:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default: %(default)s)")
     parser.add_argument("--count", type=int, default=300_000, help="records of each run (default: %(default)s)")
     parser.add_argument("--client", choices=CLIENTS, action="append", help="one of them alone, and no file is written")
-    options = parser.parse_args()
+    options = parsed(parser, rounds=1, count=300)
     if not native.in_use:
         print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
         return 1
@@ -191,10 +191,6 @@ def main() -> int:
     tables = [compare(client, options.rounds, options.count) for client in options.client or CLIENTS]
     names = ("kipwire", *CLIENTS)
     where = replace(machine(()), versions={name: version(name) for name in names})
-    show(tables)
-    print(where)
-    if options.client:
-        return 0
     how = (
         f"Seconds of processor time, user and system, of a proxy between a client and a broker, while the client "
         f"produces {options.count:,} records of {SIZE} bytes to {PARTITIONS} partitions and consumes them in a group. "
@@ -206,9 +202,8 @@ def main() -> int:
         "without filters. kafka-python sends batches of 16 KB, confluent-kafka of up to 1 MB. p50 and p99 are the "
         f"milliseconds of {REQUESTS:,} Produce requests of one record, one after the other, by `kipwire.aio`."
     )
-    RESULTS.write_text(
-        markdown(tables, where, how, title="Results: proxy", command="make bench-proxy"), encoding="utf-8"
-    )
+    file = None if options.smoke or options.client else RESULTS
+    write_results(file, tables, where, how, title="Results: proxy", command="make bench-proxy")
     return 0
 
 

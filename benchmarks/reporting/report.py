@@ -80,11 +80,14 @@ def _coloured(cell: str) -> str:
     return f"[red]{cell}[/]" if cell.endswith("MISSED") else cell
 
 
-def write_results(file: Path, tables: Sequence[Table], where: Machine, how: str, *, title: str, command: str) -> None:
-    """Show tables and their machine, and write both into a results file; arguments as for `markdown`."""
+def write_results(
+    file: Path | None, tables: Sequence[Table], where: Machine, how: str, *, title: str, command: str
+) -> None:
+    """Show tables and their machine, and write both into a file, if one is given; arguments as for `markdown`."""
     show(tables)
     print(where)
-    file.write_text(markdown(tables, where, how, title=title, command=command), encoding="utf-8")
+    if file is not None:
+        file.write_text(markdown(tables, where, how, title=title, command=command), encoding="utf-8")
 
 
 def markdown(

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benchmarks.options import parsed, parser_of
 from benchmarks.peers import WrongBytesError
 from benchmarks.reporting.report import Machine, Table, machine, markdown, show
 from benchmarks.spark.broken import measure_broken
@@ -46,6 +47,7 @@ SCRATCH = DATA / "scratch"
 AVRO = "4.1.1"
 """The newest spark-avro available when this was written; it also works on Spark 4.3."""
 SLOW_ROWS = 250_000
+SMOKE_SHARE = 1 / 256
 SECTIONS: dict[str, tuple[str, Section]] = {
     "samples": ("jobs on samples, in the process and on Spark", measure_samples),
     "offsets": ("offsets, in the process and on Spark", measure_offsets),
@@ -75,7 +77,9 @@ def main() -> int:
     shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
     spark = _session()
     sizes = (options.offsets_gib, options.traffic_gib)
-    run = Run(spark, DATA, SCRATCH, options.rows, SLOW_ROWS, options.rounds, *sizes, progress)
+    share = SMOKE_SHARE if options.smoke else 1
+    data = DATA / "smoke" if options.smoke else DATA
+    run = Run(spark, data, SCRATCH, options.rows, SLOW_ROWS, options.rounds, *sizes, share, progress)
     done: dict[str, Findings] = {}
     try:
         for name, (title, measure) in chosen.items():
@@ -83,7 +87,7 @@ def main() -> int:
             done[name] = measure(run)
             progress.end()
             show(done[name].tables)
-            if not options.only:
+            if not (options.only or options.smoke):
                 RESULTS.write_text(results_text(done, list(chosen), _how(run, start)), encoding="utf-8")
     except (WrongRowsError, WrongBytesError, subprocess.CalledProcessError) as error:
         progress.end()
@@ -98,7 +102,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="messages of a table (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="samples of each way (default: %(default)s)")
     parser.add_argument(
@@ -108,7 +112,7 @@ def _options() -> argparse.Namespace:
         "--traffic-gib", type=float, default=2, help="GiB of packets for the job traffic (default: %(default)s)"
     )
     parser.add_argument("--only", choices=tuple(SECTIONS), help="one section; writes no file")
-    return parser.parse_args()
+    return parsed(parser, rows=2_000, rounds=1, offsets_gib=1 / 1024, traffic_gib=1 / 1024)
 
 
 def _session() -> SparkSession:

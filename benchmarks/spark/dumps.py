@@ -12,7 +12,7 @@ from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import Cost, cost_of
 from benchmarks.spark.kept import kept
 from benchmarks.spark.log_data import MIB, TOPIC, LogSize, log_size, write_log
-from benchmarks.spark.section import Findings, Run, WrongRowsError
+from benchmarks.spark.section import Findings, Run, WrongRowsError, share_of
 
 SIZE = 256 * MIB
 """Bytes of the segment."""
@@ -44,7 +44,7 @@ def measure_dumps(run: Run) -> Findings:
         WrongRowsError: Kafka's tool does not show the rows that were written.
     """
     jars = dumped.kafka_jars()
-    small, segment = _segment(run, SMALL), _segment(run, SIZE)
+    small, segment = _segment(run, SMALL), _segment(run, share_of(run, SIZE))
     rows = []
     for subject in SUBJECTS:
         run.progress.say(f"{subject.name}, warm-up")

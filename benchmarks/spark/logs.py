@@ -10,7 +10,7 @@ from benchmarks.spark.clock import Cost, peak_memory
 from benchmarks.spark.kept import kept
 from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
 from benchmarks.spark.ready_batches import ready_frame
-from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio
+from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio, share_of
 from benchmarks.targets import Verdict
 from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.log_rows import read_rows
@@ -31,6 +31,7 @@ FLOOR = "all columns ready in memory, from a Python data source"
 
 def log_folder(run: Run, compression: Compression, size: int) -> Path:
     """Return the folder of a log of about this many bytes."""
+    size = share_of(run, size)
     run.progress.say(f"a log of {size // MIB:,} MiB, {compression}")
     plan = log_size(compression, size // PARTITIONS)
     return kept(run.data, f"log-{compression}-{size // MIB}", lambda folder: write_log(folder, plan))
@@ -46,7 +47,7 @@ def measure_records(run: Run) -> Findings:
     for compression, size in SIZES.items():
         folder = log_folder(run, compression, size)
         frames[compression] = run.spark.read.format("kafka_log").load(str(folder))
-        counts[compression] = PARTITIONS * log_size(compression, size // PARTITIONS).records
+        counts[compression] = PARTITIONS * log_size(compression, share_of(run, size) // PARTITIONS).records
         sizes[compression] = _mib(folder)
         if (found := frames[compression].count()) != counts[compression]:
             raise WrongRowsError(f"{folder} has {counts[compression]:,} records, and kafka_log gives {found:,}")
@@ -80,7 +81,7 @@ def measure_choices(run: Run) -> Findings:
     reader = run.spark.read.format("kafka_log")
     source = str(log_folder(run, "none", SIZES["none"]))
     everything = reader.load(source)
-    name = f"log-parquet-{SIZES['none'] // MIB}"
+    name = f"log-parquet-{share_of(run, SIZES['none']) // MIB}"
     parquet = kept(run.data, name, lambda folder: everything.write.mode("overwrite").parquet(str(folder)))
     count, tasks = everything.count(), everything.rdd.getNumPartitions()
     first = next(read_rows(cut_segment(find_segments(source)[0])[0], RowFilter()))
@@ -109,7 +110,7 @@ def measure_batches(run: Run) -> Findings:
         WrongRowsError: `kafka_log` does not give a row for each batch that was written.
     """
     folder = log_folder(run, "none", WHOLE)
-    plan = log_size("none", WHOLE // PARTITIONS)
+    plan = log_size("none", share_of(run, WHOLE) // PARTITIONS)
     batches = run.spark.read.format("kafka_log").option("level", "batches").load(str(folder))
     count = PARTITIONS * plan.segments * plan.batches
     if (found := batches.count()) != count:
@@ -129,7 +130,7 @@ def measure_memory(run: Run) -> Findings:
     reader = run.spark.read.format("kafka_log")
     rows = []
     for partitions in ("0", ""):
-        size = WHOLE // MIB // (PARTITIONS if partitions else 1)
+        size = share_of(run, WHOLE) // MIB // (PARTITIONS if partitions else 1)
         run.progress.say(f"{size:,} MiB")
         frame = (reader.option("partitions", partitions) if partitions else reader).load(whole)
         rows.append((f"{size:,} MiB", f"{peak_memory(frame) / MIB:,.0f} MiB"))

@@ -38,7 +38,7 @@ from benchmarks.spark.log_data import (
     write_commits,
     write_log,
 )
-from benchmarks.spark.section import Findings, Run, WrongRowsError
+from benchmarks.spark.section import Findings, Run, WrongRowsError, share_of
 from benchmarks.targets import Verdict
 
 OF_PARTITION = 1024 * MIB // PARTITIONS
@@ -105,9 +105,10 @@ def measure_offsets(run: Run) -> Findings:
 
 
 def _logs(run: Run, partitions: int) -> _Logs:
-    records = log_size("none", OF_PARTITION - OF_PARTITION // COMMITS_SHARE)
-    commits = commits_size(OF_PARTITION // COMMITS_SHARE)
-    run.progress.say("1 GiB of logs")
+    of_partition = share_of(run, OF_PARTITION)
+    records = log_size("none", of_partition - of_partition // COMMITS_SHARE)
+    commits = commits_size(of_partition // COMMITS_SHARE)
+    run.progress.say(f"{PARTITIONS * of_partition // MIB:,} MiB of logs")
 
     def write(folder: Path) -> None:
         write_log(folder, records)

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import Cost, cost_of
+from benchmarks.spark.log_data import MIB
 from benchmarks.spark.progress import Progress
 from benchmarks.targets import Verdict
 
@@ -39,7 +40,14 @@ class Run:
     """The size of the logs for the job offsets."""
     traffic_gib: float
     """The size of the packets for the job traffic."""
+    share: float
+    """Share of the other sizes that logs have: 1 for results."""
     progress: Progress
+
+
+def share_of(run: Run, size: int) -> int:
+    """Return the bytes that a log has in a run, of its size for results: a MiB at least."""
+    return max(MIB, round(size * run.share))
 
 
 class Findings(NamedTuple):
