@@ -16,7 +16,7 @@ BENCHES := bench bench-quick bench-records bench-dump bench-tap bench-encodings 
 	bench-projection bench-aio bench-proxy bench-adapter bench-wireshark bench-hostile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps fuzz-build fuzz-native mutants lint types mypy pyright \
+.PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps night-targets fuzz-build fuzz-native mutants lint types mypy pyright \
 	$(BENCHES) bench-smoke \
 	demo demo-spark docs wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
@@ -70,6 +70,10 @@ night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
 
 # What waits, for a broker, for clusters and for the network, runs beside what computes.
 night-steps: test-night test-broker test-thorough test-pure test-cluster fuzz-native test-maven test-spark-releases
+
+# Beside "make night", not in it, so that each takes an hour at most.
+night-targets: setup  ## Run the targets that are no tests: demos, wheels, conformance, some mutants, every benchmark for a second
+	@$(MAKE) --keep-going demo demo-spark wireshark bench-smoke conformance wheels mutants AREAS=codec EACH=1
 
 broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
 	@bash scripts/broker/broker.sh start

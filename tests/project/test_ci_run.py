@@ -69,6 +69,71 @@ def recipe(target: str) -> str:
     return found[0].replace("\\\n", "")
 
 
+NOT_RUN = {
+    "help": "prints the list of targets",
+    "clean": "removes what the others have made",
+    "lock": "takes the newest versions of everything",
+    "generate": "check-generated generates all, and compares",
+    "native": "setup runs the same script",
+    "types": "its two parts are run, beside each other",
+    "broker": "with broker.sh, which starts and stops a broker, others run",
+    "broker-stop": "the same",
+}
+
+
+def targets(makefile: str) -> dict[str, set[str]]:
+    """Return the targets of a Makefile, each with the others that it runs: those before it, and those it calls."""
+    text = makefile.replace("\\\n", " ")
+    for name, value in re.findall(r"^(\w+) := (.*)$", text, re.MULTILINE):
+        text = text.replace(f"$({name})", value)
+    found = re.findall(r"^([a-z-]+):([^=#\n]*)(?:##.*)?\n((?:\t.*\n)*)", text, re.MULTILINE)
+    called = {name: [*before.split(), *made_by(recipe)] for name, before, recipe in found}
+    return {name: {one for one in others if one in called} for name, others in called.items()}
+
+
+def made_by(commands: str) -> list[str]:
+    """Return the words of all calls of make."""
+    calls = re.findall(r"(?:\$\(MAKE\)|\bmake) ([^;&|#\n]*)", commands)
+    return [word for call in calls for word in call.split()]
+
+
+def never_run(makefile: str, places: list[str]) -> set[str]:
+    """Return the targets that no call of make in these places leads to."""
+    runs = targets(makefile)
+    waiting = [name for place in places for name in made_by(place) if name in runs]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += runs[name]
+    return runs.keys() - reached
+
+
+def places() -> list[str]:
+    """Return the commands that are run on every change and every night."""
+    workflows = [yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text()) for name in ("ci", "night")]
+    steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
+    return [(ROOT / ".ci/run").read_text(), *(step["run"] for step in steps if "run" in step)]
+
+
+def test_every_target_is_run_on_every_change_or_every_night() -> None:
+    """What nothing runs breaks, and nobody notices."""
+    assert never_run(MAKEFILE, places()) == NOT_RUN.keys()
+    assert never_run(MAKEFILE + "new: setup  ## Do something\n\techo\n", places()) - NOT_RUN.keys() == {"new"}
+
+
+def test_every_benchmark_is_tried_by_its_own_target() -> None:
+    """With BENCH=--smoke, which each passes on, it takes about a second."""
+    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "parser_of(__doc__)" in path.read_text()}
+    modules |= {path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py")}
+    assert set(re.findall(r"-m benchmarks\.(\w+)(?: --quick)? \$\(BENCH\)$", MAKEFILE, re.MULTILINE)) == modules
+    assert targets(MAKEFILE)["bench-smoke"] == {
+        "setup",
+        *(name for name in targets(MAKEFILE) if re.match("bench(-|$)", name) and name != "bench-smoke"),
+    }
+
+
 def left_out() -> set[str]:
     """Return the markers of tests that pytest leaves out by default."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
