@@ -165,7 +165,7 @@ bench-aio: setup  ## Requests over one connection beside those of aiokafka and k
 	$(BIN)/python -m benchmarks.connections $(BENCH)
 
 bench-proxy: setup  ## The proxy's processor time between clients and a broker, and its latency, beside other proxies
-	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied $(BENCH)
+	@BROKER_SENDS_TO=$${BROKER_SENDS_TO:-19096} bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.proxied $(BENCH)
 
 bench-adapter: setup  ## aiokafka's processor time with its own protocol code and with kipwire's, beside each other
 	@bash scripts/broker/broker.sh with $(BIN)/python -m benchmarks.adapted $(BENCH)

@@ -118,7 +118,7 @@ def places() -> list[str]:
 
 
 def test_every_target_is_run_on_every_change_or_every_night() -> None:
-    """What nothing runs breaks, and nobody notices."""
+    """A target that nothing runs breaks unnoticed."""
     assert never_run(MAKEFILE, places()) == NOT_RUN.keys()
     assert never_run(MAKEFILE + "new: setup  ## Do something\n\techo\n", places()) - NOT_RUN.keys() == {"new"}
 
