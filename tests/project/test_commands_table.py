@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -12,13 +14,16 @@ import pytest
 from click.testing import CliRunner
 
 from kipgen.commands.app import app as kipgen
+from kipjobs.commands import offsets
 from kipspark.commands import app as kipspark
 from kipwire.console.app import JOBS
 from kipwire.console.app import app as kipwire
 from kipwire.console.command_line import CommandLine, Later
 from kipwire.testing import FakeBroker
+from tests.support.docs_samples import samples
 from tests.support.places import DATA, ROOT
 
+OURS = ("kipgen", "kipwire", "kipjobs", "kipspark", "kafka_messages", "kafka_records")
 PROGRAMS = {"kipgen": kipgen, "kipwire": kipwire, "kipspark": kipspark}
 _ROW = re.compile(
     r"^\| \[(?P<names>[^\]]*)\]\((?P<page>[^)]*)\) \| (?P<found>[^|]*) \| (?P<formats>[^|]*) \|$", re.MULTILINE
@@ -113,3 +118,51 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
         ("kipspark", "conform"),
     }
     assert set(statuses) | elsewhere == {command for command, (found, _) in TABLE.items() if found != "never"}
+
+
+def options(command: click.Command) -> set[str]:
+    return {text for option in command.params for text in (*option.opts, *option.secondary_opts)}
+
+
+OPTIONS = {(program, name): options(command) for program, name, command in COMMANDS}
+OPTIONS["kipwire", "offsets"] |= options(offsets)  # which a PATH calls
+
+
+def wrong_words(code: str) -> Iterator[str]:
+    """Yield the commands and options in a sample of a shell that our programs do not have."""
+    for line in code.replace("\\\n", " ").splitlines():
+        for part in re.split(r"[|;]|&&|\$\(", re.sub(r"(^|\s)#.*", "", line.removeprefix("$ "))):
+            words = part.split()
+            if len(words) < 2 or words[0] not in PROGRAMS or words[1].startswith("-"):
+                continue
+            known = OPTIONS.get((words[0], words[1]))
+            if known is None:
+                yield f"{words[0]} {words[1]}"
+                continue
+            ours = words[: words.index("--")] if "--" in words else words  # the rest is for another program
+            yield from (word for word in ours if re.match("--[a-z]", word) and word.partition("=")[0] not in known)
+
+
+def missing_names(code: str) -> Iterator[str]:
+    """Yield the names that a sample in Python imports from us, and that are not there."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in OURS:
+            module = import_module(node.module)
+            yield from (f"{node.module}.{one.name}" for one in node.names if not hasattr(module, one.name))
+
+
+def test_samples_that_are_not_run_name_what_is_there() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    skipped = [one for page in pages for one in samples(page.name, page.read_text(encoding="utf-8")) if one.reason]
+    assert len(skipped) > 30
+    for one in skipped:
+        found = missing_names(one.code) if one.language == "python" else wrong_words(one.code)
+        assert [*found] == [], f"{one.page}, line {one.line}"
+
+
+def test_a_command_an_option_and_a_name_that_are_not_there_are_noticed() -> None:
+    shell = "$ kipwire dump --folow x | grep a  # --any\nkipgen chek --strict && kipwire tap \\\n  --error -- y --z\n"
+    assert [*wrong_words(shell)] == ["--folow", "kipgen chek", "--error"]
+    assert [*missing_names("from kipwire.records import read_batches, read_batch\nfrom os import x")] == [
+        "kipwire.records.read_batch"
+    ]
