@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kipwire.console.inspect.input import capture_kind, read_dump, read_input
+from kipwire.console.inspect.dumps import read_dump
+from kipwire.console.inspect.input import capture_kind, read_input
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.packet_dumps import CAPTURE
