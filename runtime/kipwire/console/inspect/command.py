@@ -47,8 +47,8 @@ _SIZE_BYTES = 4
     "words",
     nargs=-1,
     metavar="[MESSAGE VERSION] [HEX|FILE|-]",
-    help="Name and version of the message (not with --request and --response), then its bytes: hex text, "
-    "a file with raw bytes or hex text, or standard input.",
+    help="Name and version of the message (not with --request and --response), then its bytes: a file or standard "
+    "input, raw or as text; or hex, or another form in which programs show bytes.",
 )
 @click.option("--request", is_flag=True, help="A request frame: header and body, with or without the size before it.")
 @click.option(
@@ -64,6 +64,7 @@ _SIZE_BYTES = 4
     help="The frame of this number in a capture, as kipwire tap and dump show it: kipwire inspect x.pcap --frame 17.",
 )
 @ports_option
+@click.option("--raw", is_flag=True, help="The bytes of the file are those of the message, also if they are text.")
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
 @one_format
@@ -73,6 +74,7 @@ def inspect(
     response: tuple[str, int] | None,
     frame: int | None,
     ports: Sequence[int],
+    raw: bool,
     package: str,
     html: Path | None,
     format_: Format,
@@ -82,7 +84,9 @@ def inspect(
         if ports and frame is None:
             raise ValueError("--port needs --frame")
         if frame is None:
-            inspection = _inspection(words, request, response, package)
+            inspection = _inspection(words, request, response, package, is_raw=raw)
+        elif raw:
+            raise ValueError("--raw cannot be used with --frame; a capture has the bytes of each frame")
         elif request or response is not None:
             raise ValueError(
                 "--frame cannot be used with --request or --response; the capture has the type of each frame"
@@ -105,7 +109,9 @@ def inspect(
         sys.exit(1)
 
 
-def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
+def _inspection(
+    words: Sequence[str], request: bool, response: tuple[str, int] | None, package: str, *, is_raw: bool
+) -> Inspection:
     """Find the class to read with, then read.
 
     Raises:
@@ -115,10 +121,10 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
         raise ValueError("--request cannot be used with --response")
     registry = registry_named(package)
     if request:
-        return inspect_request(registry, read_input(words))
+        return inspect_request(registry, read_input(words, is_raw=is_raw))
     if response is not None:
         api_key = _api_key(registry, response[0])
-        data = read_input(words)
+        data = read_input(words, is_raw=is_raw)
         return inspect_response(registry, _response_class(registry, api_key, response[1], data), data)
     if len(words) < 2:
         raise ValueError(
@@ -130,7 +136,7 @@ def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] |
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
     cls = registry.message(name, int(version))
-    inspection = inspect_message(cls, read_input(words))
+    inspection = inspect_message(cls, read_input(words, is_raw=is_raw))
     option = "" if inspection.error is None else frame_option(registry, cls, inspection.data)
     if not option:
         return inspection

@@ -1,18 +1,31 @@
-"""The bytes of dumps with offsets, as xxd, hexdump and od print them.
+"""The bytes of dumps with offsets, as xxd, hexdump, od, tcpdump, Wireshark and Netty print them.
 
 Offsets are compared with the bytes before them, so a dump in which a line is missing is not read as another message.
+A column of characters is compared with the bytes beside it: it proves where they end, and in which order they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_XXD = re.compile(r"([0-9a-f]{6,}): ((?:[0-9a-f]{2}+ ?)+)(?: .*)?", re.IGNORECASE)
-_OFFSET = re.compile(r"\s*([0-9a-f]{6,})(\s.*)?", re.IGNORECASE)
-_TEXT_COLUMN = re.compile(r"\s+(?:\|.*\||>.*<)\s*$")
+_GROUPS = re.compile(r"(?:[0-9a-f]{2})++(?: (?:[0-9a-f]{2})++)*+", re.IGNORECASE)
+_OFFSET = re.compile(r"\s*([0-9a-f]{4,})(\s.*)?", re.IGNORECASE)
+_BYTE = re.compile(r"\s+([0-9a-f]{2})(?=\s|$)", re.IGNORECASE)
+_BYTES = re.compile(rf"(?:{_BYTE.pattern})++", re.IGNORECASE)
+_FRAMED_COLUMN = re.compile(r"\s+(?:\|(.*)\||>(.*)<)")
+_NETTY = re.compile(r"\s*\|([0-9a-f]{8,})\|((?: [0-9a-f]{2})+) +\|(.{16})\|", re.IGNORECASE)
+_NETTY_FRAME = re.compile(r"\s*(?:\+[-+]+\+|\|(?:  [0-9a-f]){16} \|)", re.IGNORECASE)
+_NETTY_COUNT = re.compile(r"[^|]*\b(\d+)B")
+_OCTAL = "od -b"
 _REPEATED = "*"
+_WORD_OFFSET_DIGITS = 7
+"""Digits of offsets as hexdump and od print them: an odd number, so they are no bytes."""
+_SHORTEST_WORD_OFFSET = 6
+_WIDEST_ROW = 2**13
+"""Characters of a row with a column of characters, so that no long line is looked at again for each of its bytes."""
+_LARGEST = 2**26
 
 
 class Taken(NamedTuple):
@@ -20,112 +33,209 @@ class Taken(NamedTuple):
 
     data: bytes
     kind: str
+    """The form of the text in words; "" for plain hex text."""
 
 
 class _Row(NamedTuple):
     offset: str
     data: bytes
-    is_after_gap: bool
+    is_proven: bool
+    """True if the form of the row shows that its first digits are an offset."""
+    is_after_gap: bool = False
+
+
+class _Form(NamedTuple):
+    name: str
+    base: int
+    """Base of the offsets."""
+    read: Callable[[str], _Row | None]
+    """Reads one line; None if it is not a row."""
+    is_in_words: bool = False
+    """True if two bytes are one number: then only an offset after them tells if the last byte is one."""
 
 
 def read_dump(text: str) -> Taken | None:
-    """Read the bytes of a dump with offsets; None if the text is not one."""
-    return _xxd(text) or _dump(text)
+    """Read the bytes of a dump with offsets; None if the text is not one.
+
+    Raises:
+        ValueError: the text is a dump, or might be one, and its bytes are uncertain.
+    """
+    lines = [line.rstrip() for line in text.splitlines()]
+    return _netty(lines) or _with_offsets(lines)
 
 
-def _xxd(text: str) -> Taken | None:
-    """Read the output of xxd, such as `00000000: 0003 0009  ....`; None for other text."""
-    rows = list(_rows(text, _xxd_row))
-    data = _join_rows(rows, 16) if rows else None
-    return None if data is None else Taken(data, "the output of xxd")
-
-
-def _xxd_row(line: str) -> tuple[str, bytes] | None:
-    match = _XXD.fullmatch(line)
-    # Two blanks end the digits; xxd prints no more than 256 bytes a line.
-    return None if match is None else (match[1], bytes.fromhex(line.partition(": ")[2].partition("  ")[0]))
-
-
-def _dump(text: str) -> Taken | None:
-    """Read offsets and digits without a colon, as hexdump and od print them; the last line is the offset of the end."""
-    for name, base, read in (
-        ("hexdump -C, or od -t x1", 16, _hex_bytes),
-        ("od -t x1", 8, _hex_bytes),
-        ("od -t x1 -A d", 10, _hex_bytes),
-        ("od -b", 8, _octal_bytes),
-        ("hexdump, in words of this machine", 16, _hex_words),
-        ("od -x", 8, _hex_words),
-        ("od", 8, _octal_words),
-    ):
-        rows = list(_rows(text, lambda line, read=read: _offset_row(line, read)))  # type: ignore[misc]
-        if len(rows) < 2 or not rows[0].data:
+def _with_offsets(lines: list[str]) -> Taken | None:
+    for form in _FORMS:
+        rows = _rows(lines, form.read)
+        if not rows or not rows[0].data:
             continue
-        data = _join_rows(rows, base)
-        if data is not None:
-            return Taken(data, f"the output of {name}")
+        data = _join_rows(rows, form)
+        is_certain = len(rows) > 1 or rows[0].is_proven
+        if data is None or (form.is_in_words and not is_certain):
+            continue
+        if form.is_in_words and rows[-1].data:
+            raise ValueError(
+                f"may be the output of {form.name}, without its last line; the offset there says if the last word is "
+                "one byte or two, so give that line, too"
+            )
+        if not is_certain:
+            raise ValueError(
+                f"begins with {rows[0].offset}, which is an offset or {len(rows[0].offset) // 2} bytes; leave an "
+                "offset out, and write bytes without the blank after it"
+            )
+        if form.name == _OCTAL and min(data) >= 0o100:
+            raise ValueError("has numbers that are octal (od -b) or decimal (od -t u1); print it by od -t x1")
+        return Taken(data, f"the output of {form.name}")
     return None
 
 
-def _offset_row(line: str, read: Callable[[list[str]], bytes | None]) -> tuple[str, bytes] | None:
-    match = _OFFSET.fullmatch(_TEXT_COLUMN.sub("", line))
-    data = None if match is None else read((match[2] or "").split())
-    return None if match is None or data is None else (match[1], data)
+def _netty(lines: list[str]) -> Taken | None:
+    """Read a table of Netty's; the line of a log before it says how many bytes there are."""
+    lines = [line for line in lines if line]
+    count = _NETTY_COUNT.fullmatch(lines[0]) if lines else None
+    rows = _rows((line for line in lines[bool(count) :] if not _NETTY_FRAME.fullmatch(line)), _netty_row)
+    data = _join_rows(rows, _NETTY_FORM) if rows else None
+    if data is None:
+        return None
+    if count is not None and int(count[1]) != len(data):
+        raise ValueError(f"says {count[1]}B, but {len(data)} bytes follow; give the whole table of one message")
+    return Taken(data, "a table by Netty")
 
 
-def _hex_bytes(words: list[str]) -> bytes | None:
-    return bytes.fromhex("".join(words)) if _are(words, "[0-9a-fA-F]{2}") else None
+# Lines, each of them a row or not.
 
 
-def _octal_bytes(words: list[str]) -> bytes | None:
-    return bytes(int(word, 8) for word in words) if _are(words, "[0-3][0-7]{2}") else None
+def _netty_row(line: str) -> _Row | None:
+    match = _NETTY.fullmatch(line)
+    if match is None:
+        return None
+    data = bytes.fromhex(match[2])
+    return _Row(match[1], data, True) if _are_characters(match[3], data.ljust(16)) else None
 
 
-def _hex_words(words: list[str]) -> bytes | None:
-    return b"".join(bytes.fromhex(word)[::-1] for word in words) if _are(words, "[0-9a-fA-F]{4}") else None
+def _colon_row(offset: str) -> Callable[[str], _Row | None]:
+    """Make the reader of rows such as `00000000: 0003 0009  ....` of xxd; two blanks end the digits."""
+    row = re.compile(rf"\s*{offset}:\s+(\S.*)", re.IGNORECASE)
+
+    def read(line: str) -> _Row | None:
+        match = row.fullmatch(line)
+        if match is None:
+            return None
+        digits, blanks, column = match[2].partition("  ")
+        if not _GROUPS.fullmatch(digits):
+            return None
+        data = bytes.fromhex(digits)
+        return _Row(match[1], data, True) if not column or _is_column(blanks + column, data) else None
+
+    return read
 
 
-def _octal_words(words: list[str]) -> bytes | None:
-    return b"".join(int(word, 8).to_bytes(2, "little") for word in words) if _are(words, "[01][0-7]{5}") else None
+def _bytes_row(line: str) -> _Row | None:
+    """Read a row of two digits a byte, with a column of characters or without."""
+    match = _OFFSET.fullmatch(line)
+    if match is None:
+        return None
+    offset, rest = match[1], match[2] or ""
+    is_proven = len(offset) % 2 == 1 or rest.startswith(("  ", "\t"))
+    if len(rest) > _WIDEST_ROW:
+        return _Row(offset, bytes.fromhex(rest), is_proven) if _BYTES.fullmatch(rest) else None
+    ends = [0]
+    while found := _BYTE.match(rest, ends[-1]):
+        ends.append(found.end())
+    for end in ends[:0:-1]:  # characters such as `ab` look like one byte more
+        if rest.startswith("  ", end) and len(rest[end:].lstrip()) <= len(ends) + 1:
+            data = bytes.fromhex(rest[:end])
+            if _is_column(rest[end:], data):
+                return _Row(offset, data, True)
+    return None if rest[ends[-1] :] else _Row(offset, bytes.fromhex(rest), is_proven)
 
 
-def _are(words: list[str], pattern: str) -> bool:
-    return all(re.fullmatch(pattern, word) for word in words)
+def _words_row(pattern: str, convert: Callable[[str], bytes]) -> Callable[[str], _Row | None]:
+    """Make the reader of rows of numbers that all have one form."""
+    row = re.compile(rf"\s*([0-9a-fA-F]{{{_SHORTEST_WORD_OFFSET},}})((?:\s+{pattern})*)\s*")
+
+    def read(line: str) -> _Row | None:
+        match = row.fullmatch(line)
+        if match is None:
+            return None
+        is_proven = len(match[1]) == _WORD_OFFSET_DIGITS
+        return _Row(match[1], b"".join(map(convert, match[2].split())), is_proven)
+
+    return read
 
 
-def _rows(text: str, read: Callable[[str], tuple[str, bytes] | None]) -> Iterator[_Row]:
+def _is_column(text: str, data: bytes) -> bool:
+    """True if a text shows bytes as characters; blanks at its ends may be missing."""
+    framed = _FRAMED_COLUMN.fullmatch(text)
+    if framed is not None and _are_characters(framed[1] or framed[2] or "", data):
+        return True
+    shown = text.strip()
+    blanks = len(data) - len(data.lstrip(b" "))
+    return any(
+        len(it) <= len(data) and _are_characters(it.ljust(len(data)), data) for it in (shown, " " * blanks + shown)
+    )
+
+
+def _are_characters(text: str, data: bytes) -> bool:
+    """True if each byte is shown as its character, or as a dot where a tool has none for it; tcpdump has no blank."""
+    return len(text) == len(data) and all(
+        one == chr(byte) or (one in ".\u00b7" and not 0x20 < byte < 0x7F) for one, byte in zip(text, data, strict=True)
+    )
+
+
+_FORMS = (
+    _Form("xxd", 16, _colon_row("([0-9a-f]{6,})")),
+    _Form("tcpdump -x or -X", 16, _colon_row("0x([0-9a-f]{4,})")),
+    _Form("hexdump -C, od -t x1 or Wireshark", 16, _bytes_row),
+    _Form("od -t x1", 8, _bytes_row),
+    _Form("od -t x1 -A d", 10, _bytes_row),
+    _Form(_OCTAL, 8, _words_row("[0-3][0-7]{2}", lambda word: bytes([int(word, 8)]))),
+    _Form(
+        "hexdump, in little-endian words", 16, _words_row("[0-9a-fA-F]{4}", lambda it: bytes.fromhex(it)[::-1]), True
+    ),
+    _Form("od -x", 8, _words_row("[0-9a-fA-F]{4}", lambda word: bytes.fromhex(word)[::-1]), True),
+    _Form("od", 8, _words_row("[01][0-7]{5}", lambda word: int(word, 8).to_bytes(2, "little")), True),
+)
+_NETTY_FORM = _Form("Netty", 16, _netty_row)
+
+
+# All rows together.
+
+
+def _rows(lines: Iterable[str], read: Callable[[str], _Row | None]) -> list[_Row]:
     """Parse the rows of a dump; none at all if a line is not one."""
-    rows = []
+    rows: list[_Row] = []
     is_after_gap = False
-    for line in text.splitlines():
+    for line in lines:
         if line.strip() == _REPEATED:
             is_after_gap = True
-            continue
-        row = read(line.rstrip()) if line.strip() else None
-        if row is None and line.strip():
-            return
-        if row is not None:
-            rows.append(_Row(*row, is_after_gap))
+        elif line:
+            row = read(line)
+            if row is None:
+                return []
+            rows.append(row._replace(is_after_gap=is_after_gap))
             is_after_gap = False
-    yield from rows
+    return rows
 
 
-def _join_rows(rows: list[_Row], base: int) -> bytes | None:
+def _join_rows(rows: list[_Row], form: _Form) -> bytes | None:
     """Join the bytes of all rows, if each offset is where its bytes are; `*` means rows like the one before it."""
     parts: list[bytes] = []
     size = 0
     for number, row in enumerate(rows):
         try:
-            offset = int(row.offset, base)
+            offset = int(row.offset, form.base)
         except ValueError:
             return None
         if row.is_after_gap and number:
             again = rows[number - 1].data
             count, rest = divmod(offset - size, len(again) or 1)
-            if rest or count < 1 or offset > 2**26:
+            if rest or count < 1 or offset > _LARGEST:
                 return None
             parts.append(again * count)
             size = offset
-        is_padding = not row.data and size == offset + 1  # words of two bytes, of which only half of the last is data
+        # Of words of two bytes only half of the last may be data.
+        is_padding = form.is_in_words and not row.data and size == offset + 1
         if offset != size and not is_padding:
             return None
         parts.append(row.data)

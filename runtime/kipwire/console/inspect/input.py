@@ -1,36 +1,22 @@
-"""The bytes to inspect: from hex text, a file or standard input; also in the output of xxd, hexdump, od and base64.
+"""The bytes to inspect: from arguments, a file or standard input, raw or as a text that shows them.
 
-Whatever tools print is accepted, but not guessed: each form is tried as a whole, and one line or one offset that does
-not fit excludes it.
+A message hardly ever consists of printable characters alone, so such a file is a text, whose characters are never
+decoded: it has a form that shows bytes, or it is refused.
 """
 
 from __future__ import annotations
 
-import binascii
+import codecs
 import re
 import sys
-from base64 import b64decode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from kipwire.console.inspect.dumps import Taken, read_dump
+from kipwire.console.inspect.dumps import Taken
+from kipwire.console.inspect.pasted import FORMS, bytes_of, parse_hex, read_base64
 from kipwire.tools.files import need_input
-from kipwire.tools.text import count_of, print_err, printable_line
-
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
-
-
-def read_base64(text: str) -> Taken | None:
-    """Decode base64 in one or more lines; None if the text is something else."""
-    joined = "".join(text.splitlines())
-    if not _BASE64.fullmatch(joined) or len(joined) % 4:
-        return None
-    try:
-        data = b64decode(joined.translate(str.maketrans("-_", "+/")), validate=True)
-    except binascii.Error:
-        return None
-    return Taken(data, "base64")
+from kipwire.tools.text import count_of, cut, print_err, printable_line
 
 
 def capture_kind(data: bytes) -> str:
@@ -41,26 +27,29 @@ def capture_kind(data: bytes) -> str:
     return "pcap" if is_pcap and data[4:8] in (b"\0\x02\0\x04", b"\x02\0\x04\0") else ""
 
 
-# Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
-_BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)
 MAX_BYTES = 64 * 2**20
-"""Limit for the input, as raw bytes or as hex text: beyond that no table of its bytes can be shown."""
+"""Limit for the input, as raw bytes or as text: beyond that no table of its bytes can be shown."""
+_SHOWN = 40
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_BLANKS = dict.fromkeys(map(ord, "\t\n\v\f\r"))
 
 
-def read_input(words: Sequence[str]) -> bytes:
+def read_input(words: Sequence[str], *, is_raw: bool = False) -> bytes:
     """Read the bytes that the words of a command line give.
 
     Args:
-        words: hex text, which may be several words; or the name of a file with raw bytes, hex text or the output of
-            xxd, hexdump, od or base64; or `-`, or nothing, for standard input.
+        words: a text that shows bytes, which may be several words; or the name of a file with raw bytes or with such a
+            text; or `-`, or nothing, for standard input.
+        is_raw: take a file, or standard input, for the bytes themselves, also where it is a text.
 
     Raises:
-        ValueError: neither hex text nor a file, a packet capture, a pipe that was not opened for this process, or
-            more than `MAX_BYTES`.
+        ValueError: neither a text that shows bytes nor a file, a text that may be read in two ways, a packet capture,
+            a pipe that was not opened for this process, or more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
     if not words or list(words) == ["-"]:
-        return _content(_read(sys.stdin.buffer, "standard input"), "standard input")
+        return _content(_read(sys.stdin.buffer, "standard input"), "standard input", is_raw)
     text = " ".join(words)
     if len(words) == 1 and _is_readable(text):
         try:
@@ -68,12 +57,17 @@ def read_input(words: Sequence[str]) -> bytes:
         except OSError as error:
             raise ValueError(f"{text} {error.strerror}; give a file, or - for standard input") from None
         with Path(text).open("rb") as stream:
-            return _content(_read(stream, text), text)
-    data = parse_hex(text)
-    if data is None:
-        short = text if len(text) <= 40 else f"{text[:40]}..."
-        raise ValueError(f"{short!r} is neither a file nor hex text with two digits for each byte")
-    return data
+            return _content(_read(stream, text), text, is_raw)
+    shown = cut(text, _SHOWN)
+    if is_raw:
+        raise ValueError(f"{shown!r} is not a file; --raw takes a file, or standard input")
+    taken = None if read_base64(text) else _taken(text, repr(shown))  # a name of a file may look like base64
+    if taken is None:
+        raise ValueError(
+            f"{shown!r} is neither a file nor hex text with two digits for each byte, nor of another form "
+            f"that is read: {FORMS}"
+        )
+    return _noted(taken, "the argument")
 
 
 def _read(stream: BinaryIO, name: str) -> bytes:
@@ -81,14 +75,6 @@ def _read(stream: BinaryIO, name: str) -> bytes:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{name}: is longer than {MAX_BYTES} bytes, the limit; give one message or frame")
     return data
-
-
-def parse_hex(text: str) -> bytes | None:
-    """Parse a hex text; None if it is not hex text."""
-    try:
-        return bytes.fromhex(_BETWEEN.sub("", text))
-    except ValueError:
-        return None
 
 
 def _is_readable(name: str) -> bool:
@@ -99,29 +85,48 @@ def _is_readable(name: str) -> bool:
         return False
 
 
-def _content(raw: bytes, name: str) -> bytes:
-    """Decode hex text, dumps and base64, and leave anything else unchanged; report what was taken for a dump."""
+def _content(raw: bytes, name: str, is_raw: bool) -> bytes:
+    """Return the bytes that a text shows, or bytes that are no text as they are; report what a text was taken for."""
     kind = capture_kind(raw)
     if kind:
         raise ValueError(
             f"{name} is a packet capture ({kind}), not a message; kipwire dump shows the frames in it, "
             "and --frame N of this command explains one"
         )
+    text = None if is_raw else _text(raw)
+    if text is None:
+        return raw
+    taken = _taken(text, name)
+    if taken is not None:
+        return _noted(taken, name)
+    if "\n*\n" in text and parse_hex(text.replace("\n*\n", "\n")) is not None:
+        raise ValueError(f"{name} has * for repeated rows, and no offsets that say how many; print them all (od -v)")
+    raise ValueError(f"{name} is text, not bytes; forms that are read are {FORMS}; --raw takes its characters as bytes")
+
+
+def _text(raw: bytes) -> str | None:
+    """Decode a text without control characters; None if the bytes are none. Colours are left out."""
+    is_utf16 = raw.startswith(_UTF16)
+    if b"\0" in raw and not is_utf16:
+        return None
     try:
-        text = raw.decode("ascii")
+        text = raw.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError:
-        return raw
-    taken = read_dump(text)  # before hex text: offsets are hex digits, too
-    if taken is None:
-        data = parse_hex(text)
-        if data is not None:
-            return data
-        if parse_hex(text.replace("\n*\n", "\n")) is not None:
-            raise ValueError(
-                f"{name} has * for repeated rows, and no offsets that say how many; print them all (od -v)"
-            )
-        taken = read_base64(text.strip())
-    if taken is None:
-        return raw
-    print_err(f"took {printable_line(name)} for {taken.kind}: {count_of(len(taken.data), 'byte')}")
+        return None
+    if is_utf16 and not text.isascii():
+        return None
+    text = _COLOURS.sub("", text).replace("\xa0", " ")
+    return text if text.translate(_BLANKS).isprintable() else None
+
+
+def _taken(text: str, name: str) -> Taken | None:
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+
+
+def _noted(taken: Taken, name: str) -> bytes:
+    if taken.kind:
+        print_err(f"took {printable_line(name)} for {taken.kind}: {count_of(len(taken.data), 'byte')}")
     return taken.data
