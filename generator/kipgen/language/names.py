@@ -64,11 +64,11 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
-RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE"}).union(
-    *RUNTIME_NAMES.values()
-)
+RESERVED_CLASSES = frozenset(
+    {"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE", "ClassVar"}
+).union(*RUNTIME_NAMES.values())
 """Names that no generated class may have: constants in the body of a class, which would hide it, and names that
-generated code imports from the runtime, which it would hide.
+generated code imports, which it would hide.
 """
 
 RESERVED_MODULES = frozenset(
@@ -89,6 +89,11 @@ RESERVED_MODULES = frozenset(
     }
 )
 """Functions of a generated package, and its module of enums: a sub-package of that name would hide them."""
+
+WINDOWS_DEVICES = frozenset({"con", "nul", "aux", "prn"}).union(
+    f"{device}{number}" for device in ("com", "lpt") for number in range(1, 10)
+)
+"""Names of devices on Windows, where no file or folder can have them."""
 
 RESERVED_PACKAGES = frozenset({"kipgen", "kipjobs", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names.

@@ -24,7 +24,7 @@ from kipgen.language.types import Encoding, FieldType, encoding_property, parse_
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft, StructKind
 from kipgen.reading.parse_layout_properties import layout_properties, refuse_foreign
-from kipgen.reading.schema_check import SchemaCheck
+from kipgen.reading.schema_check import SchemaCheck, abbreviate
 from kipgen.reading.source import Document
 from kipgen.reading.spec_object import Reading, SpecObject
 
@@ -174,8 +174,7 @@ class _Parser:
             encodings=_encodings(obj, encoding_property(type_), versions),
             ignorable=obj.flag("ignorable"),
             map_key=obj.flag("mapKey"),
-            # Kafka has a word for none, which goes with every type.
-            entity_type=None if (entity := obj.text("entityType")) == "unknown" else entity,
+            entity_type=_entity_type(obj),
             enum=obj.text("enum"),
             enum_bits=obj.flag("enumBits"),
             zero_copy=obj.flag("zeroCopy"),
@@ -236,6 +235,16 @@ def _type(obj: SpecObject) -> FieldType:
     except ValueError as error:
         obj.report("type", "type-syntax", str(error))
         return _UNKNOWN_TYPE
+
+
+def _entity_type(obj: SpecObject) -> str | None:
+    """Read a word; None also for Kafka's own word for none, which goes with every type."""
+    word = obj.text("entityType")
+    if word is not None and not _ALPHANUMERIC.fullmatch(word):
+        text = f"'entityType' is {abbreviate(word)}; write a word of letters and digits, such as topicName"
+        obj.report("entityType", "unknown-word", text)
+        return None
+    return None if word == "unknown" else word
 
 
 def _override(obj: SpecObject) -> Versions | None:

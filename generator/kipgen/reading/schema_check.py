@@ -180,6 +180,9 @@ def _kind_of(value: object) -> str:
 
 def _hint(schema: dict[str, Any], name: str) -> str:
     # A condition of the schema requires `flexibleVersions`, and has no properties of its own.
+    if name == "flexibleVersions":
+        # Up to 2.4 Kafka's generator took a message without it for one of which no version is flexible.
+        return '; add "none" for a message that was released without it, as Kafka read it until 2.4; else "0+"'
     described = schema["properties"].get(name, {}) if "properties" in schema else _property_schema(name)
     if "enum" in described:
         return f"; add one of {one_of(described['enum'])}"

@@ -1,7 +1,7 @@
 """Stage one of reading: the text of a spec file becomes plain Python values, with the location of each key and value.
 
 Spec files are JSON with `//` and `/* */` comments. The reader is stricter than Kafka's: it rejects a key that is
-given twice.
+given twice. With one value twice, as some messages of Kafka 3.7 to 3.9 have it, that is a warning.
 
 The standard library's `json` has no comments and does not say where a value was, so the text is read here. It gives the
 same values (tests/generator/spec/test_spec_source.py), but a number with a fraction, an exponent or a signed zero keeps
@@ -159,7 +159,7 @@ def load_text(text: str, file: str) -> Loaded:
     except _SyntaxError as fault:
         return Loaded(None, (Problem(_location_at(file, starts, fault.offset), "", fault.rule, fault.text),))
     document = Document(file, value, starts, reader.value_offsets, reader.key_offsets)
-    return Loaded(document, tuple(_duplicate(document, path, offset) for path, offset in reader.duplicates))
+    return Loaded(document, tuple(_duplicate(document, it) for it in reader.duplicates))
 
 
 def _unreadable(location: Location, text: str) -> Loaded:
@@ -172,10 +172,28 @@ def _location_of_byte(file: str, data: bytes, offset: int) -> Location:
     return Location(file, len(lines), len(lines[-1]) + 1)
 
 
-def _duplicate(document: Document, path: JsonPath, offset: int) -> Problem:
-    again = _location_at(document.file, document.line_starts, offset)
-    text = f"{path[-1]!r} is already given in line {document.key_location(path).line}; keep one of the two"
-    return Problem(again, document.subject(path), "duplicate-key", text)
+def _duplicate(document: Document, it: _Duplicate) -> Problem:
+    again = _location_at(document.file, document.line_starts, it.offset)
+    line = document.key_location(it.path).line
+    subject = document.subject(it.path)
+    if it.is_same:
+        text = f"{it.path[-1]!r} has this value in line {line} already; keep one of the two"
+        return Problem(again, subject, "repeated-key", text, "warning")
+    text = f"{it.path[-1]!r} is already given in line {line}; keep one of the two"
+    return Problem(again, subject, "duplicate-key", text)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """True if two values are written alike, but for blanks, comments and the order of properties."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, WrittenFloat) and isinstance(other, WrittenFloat):
+        return one.written == other.written
+    return one == other
 
 
 def _location_at(file: str, line_starts: tuple[int, ...], offset: int) -> Location:
@@ -186,6 +204,16 @@ def _location_at(file: str, line_starts: tuple[int, ...], offset: int) -> Locati
 def _name_of(value: object) -> str | None:
     name = value.get("name") if isinstance(value, dict) else None
     return name if isinstance(name, str) and name else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicate:
+    """A key that is given again in its object."""
+
+    path: JsonPath
+    offset: int
+    is_same: bool
+    """True if it has the value that it had before."""
 
 
 class _SyntaxError(Exception):
@@ -205,7 +233,7 @@ class _Reader:
         self.text = text
         self.value_offsets: dict[JsonPath, int] = {}
         self.key_offsets: dict[JsonPath, int] = {}
-        self.duplicates: list[tuple[JsonPath, int]] = []
+        self.duplicates: list[_Duplicate] = []
 
     def document(self) -> object:
         value, end = self._value(self._skip(0), (), 1)
@@ -248,9 +276,12 @@ class _Reader:
                 raise _SyntaxError(end, f"{self._describe_found(end)}, expected the colon after {key!r}")
             key_path = (*path, key)
             if key in result:
-                self.duplicates.append((key_path, key_at))
-                # The value has no path of its own, since its key is taken; it is read for faults of its text alone.
-                _, end = _Reader(self.text)._value(self._skip(end + 1), (), depth + 1)
+                # The value has no path of its own, since its key is taken; it is compared, and read for faults of its
+                # text.
+                reader = _Reader(self.text)
+                value, end = reader._value(self._skip(end + 1), (), depth + 1)
+                is_same = _is_same(value, result[key]) and all(it.is_same for it in reader.duplicates)
+                self.duplicates.append(_Duplicate(key_path, key_at, is_same))
             else:
                 self.key_offsets[key_path] = key_at
                 result[key], end = self._value(self._skip(end + 1), key_path, depth + 1)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import keyword
+import re
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 from kipgen.language.names import RESERVED_ATTRIBUTES, attribute_name, class_name, module_name, snake_case
 from kipwire import Field
+from tests.support.places import ROOT
 
 field_names = st.from_regex(r"[A-Za-z][A-Za-z0-9]*", fullmatch=True)
 
@@ -60,6 +65,25 @@ def test_attribute_is_a_free_identifier(name: str) -> None:
 )
 def test_class_that_is_taken_gets_an_underscore(name: str, expected: str) -> None:
     assert class_name(name) == expected
+
+
+def test_no_struct_takes_a_name_that_generated_code_uses() -> None:
+    folders = ("kafka_records", "kafka_messages/metadata_response", "kafka_messages/api_versions_request")
+    files = [file for folder in folders for file in sorted((ROOT / "generated" / folder).rglob("v*.py"))]
+    files += islice(sorted((ROOT / "generated" / "kafka_messages").glob("*/v0.py")), 0, None, 8)
+    used = set(vars(builtins))
+    for file in files:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        own = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+        own |= {one.name for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "")[:1] == "v"
+                for one in node.names}  # fmt: skip
+        used |= {node.id for node in nodes if isinstance(node, ast.Name)} - own
+        used |= {one.asname or one.name for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)
+                 for one in node.names} - own  # fmt: skip
+    assert {"ClassVar", "TYPE_CHECKING", "kipwire"} <= used
+    possible = {name for name in used - set(vars(builtins)) if re.fullmatch("[A-Z][A-Za-z0-9]*", name)}
+    assert {name for name in possible if class_name(name) == name} == set()
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Import", "import_"), ("MetadataRequest", "metadata_request")])

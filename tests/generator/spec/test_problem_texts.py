@@ -21,7 +21,8 @@ TYPE_NAMES = f"{', '.join(sorted(TYPES))}, a struct's name, or [] before one"
         (spec(more='"listeners": [1]'), "an element of 'listeners' is 1; write one of broker, controller or zkBroker"),
         (
             spec().replace('"flexibleVersions": "2+"', '"servedVersions": "0+"'),
-            '\'flexibleVersions\' is missing; add it, as in "flexibleVersions": "0+"',
+            "'flexibleVersions' is missing; add \"none\" for a message that was released without it, as Kafka read it "
+            'until 2.4; else "0+"',
         ),
         (layout(field_of("int32", sizeOf="x")), "'sizeOf' is 'x'; write rest"),
         (spec(field_of("[]strng")), f"'[]strng' is not a type; did you mean []string? Or write one of {TYPE_NAMES}"),

@@ -16,6 +16,7 @@ from kipgen.language.names import attribute_name
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeats, struct_rule
+from kipwire.tools.text import did_you_mean
 
 # As in Kafka's EntityType. An array has the entity type of its elements.
 _ENTITY_BASES = {
@@ -70,9 +71,24 @@ def array_of_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def entity_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     entity = field.spec.entity_type
-    if entity is not None and _ENTITY_BASES[entity] != field.spec.type.element:
+    if entity in _ENTITY_BASES and _ENTITY_BASES[entity] != field.spec.type.element:
         text = f"{entity} goes with {_ENTITY_BASES[entity]}, not {field.spec.type.element}; change one of the two"
         yield Finding(field.part, text, "entityType")
+
+
+@field_rule(
+    needs=("entityType",),
+    summary="An entity type is a word of Kafka's; forks have their own, which change nothing on the wire.",
+    good=spec(field_of("string", entityType="topicName")),
+    bad=spec(field_of("int64", entityType="streamId")),
+    severity="warning",
+)
+def entity_type_of_kafka(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    entity = field.spec.entity_type
+    if entity is not None and entity not in _ENTITY_BASES:
+        known = (*_ENTITY_BASES, "unknown")
+        guess = did_you_mean(entity, known) or f"; Kafka's are {', '.join(known)}"
+        yield Finding(field.part, f"{entity} is no entity type of Kafka{guess}", "entityType")
 
 
 @field_rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipgen.language.names import WINDOWS_DEVICES, module_name
 from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.reading.draft import Draft
 from kipgen.reading.rules.examples import spec
@@ -117,3 +118,19 @@ def coordinator_key_inflexible(draft: Draft) -> Iterator[Finding]:
     if draft.message.type == "coordinator-key" and not draft.message.flexible_versions.is_empty:
         text = f"flexibleVersions of a coordinator key is {draft.message.flexible_versions}; write none"
         yield Finding(draft.part, text, "flexibleVersions")
+
+
+@message_rule(
+    needs=("name",),
+    summary="A message does not have the name of a device of Windows, which makes no folder of that name.",
+    good=spec(name="Console"),
+    bad=spec(name="Con"),
+    severity="warning",
+    kafka="warning",
+)
+def windows_device(draft: Draft) -> Iterator[Finding]:
+    name = module_name(draft.message.name)
+    if name in WINDOWS_DEVICES:
+        yield Finding(
+            draft.part, f"its folder {name} cannot be made on Windows, where it is a device; choose another name"
+        )

@@ -22,9 +22,17 @@ RULES = (
     ),
     reading_rule(
         "duplicate-key",
-        summary="An object has each of its properties once.",
+        summary="An object has one value for each of its properties.",
         good=spec(ALPHA),
         bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "versions": "1+"}'),
+    ),
+    reading_rule(
+        "repeated-key",
+        summary="An object has each of its properties once, also where the values are the same.",
+        good=spec(ALPHA),
+        bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "versions": "0+"}'),
+        severity="warning",
+        kafka="warning",
     ),
     reading_rule(
         "nesting-depth",
@@ -60,8 +68,8 @@ RULES = (
     ),
     reading_rule(
         "unknown-word",
-        summary="Message types, listeners, entity types and the forms of layouts are words of the language, "
-        "in their exact case.",
+        summary="Message types, listeners and the forms of layouts are words of the language, in their exact case; "
+        "an entity type is some word.",
         good=spec(name="ProbeRequest", type_="request"),
         bad=spec(name="ProbeRequest", type_="Request"),
     ),
