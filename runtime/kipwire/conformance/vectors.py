@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from kipwire.tools.files import need_file, read_regular
+from kipwire.tools.text import json_words
 
 Kind = Literal["valid", "refuse", "may_refuse", "unknown_tags"]
 Level = Literal["required", "recommended"]
@@ -98,28 +99,28 @@ class Vector:
             VectorError: it does not describe one.
         """
         try:
-            value = json.loads(text)
+            value = _object(json.loads(text))
             encodes = value.get("encodes")
             vector = cls(
                 id=_text(value["id"]),
                 message=_text(value["message"]),
-                version=int(value["version"]),
+                version=_whole(value["version"]),
                 form=_one_of(value.get("form", "message"), VECTOR_FORMS),
                 kind=_one_of(value["kind"], KINDS),
                 level=_one_of(value["level"], LEVELS),
                 origin=_text(value["origin"]),
                 field=_text(value["field"]),
                 case=_text(value["case"]),
-                data=bytes.fromhex(value["bytes"]),
+                data=_bytes(value["bytes"]),
                 json=value.get("json"),
-                unknown=tuple(value.get("unknown", ())),
-                encodes=None if encodes is None else bytes.fromhex(encodes),
+                unknown=tuple(map(_object, _list(value.get("unknown", [])))),
+                encodes=None if encodes is None else _bytes(encodes),
                 why=_text(value.get("why", "")),
                 is_canonical=bool(value.get("canonical", True)),
             )
         except KeyError as error:
             raise VectorError(f"{place}: the key {error} is missing; see kipgen vectors --schema") from None
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise VectorError(f"{place}: is not a vector: {error}; see kipgen vectors --schema") from None
         if vector.kind in ("valid", "unknown_tags") and vector.json is None:
             raise VectorError(f"{place}: the key 'json' is missing; only invalid vectors omit it")
@@ -128,13 +129,38 @@ class Vector:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not text")
+        raise ValueError(f"{json_words(value)} is not text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{json_words(value)} is not a whole number")
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    try:
+        return bytes.fromhex(_text(value))
+    except ValueError:
+        raise ValueError(f"{json_words(value)} is not hex text") from None
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{json_words(value)} is not an object")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{json_words(value)} is not a list")
     return value
 
 
 def _one_of(value: object, known: tuple[Any, ...]) -> Any:
     if value not in known:
-        raise ValueError(f"{value!r} must be one of {', '.join(known)}")
+        raise ValueError(f"{json_words(value)} must be one of {', '.join(known)}")
     return value
 
 
@@ -180,17 +206,19 @@ class Index:
             VectorError: it is not one.
         """
         try:
-            value = json.loads(text)
+            value = _object(json.loads(text))
             if value["format"] != 1:
-                raise VectorError(f"{place}: has the format {value['format']!r}; this release reads format 1")
+                raise VectorError(f"{place}: has the format {json_words(value['format'])}; this release reads format 1")
             messages = {
-                _text(name): {int(version): dict(tagged) for version, tagged in versions.items()}
-                for name, versions in value["messages"].items()
+                name: {int(version): _object(tagged) for version, tagged in _object(versions).items()}
+                for name, versions in _object(value["messages"]).items()
             }
-            return cls(int(value["seed"]), _text(value["specs"]), messages)
+            return cls(_whole(value["seed"]), _text(value["specs"]), messages)
         except VectorError:
             raise
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except KeyError as error:
+            raise VectorError(f"{place}: is not the index of a folder of vectors: the key {error} is missing") from None
+        except (ValueError, RecursionError) as error:
             raise VectorError(f"{place}: is not the index of a folder of vectors: {error}") from None
 
 

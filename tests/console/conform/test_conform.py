@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +13,9 @@ from typing import Any
 import pytest
 
 from kipwire import native
-from kipwire.conformance.vectors import Index, same_json, without_defaults
+from kipwire.conformance.vectors import Index, Vector, VectorError, same_json, without_defaults
 from kipwire.console.conform import program as program_module
-from kipwire.console.conform.questions import difference
+from kipwire.console.conform.questions import Claims, difference
 from tests.console.conform.conftest import ADAPTER, Conform, Program
 
 ONE = ("--only", "HeartbeatRequest:4:*")
@@ -235,7 +237,10 @@ def test_a_program_that_always_dies_is_left_alone_after_some_deaths(conform: Con
         ("sys.exit(4)", "no valid answer to hello: ended with status 4"),
         ('del said["ops"]', "its answer to hello has no 'ops'"),
         ('said["ops"] = ["fly"]', "ops must be some of decode, encode, reencode"),
-        ('said["claims"] = {"message": 3}', "its answer to hello is wrong"),
+        (
+            'said["claims"] = {"message": {"A": [0, 1e400]}}',
+            "its answer to hello is wrong: the versions of A are [0, inf]",
+        ),
         ('said["claims"] = {"letter": {}}', "unknown form 'letter'"),
         ('said["claims"] = {}', "no vectors to check"),
     ],
@@ -287,3 +292,94 @@ def test_json_values_are_compared_as_numbers_are_meant(one: Any, other: Any, is_
 )
 def test_the_first_difference_is_named(given: Any, expected: Any, says: str) -> None:
     assert difference(given, expected) == says
+
+
+@pytest.mark.parametrize("count", [10_000, 30_000])
+def test_an_answer_that_is_much_longer_than_the_right_one_is_not_read(count: int) -> None:
+    says = f"print(json.dumps({{'id': json.loads(input())['id'], 'json': [[]] * {count}}}), flush=True)"
+    hello = "import json\nprint(json.dumps({'id': json.loads(input())['id']}), flush=True)\n"
+    program = program_module.Program([sys.executable, "-c", hello + says], limit=30)
+    try:
+        program.hello()
+        _, answer = next(program.ask([program_module.Question("Any", {}, message=({"a": 1}, 4))]))
+    finally:
+        program.close()
+    if count == 10_000:
+        assert answer == {"id": 2, "json": [[]] * count}
+    else:
+        assert answer == program_module.Death("printed an answer of 120019 bytes, where 65856 are more than enough")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"ops": "decode"}, "ops must be some of decode, encode"),
+        ({"ops": [{}]}, "ops must be some of decode, encode"),
+        ({"ops": []}, "ops must be some of decode, encode"),
+        ({"name": 5}, "name is 5; write text"),
+        ({"release": [1]}, "release is a list; write text"),
+        ({"claims": [1]}, "claims is a list; write an object of messages by form"),
+        ({"claims": {"message": 3}}, "claims of message is 3; write an object"),
+        *(
+            (
+                {"claims": {"message": {"A": ends}}},
+                f"the versions of A are {shown}; write the lowest and the highest version as [0, 3]",
+            )
+            for ends, shown in (
+                ([0, float("inf")], "[0, inf]"),
+                ([0.5, 1], "[0.5, 1]"),
+                ([0], "a list"),
+                (5, "5"),
+                ("ab", "'ab'"),
+                ([0, True], "[0, true]"),
+                ([0, 2**15], "[0, 32768]"),
+                ([0, 10**5000], "[0, a number of many digits]"),
+                ([None, [1]], "[null, a list]"),
+            )
+        ),
+    ],
+)
+def test_wrong_answers_to_hello_are_refused_in_words_of_json(answer: dict[str, Any], says: str) -> None:
+    right = {"name": "x", "ops": ["decode"], "claims": {"message": {"A": [0, 2**15 - 1], "B": [0, -1]}}}
+    assert Claims.of_answer(right).versions == {"message": {"A": range(2**15), "B": range(0)}}
+    with pytest.raises(program_module.ProgramError, match=f"its answer to hello is wrong: {re.escape(says)}"):
+        Claims.of_answer(right | answer)
+
+
+def _any_json(choice: random.Random, depth: int = 3) -> Any:
+    if not depth or choice.random() < 0.4:
+        return choice.choice([None, True, 0, -1, 7, 0.5, float("nan"), float("inf"), 10**5000, "", "decode", "x" * 999])
+    values = [_any_json(choice, depth - 1) for _ in range(choice.randrange(4))]
+    keys = choice.sample(["message", "frame", "A", ""], len(values))
+    return choice.choice([values, dict(zip(keys, values, strict=True))])
+
+
+def test_any_answer_to_hello_is_taken_or_refused_and_no_fault_of_python() -> None:
+    choice = random.Random(3)
+    right = {"name": "x", "ops": ["decode"], "claims": {}}
+    for key in 200 * ("name", "ops", "claims"):
+        try:
+            Claims.of_answer(right | {key: _any_json(choice)})
+        except program_module.ProgramError as error:
+            assert re.match(f"its answer to hello is wrong: ({key}|the versions of|unknown form)", str(error))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": float("inf")}, "is not a vector: inf is not a whole number"),
+        ({"version": 1.5}, "is not a vector: 1.5 is not a whole number"),
+        ({"bytes": "0"}, "is not a vector: '0' is not hex text"),
+        ({"bytes": []}, "is not a vector: a list is not hex text"),
+        ({"unknown": 3}, "is not a vector: 3 is not a list"),
+        ({"kind": {}}, "is not a vector: an object must be one of valid"),
+    ],
+)
+def test_lines_that_are_no_vectors_are_refused_in_words_of_json(change: dict[str, Any], says: str) -> None:
+    line = {"id": "a", "message": "A", "version": 0, "kind": "refuse", "level": "required", "origin": "spec"}
+    line |= {"field": "f", "case": "c", "bytes": "00"}
+    assert Vector.of_line(json.dumps(line), "a:1").data == b"\0"
+    with pytest.raises(VectorError, match=re.escape(says)):
+        Vector.of_line(json.dumps(line | change), "a:1")
+    with pytest.raises(VectorError, match=r"a: is not the index of a folder of vectors: inf is not a whole number"):
+        Index.of_text('{"format": 1, "seed": 1e400, "specs": "", "messages": {}}', "a")

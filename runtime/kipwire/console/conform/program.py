@@ -24,7 +24,11 @@ from kipwire.tools.text import cut, printable_line
 PROTOCOL = 1
 """The version of the lines that are exchanged; docs/conform.md describes it."""
 LONGEST_LINE = 32 * 2**20
-"""Bytes of an answer."""
+"""Bytes of an answer at most."""
+_SHORT_LINE, _TIMES_LONGER = 2**16, 20
+"""Bytes that any answer may have, and how often more than the right one: reading JSON takes 40 times its memory."""
+_LONGEST_HELLO = 2**20
+"""Bytes of an answer to hello, with the versions of some thousand messages."""
 _AHEAD, _BYTES_AHEAD = 256, 2**20
 """Questions, and their bytes, that go ahead of answers."""
 _CHUNKS = 64
@@ -56,6 +60,15 @@ class Question:
     """The line without its id."""
     subject: Any = None
     """Data for the verdict on the answer."""
+    message: tuple[Any, int] = (None, 0)
+    """The message in its JSON form, and the number of its bytes."""
+
+    @property
+    def longest_answer(self) -> int:
+        """Bytes of an answer at most: generous, and in proportion to the message."""
+        plain, size = self.message
+        right = len(json.dumps(plain)) + 2 * size  # bytes are in hex
+        return min(_SHORT_LINE + _TIMES_LONGER * right, LONGEST_LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +141,7 @@ class Program:
             if not waiting:
                 return
             process.send(lines)
-            answer = process.answer(waiting[0].id, self.limit)
+            answer = process.answer(waiting[0].id, self.limit, waiting[0].question)
             if not isinstance(answer, Death):
                 yield waiting.popleft().question, answer
                 continue
@@ -215,8 +228,8 @@ class _Process:
         if lines:
             self._to_send.put(b"".join(lines))
 
-    def answer(self, id_: int, limit: float) -> Answer:
-        """Read the answer to the question of that id, which must be the next line."""
+    def answer(self, id_: int, limit: float, question: Question | None = None) -> Answer:
+        """Read the answer to the question of that id, or to hello, which must be the next line."""
         end = time.monotonic() + limit
         while not self._lines:
             try:
@@ -229,6 +242,10 @@ class _Process:
             if said.end:
                 self._said.put(_Output((), said.end))
         line = self._lines.popleft()
+        if len(line) > _SHORT_LINE:
+            most = _LONGEST_HELLO if question is None else question.longest_answer
+            if len(line) > most:
+                return Death(f"printed an answer of {len(line)} bytes, where {most} are more than enough")
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from kipwire.conformance.vectors import VECTOR_FORMS, Index, Level, Vector, same_json, without_defaults
 from kipwire.console.conform.program import Answer, Death, ProgramError, Question
-from kipwire.tools.text import cut, printable_line
+from kipwire.tools.text import cut, json_words, printable_line
 
 Op = Literal["decode", "encode", "reencode", "accept"]
 Outcome = Literal["passed", "failed", "skipped"]
@@ -23,7 +23,7 @@ OPS: tuple[Op, ...] = ("decode", "encode", "reencode", "accept")
 _RESULTS: dict[Op, str] = {"decode": "json", "encode": "bytes", "reencode": "bytes", "accept": "accepted"}
 """The key of a result in an answer."""
 _SHOWN = 160
-_MOST_CLAIMS = 100_000
+_HIGHEST_VERSION = 2**15 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,48 @@ class Claims:
         Raises:
             ProgramError: it is not such an answer.
         """
+        for key in ("name", "ops", "claims"):
+            if key not in answer:
+                raise ProgramError(f"its answer to hello has no {key!r}")
         try:
-            ops = frozenset(answer["ops"])
-            if not ops or not ops <= frozenset(OPS):
-                raise ValueError(f"ops must be some of {', '.join(OPS)}")
-            versions = {
-                str(form): {str(name): range(int(ends[0]), int(ends[1]) + 1) for name, ends in messages.items()}
-                for form, messages in answer["claims"].items()
-            }
-            if unknown := sorted(set(versions) - set(VECTOR_FORMS)):
-                raise ValueError(f"unknown form {unknown[0]!r}; the forms are {', '.join(VECTOR_FORMS)}")
+            name, release = _text(answer["name"], "name"), _text(answer.get("release", ""), "release")
             keeps_order = answer.get("keeps_order", True) is not False
-            name, release = _text(answer["name"]), _text(answer.get("release", ""))
-            return cls(name, release, cast("frozenset[Op]", ops), versions, keeps_order)
-        except KeyError as error:
-            raise ProgramError(f"its answer to hello has no {error}") from None
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
-            raise ProgramError(f"its answer to hello is wrong: {cut(printable_line(str(error)), _SHOWN)}") from None
+            return cls(name, release, _known_ops(answer["ops"]), _claimed_versions(answer["claims"]), keeps_order)
+        except ValueError as error:
+            raise ProgramError(f"its answer to hello is wrong: {printable_line(str(error))}") from None
 
 
-def _text(value: object) -> str:
+def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
-        raise ValueError("name and release must be text")
+        raise ValueError(f"{key} is {json_words(value)}; write text")
     return cut(printable_line(value), _SHOWN)
+
+
+def _known_ops(value: object) -> frozenset[Op]:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one in OPS for one in value):
+        raise ValueError(f"ops must be some of {', '.join(OPS)}, in a list")
+    return cast("frozenset[Op]", frozenset(value))
+
+
+def _claimed_versions(value: object) -> dict[str, dict[str, range]]:
+    """Read the versions of each message, by form; `value` is anything that JSON has."""
+    form = "; write an object of messages by form, with the lowest and the highest version of each"
+    if not isinstance(value, dict):
+        raise ValueError(f"claims is {json_words(value)}{form}")
+    claimed: dict[str, dict[str, range]] = {}
+    for kind, messages in value.items():
+        if kind not in VECTOR_FORMS:
+            raise ValueError(f"unknown form {cut(kind, _SHOWN)!r}; the forms are {', '.join(VECTOR_FORMS)}")
+        if not isinstance(messages, dict):
+            raise ValueError(f"claims of {kind} is {json_words(messages)}{form}")
+        for name, ends in messages.items():
+            is_pair = isinstance(ends, list) and len(ends) == 2
+            if not is_pair or not all(type(end) is int and -1 <= end <= _HIGHEST_VERSION for end in ends):
+                due = f"write the lowest and the highest version as [0, 3]; they are numbers up to {_HIGHEST_VERSION}"
+                shown = f"[{', '.join(map(json_words, ends))}]" if is_pair else json_words(ends)
+                raise ValueError(f"the versions of {cut(name, _SHOWN)} are {shown}; {due}")
+        claimed[kind] = {name: range(low, high + 1) for name, (low, high) in messages.items()}
+    return claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +126,8 @@ def questions(vectors: Iterable[Vector], claims: Claims) -> Iterator[Question]:
         for op, level in _ops(vector, claims.ops):
             body: dict[str, Any] = {"op": op, "form": vector.form, "message": vector.message, "version": vector.version}
             body |= {"json": vector.json} if op == "encode" else {"bytes": vector.data.hex()}
-            yield Question(vector.message, body, _Subject(vector, op, level, claims.keeps_order))
+            subject = _Subject(vector, op, level, claims.keeps_order)
+            yield Question(vector.message, body, subject, (vector.json, len(vector.data)))
 
 
 def _ops(vector: Vector, can: frozenset[Op]) -> Iterator[tuple[Op, Level]]:
