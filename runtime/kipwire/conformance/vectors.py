@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -26,6 +27,9 @@ LEVELS: tuple[Level, ...] = ("required", "recommended")
 VECTOR_FORMS: tuple[VectorForm, ...] = ("message", "frame", "records", "encoding")
 INDEX = "index.json"
 COVERAGE = "coverage.csv"
+_UNFINISHED = "unfinished"
+"""Format of the index while files are replaced."""
+_PLURALS = {"frame": "frames", "records": "record-batches", "encoding": "encodings"}
 _LONGEST_INDEX = 2**26
 """Bytes."""
 SPEC = "spec"
@@ -207,6 +211,10 @@ class Index:
         """
         try:
             value = _object(json.loads(text))
+            if value["format"] == _UNFINISHED:
+                raise VectorError(
+                    f"{place}: kipgen vectors was interrupted while it replaced these files; run it again"
+                )
             if value["format"] != 1:
                 raise VectorError(f"{place}: has the format {json_words(value['format'])}; this release reads format 1")
             messages = {
@@ -257,8 +265,28 @@ def read_vectors(folder: Path) -> Iterator[Vector]:
 
 def file_of(vector: Vector) -> str:
     """Name the file that a vector belongs to."""
-    plural = {"frame": "frames", "records": "record-batches", "encoding": "encodings"}
-    return f"{plural.get(vector.form, vector.message)}.jsonl"
+    return f"{_PLURALS.get(vector.form, vector.message)}.jsonl"
+
+
+def unfinished_index(files: Iterable[str]) -> str:
+    """Write the index of a folder in which these files are being replaced: it is no index, and has their names."""
+    return json.dumps({"format": _UNFINISHED, "files": sorted(files)})
+
+
+def files_of(folder: Path) -> frozenset[str]:
+    """Name the files that `kipgen vectors` may have written to a folder; other files are the user's.
+
+    Raises:
+        VectorError: there is no index, or it is not one.
+        OSError: it cannot be read.
+    """
+    file = folder / INDEX
+    with suppress(ValueError, RecursionError):
+        value = json.loads(read_regular(file, _LONGEST_INDEX))
+        if isinstance(value, dict) and value.get("format") == _UNFINISHED:
+            return frozenset(name for name in map(_text, _list(value.get("files"))) if Path(name).name == name)
+    messages = read_index(folder).messages
+    return frozenset(f"{name}.jsonl" for name in (*messages, *_PLURALS.values())) | {INDEX, COVERAGE}
 
 
 def text_of(vectors: Iterable[Vector]) -> str:

@@ -66,6 +66,11 @@ def rename_new(made: Path, path: Path) -> None:
         raise
 
 
+def is_leftover(path: Path) -> bool:
+    """True if a path has the name of one that is made here: a process that is killed leaves it."""
+    return path.name.startswith(_PREFIX)
+
+
 @contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
     """Report errors with the user's path, not with the path of a temporary file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,22 @@ from kipwire import KAFKA_VERSION
 from kipwire.conformance import kafka
 from kipwire.conformance.coverage import Coverage
 from kipwire.conformance.deriving import DeriveError, derive, tagged_defaults
-from kipwire.conformance.vectors import COVERAGE, INDEX, Index, TaggedDefaults, Vector, file_of, text_of
+from kipwire.conformance.vectors import (
+    COVERAGE,
+    INDEX,
+    Index,
+    TaggedDefaults,
+    Vector,
+    VectorError,
+    file_of,
+    files_of,
+    text_of,
+    unfinished_index,
+)
 from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import EncodeError
+from kipwire.tools.atomic import is_leftover, new_folder, rename_new
+from kipwire.tools.files import write_whole
 from kipwire.tools.terminal import ERR
 from kipwire.tools.text import count_of, print_out
 
@@ -53,16 +66,35 @@ class _Message:
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random messages; the rest has none.")
 def vectors(specs: Sequence[Path], out: Path, seed: int) -> None:
     """Write bytes with their meaning, valid and damaged, for implementations of a protocol in any language."""
-    _refuse_others(out)
+    old = _own_files(out)
     is_kafka = [one.resolve() for one in specs or (kafka_specs(),)] == [kafka_specs().resolve()]
     found = _specs(specs or (kafka_specs(),))
-    _write(out, found, seed, is_kafka, f"Kafka {KAFKA_VERSION}" if is_kafka else ", ".join(one.name for one in specs))
+    title = f"Kafka {KAFKA_VERSION}" if is_kafka else ", ".join(one.name for one in specs)
+    if out.is_dir():
+        with new_folder(out / INDEX) as made:
+            lines = _write(made, out, found, seed, is_kafka, title)
+            _replace(made, out, old)
+    else:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with new_folder(out) as made:
+            lines = _write(made, out, found, seed, is_kafka, title)
+            rename_new(made, out)
+    for line in lines:
+        print_out(line)
 
 
-def _refuse_others(out: Path) -> None:
-    """Exit with 2 if a folder has other files, which would be taken for vectors."""
-    if out.is_dir() and any(out.iterdir()) and not (out / INDEX).exists():
+def _own_files(out: Path) -> frozenset[str]:
+    """Name the vectors of an earlier run, which are replaced; exit with 2 if a folder has other files alone."""
+    if out.exists() and not out.is_dir():
+        fail(f"{out}: is a file, not a folder")
+    if not out.is_dir() or all(is_leftover(one) for one in out.iterdir()):
+        return frozenset()
+    if not (out / INDEX).exists():
         fail(f"{out} has files and no {INDEX}, so it is not a folder of vectors; give another folder")
+    try:
+        return files_of(out)
+    except VectorError as error:
+        fail(f"{error}; give another folder")
 
 
 def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
@@ -87,13 +119,10 @@ def _specs(folders: Sequence[Path]) -> list[MessageSpec]:
     return [found[name] for name in sorted(found)]
 
 
-def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, title: str) -> None:
-    """Write all files, the index last, so that a folder with one is whole."""
-    out.mkdir(parents=True, exist_ok=True)
-    # First, so that a run that breaks off leaves no folder that looks whole.
-    (out / INDEX).unlink(missing_ok=True)
-    for old in out.glob("*.jsonl"):
-        old.unlink()
+def _write(
+    made: Path, out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, title: str
+) -> list[tuple[str, str]]:
+    """Write all files to a folder that is going to be `out`, by which errors name them; return what is to be said."""
     coverage = Coverage()
     index: dict[str, dict[int, TaggedDefaults]] = {}
     gaps: list[str] = []
@@ -101,20 +130,37 @@ def _write(out: Path, specs: Sequence[MessageSpec], seed: int, is_kafka: bool, t
         for number, spec in enumerate(specs, 1):
             status.update(f"{number} of {len(specs)} messages")
             message = _message(spec, seed, coverage, is_kafka)
-            (out / message.file).write_text(text_of(message.vectors), "utf-8")
+            _write_text(made, out, message.file, text_of(message.vectors))
             index[message.name] = message.tagged
             gaps += message.gaps
     has_encodings = any(one.encodings for spec in specs for fields in spec.struct_fields.values() for one in fields)
     for vectors_of_form in _others(is_kafka, has_encodings=has_encodings):
         kept = list(coverage.count(vectors_of_form))
-        (out / file_of(kept[0])).write_text(text_of(kept), "utf-8")
-    (out / COVERAGE).write_text(coverage.table(), "utf-8")
-    (out / INDEX).write_text(Index(seed, title, index).text(), "utf-8")
-    for line in gaps:
-        print_out((line, "yellow"))
+        _write_text(made, out, file_of(kept[0]), text_of(kept))
+    _write_text(made, out, COVERAGE, coverage.table())
+    _write_text(made, out, INDEX, Index(seed, title, index).text())
     kinds = coverage.kinds()
     summary = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds.items())
-    print_out(f"{out}: {count_of(sum(kinds.values()), 'vector')} of {count_of(len(specs), 'message')}: {summary}")
+    counts = f"{out}: {count_of(sum(kinds.values()), 'vector')} of {count_of(len(specs), 'message')}: {summary}"
+    return [*((gap, "yellow") for gap in gaps), (counts, "")]
+
+
+def _write_text(made: Path, out: Path, name: str, text: str) -> None:
+    try:
+        (made / name).write_text(text, "utf-8")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(out / name)) from None
+
+
+def _replace(made: Path, out: Path, old: Collection[str]) -> None:
+    """Replace the files of an earlier run; the index is the last, and until then says that the folder is not whole."""
+    new = {file.name for file in made.iterdir()}
+    write_whole(out / INDEX, unfinished_index(new | set(old)))
+    for name in sorted(new - {INDEX}):
+        (made / name).replace(out / name)
+    for name in sorted(set(old) - new):
+        (out / name).unlink(missing_ok=True)
+    (made / INDEX).replace(out / INDEX)
 
 
 def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -> _Message:
