@@ -275,7 +275,11 @@ def main(resolved: Path, records: Path | None, name: str, label: str, ports: str
     documents = [json.loads(file.read_text("utf-8")) for file in (resolved, records) if file]
     if any(one.get("format") != 1 for one in documents):
         raise click.ClickException("give files of kipgen resolve, of format 1")
-    name = name or documents[0]["package"].replace(".", "_")
+    own = documents[0]["package"].replace(".", "_")
+    name = name or (own if len(own) > 1 else f"{own}_protocol")
+    if len(name) < 2 or not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", name):
+        due = "two or more letters of ASCII, digits, - or _; give such a --name"
+        raise click.ClickException(f"{name!r} cannot name a protocol in Wireshark, which takes {due}")
     out.parent.mkdir(parents=True, exist_ok=True)
     text = dissector(documents[0], documents[1] if records else None, name, label or name, ports)
     out.write_text(text, encoding="utf-8")

@@ -105,7 +105,7 @@ local function dissect(tvb, pinfo, tree)
   local what = good and kind and kind[is_request and "q" or "a"] or is_request and "request" or "response"
   local more = not good and "" or kind and "correlation id " .. id or why
   if packet ~= pinfo.number then
-    packet, made = pinfo.number, 0
+    packet, made, unpacked_bytes = pinfo.number, 0, 0
     pinfo.cols.info = what .. "  "
   else
     pinfo.cols.info:append(what .. "  ")
@@ -149,7 +149,7 @@ end
 
 local alone = Proto(NAME .. "_message", "A message of " .. TITLE)
 function alone.dissector(tvb, pinfo, tree)
-  made, T, E = 0, tvb, tvb:len()
+  made, unpacked_bytes, T, E = 0, 0, tvb, tvb:len()
   B = tvb:raw(0, E)
   local name, version, at = B:match("^(%w+) (%d+)\n()")
   local number = name and M[name] and M[name][tonumber(version)]

@@ -20,6 +20,7 @@ local noted = ProtoExpert.new(NAME .. ".noted", "Not dissected", expert.group.UN
 -- What is loaded stays: to look through it again and again takes half of the time.
 pcall(collectgarbage, "generational")
 collectgarbage("setpause", 400)
+proto.prefs.unpack = Pref.uint("Unpack up to", 16384, "Bytes of the longest compressed records that are unpacked")
 proto.experts = { damaged, noted }
 proto.prefs.ports = Pref.range("TCP ports", PORTS, "Ports of the brokers", 65535)
 
@@ -28,6 +29,9 @@ local B, T, E
 local add, range -- methods of trees and Tvbs: looked up once, since that takes long
 local made = 0 -- items in the tree of this packet: Wireshark gives up at a million
 local MOST = 500000
+-- Wireshark takes time by the square of the bytes that it unpacks, of which gzip makes a thousand of one.
+local unpacked_bytes = 0 -- in this packet
+local MOST_UNPACKED = 16777216
 
 local function fault(p, what) error({ at = p, what = what }, 0) end
 local function short(p, n)
@@ -248,6 +252,12 @@ end
 local CODECS = { "gzip", "snappy", "lz4", "zstd" }
 local function unpacked(t, p, e, codec, use)
   local range = range(T, p, e - p)
+  if e - p > proto.prefs.unpack or unpacked_bytes > MOST_UNPACKED then
+    local size = "compressed by " .. codec .. ": " .. e - p .. " bytes, "
+    t:add_proto_expert_info(noted, size .. (e - p > proto.prefs.unpack and "more than the preference unpack"
+      or "in a packet of which " .. unpacked_bytes .. " bytes were unpacked already"))
+    return
+  end
   local method = ({ gzip = "uncompress", snappy = "uncompress_snappy", zstd = "uncompress_zstd" })[codec]
   local has, packed = pcall(function() return range[method](range, "Records that were compressed by " .. codec) end)
   if not (method and has and packed) then
@@ -257,6 +267,7 @@ local function unpacked(t, p, e, codec, use)
   local b, tvb, outer = B, T, E
   T = packed:tvb()
   B, E = T:raw(), T:len()
+  unpacked_bytes = unpacked_bytes + E
   use()
   B, T, E = b, tvb, outer
 end

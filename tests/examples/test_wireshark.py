@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 import kafka_messages
 import kafka_records
 from kafka_messages.api_versions_response.v0 import ApiVersionsResponse
+from kafka_messages.produce_request.v3 import PartitionProduceData, ProduceRequest, TopicProduceData
 from kipwire import Message
 from kipwire.console.inspect.tree import Piece, inspect_message, inspect_request, inspect_response
+from kipwire.records import Record, write_batch
 from kipwire.testing.strategies import messages
 from kipwire.traffic.any_capture import capture_at, frames_of
 from kipwire.traffic.packet_headers import ACK
@@ -286,6 +289,25 @@ def test_a_count_without_elements_costs_nothing(files: dict[str, Path], tmp_path
 
 
 # A protocol of one's own.
+
+
+def test_a_section_that_might_unpack_to_megabytes_stays_packed(files: dict[str, Path], tmp_path: Path) -> None:
+    short, bomb, shorter = (
+        write_batch([Record(offset=0, timestamp=0, key=b"", value=bytes(size))], compression="gzip")
+        for size in (15, 60 << 20, 12 << 20)
+    )
+    captured = []
+    for batches in (short, bomb, shorter * 3):
+        topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batches)])
+        captured.append(alone(ProduceRequest, ProduceRequest(topic_data=[topic]).encode()))
+    capture = tmp_path / "sections.pcap"
+    capture.write_bytes(wireshark.user_dump(captured))
+    done = wireshark.tshark(files["lua"], capture, "-V")
+    told = re.findall(r"Undecoded\): (compressed by gzip: .*)\]", done.stdout.decode())
+    assert [re.sub(r"\d+ bytes", "N bytes", one) for one in told] == [
+        "compressed by gzip: N bytes, more than the preference unpack",
+        "compressed by gzip: N bytes, in a packet of which N bytes were unpacked already",
+    ]
 
 
 def test_a_protocol_of_ones_own_has_a_dissector_on_its_port(

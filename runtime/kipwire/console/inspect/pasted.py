@@ -175,7 +175,7 @@ def _array(text: str) -> Taken | None:
 
 
 def _numbers(text: str) -> Taken | None:
-    """Read numbers without brackets: all with 0x, or all decimal, as those of one digit or three show."""
+    """Read numbers without brackets: all with 0x, or all decimal, of which one has one digit or three."""
     return _elements(_without_comments(text).strip(), "")
 
 
