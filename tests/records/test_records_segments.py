@@ -11,7 +11,16 @@ import pytest
 
 from kipwire import DecodeError
 from kipwire.codec.checksums import crc32c
-from kipwire.records import Record, RecordBatch, accounting, read_batches, read_segment, write_batch, write_message_set
+from kipwire.records import (
+    Record,
+    RecordBatch,
+    accounting,
+    read_batches,
+    read_segment,
+    with_offsets,
+    write_batch,
+    write_message_set,
+)
 from kipwire.records.accounting import Damage, Tail
 from kipwire.records.segments import read_part
 
@@ -156,7 +165,7 @@ def test_a_batch_within_a_value_is_no_batch_of_the_log(segment: Path) -> None:
     nested = write_batch([Record(offset=70, timestamp=1, value=BATCHES[2])])
     damaged = bytearray(nested)
     damaged[8:12] = (10**6).to_bytes(4, "big")
-    segment.write_bytes(WHOLE + damaged + BATCHES[1])
+    segment.write_bytes(WHOLE + damaged + with_offsets(BATCHES[1], 71))
     with segment.open("rb") as file:
         *_, damage, last, _ = read_part(file, "a.log", grows=True)
     assert isinstance(damage, Damage)
@@ -240,7 +249,9 @@ def test_batches_may_be_pickled_before_their_records_are_read(segment: Path) -> 
 
 
 def test_segment_that_becomes_shorter_ends_reading(segment: Path) -> None:
-    segment.write_bytes(WHOLE + BATCHES[4] * 1000)  # more than is read in advance
+    segment.write_bytes(
+        WHOLE + b"".join(with_offsets(BATCHES[4], 5 + at) for at in range(1000))
+    )  # more than is read in advance
     batches = read_segment(segment)
     assert next(batches).base_offset == 0
     segment.write_bytes(WHOLE[: STARTS[1] + 20])

@@ -11,12 +11,13 @@ import pytest
 
 from kipwire.records import Bounds, Record, RecordBatch, stream, write_batch
 from kipwire.records.accounting import Damage, Tail
+from kipwire.records.offsets import Misplaced
 from kipwire.records.segments import read_part
 from kipwire.records.stream import Ahead, read_stream
 from tests.support.damaged_logs import damage, written_log
 from tests.support.places import DATA
 
-Item = RecordBatch | Damage | Tail
+Item = RecordBatch | Misplaced | Damage | Tail
 
 
 class Pipe:
@@ -48,6 +49,8 @@ def shown(items: list[Item]) -> list[object]:
             found.append((one.position, one.size, one.crc, one.records))
         elif isinstance(one, Tail):
             found.append(one)
+        elif isinstance(one, Misplaced):
+            found.append((one.batch.position, one.reason, one.is_this))
         else:
             found.append((one.position, one.end, one.is_batch, one.error.offset, one.error.reason))
     return found

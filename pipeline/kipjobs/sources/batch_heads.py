@@ -29,7 +29,7 @@ from kipwire.records.heads import (
     SIZE_END,
     TRANSACTIONAL,
 )
-from kipwire.records.offsets import Offsets
+from kipwire.records.offsets import WITH_BASE, Offsets, goes_back
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,8 +62,6 @@ _NAMES, _FORMATS, _POSITIONS = zip(*_places(), strict=True)
 HEADS: np.dtype[np.void] = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _POSITIONS, "itemsize": RECORDS})
 """Layout of an array of heads."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
-_WITH_BASE = 2
-"""Magic whose heads have the first offset."""
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """Highest offset to which any delta can be added without going beyond 64 bits."""
 
@@ -138,13 +136,31 @@ class Heads(NamedTuple):
         may: Numbers = np.full(len(self.position), True) & row_filter.bounds.allows(span)
         return may if row_filter.control else may & ~self.is_control
 
-    def are_odd(self, offsets: Offsets) -> Numbers:
-        """Return a mask of the batches whose head is invalid, contradicts the valid offsets, or may exceed 64 bits."""
-        codecs = np.where(self.magic < 2, _CODECS_OF_ENTRIES, _CODECS)
-        is_odd: Numbers = (self.codec >= codecs) | (self.last_offset < self.base_offset) | (self.records_count < -1)
-        is_odd |= (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
-        is_odd |= (self.last_offset < offsets.first) | ((self.magic == _WITH_BASE) & (self.base_offset < offsets.base))
-        return is_odd if offsets.end is None else is_odd | (self.last_offset >= offsets.end)
+    def compared(self, offsets: Offsets) -> tuple[Numbers, Numbers]:
+        """Compare the batches with their place: return the last offset before each, and a mask of the odd ones.
+
+        The last offset before a batch, and as another element the one before the next batch, leaves out offsets that
+        the range excludes. The head of an odd batch is invalid, contradicts its place, or may exceed 64 bits.
+        """
+        is_batch = self.magic >= WITH_BASE
+        first = np.where(is_batch, self.base_offset, self.last_offset)
+        excluded: Numbers = offsets.exclude(first, self.last_offset)
+        before = np.concatenate(([offsets.before], self.last_offset))
+        if excluded.any():
+            index = np.where(excluded, 0, np.arange(1, len(before)))
+            before = before[np.maximum.accumulate(np.concatenate(([0], index)))]
+        is_odd: Numbers = excluded | goes_back(first, before[:-1]) | (self.last_offset > _HIGHEST_OFFSET)
+        is_odd |= self.codec >= np.where(is_batch, _CODECS, _CODECS_OF_ENTRIES)
+        return before, is_odd | (is_batch & ~self.have_counts())
+
+    def lack_records(self) -> Numbers:
+        """Return a mask of the batches of magic 2 that have less records than offsets."""
+        return (self.magic >= WITH_BASE) & (self.records_count < self.last_offset - self.base_offset + 1)
+
+    def have_counts(self) -> Numbers:
+        """Return a mask of the batches of magic 2 that have as many records as offsets, or less by compaction."""
+        offsets = self.last_offset - self.base_offset + 1
+        return (self.records_count >= 0) & (self.records_count <= offsets)
 
 
 def batch_heads_in(

@@ -25,6 +25,7 @@ from kipwire import KipwireError
 from kipwire.columns import ColumnError
 from kipwire.records import RecordBatch
 from kipwire.records.compression import COMPRESSIONS
+from kipwire.records.offsets import WITH_BASE
 
 BATCH_SCHEMA = pa.schema(
     [
@@ -53,8 +54,6 @@ BATCH_SCHEMA = pa.schema(
 )
 """The columns of `kafka_log` with the level `batches`; docs/spark-sources.md explains them."""
 
-_HIGHEST = 2**63 - 1
-
 
 def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a range of a segment that may have wanted records, in its order.
@@ -68,14 +67,20 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
 
     Raises:
         DecodeError: a head is broken, or bytes are not a whole batch; not if `row_filter.permissive`.
-        SourceError: a batch has offsets of another range, unless `row_filter.permissive`; or the file cannot be read.
+        SourceError: the place of a batch contradicts its offsets, unless `row_filter.permissive`; or the file cannot be read.
     """
-    position = split.start
+    position, offsets = split.start, split.offsets
     while position < split.end:
         try:
             for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
                 position = int(heads.position[-1] + heads.size[-1])
-                yield from _rows_of(split, heads, row_filter, schema)
+                before, is_odd = heads.compared(offsets)
+                if (
+                    split.grows
+                ):  # compaction leaves the last segment alone, so that its batches have a record for each offset
+                    is_odd = is_odd | heads.lack_records()
+                yield from _rows_of(split, heads, (before, is_odd), row_filter, schema)
+                offsets = offsets._replace(before=int(before[-1]))
         except OSError as error:
             raise unreadable(split.segment, error) from None
         if position >= split.end:
@@ -92,23 +97,32 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
         position = following
 
 
-def _fault(split: Split, position: int) -> KipwireError | None:
+def _fault(split: Split, position: int, row_filter: RowFilter) -> KipwireError | None:
     """Return the error of the whole batch at a position; None if it is valid."""
     try:
         item = next(items_of(split, RowFilter(), position, check_crcs=False), None)
+        if not isinstance(item, RecordBatch) or item.magic < WITH_BASE:
+            return None
+        count, offsets = item.records_count or 0, item.last_offset_delta + 1
+        if count != offsets and row_filter.check_crcs:
+            next(items_of(split, RowFilter(), position, check_crcs=True), None)
     except KipwireError as error:
         return error
-    if isinstance(item, RecordBatch) and item.last_offset > _HIGHEST:
-        return ColumnError(f"batch at byte {position}: its last offset, {item.last_offset}, exceeds 64 bits")
+    if not 0 <= count <= offsets:
+        return ColumnError(f"batch at byte {position}: it declares {count} records, but has {offsets} offsets")
     return None
 
 
-def _rows_of(split: Split, heads: Heads, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _rows_of(
+    split: Split, heads: Heads, compared: tuple[Numbers, Numbers], row_filter: RowFilter, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Make the rows of heads; odd ones are checked one by one."""
     segment = split.segment
     start = 0
-    for odd in np.flatnonzero(heads.are_odd(split.offsets)).tolist():
-        fault = _fault(split, int(heads.position[odd]))
+    before, is_odd = compared
+    for odd in np.flatnonzero(is_odd).tolist():
+        offsets = split.offsets._replace(before=int(before[odd]))
+        fault = _fault(split._replace(offsets=offsets), int(heads.position[odd]), row_filter)
         if fault is None:
             continue
         if not row_filter.permissive:

@@ -2,8 +2,7 @@
 
 Every byte of a range is a record, an error, or the tail of a log: `items_of` is the only place where items of
 `kipwire.records.segments` become rows or errors, also for `batch_rows`. A batch whose offset its place in the log
-cannot have is damage that no checksum covers, so it is compared with the offsets of the range. With `mode` PERMISSIVE
-an error is a row between the records around it, and reading goes on; otherwise it is raised.
+cannot have is damage that no checksum covers. With `mode` PERMISSIVE an error is a row between the records around it, and reading goes on; otherwise it is raised.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from kipwire.records import Bounds, RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.records.checks import without_number
 from kipwire.records.heads import NO_TIMESTAMP
+from kipwire.records.offsets import Misplaced
 from kipwire.records.segments import read_part
 from kipwire.tools.text import count_of
 
@@ -55,7 +55,7 @@ def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEM
     Raises:
         DecodeError: bytes are not a whole batch, or a batch is broken; not if `row_filter.permissive`.
         ColumnError: a number of a record has more than 64 bits; not if `row_filter.permissive`.
-        SourceError: a batch has offsets of another range, unless `row_filter.permissive`; or the file cannot be read.
+        SourceError: the place of a batch contradicts its offsets, unless `row_filter.permissive`; or the file cannot be read.
     """
     rows = _Rows(split.segment, row_filter, schema)
     try:
@@ -105,16 +105,16 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
                 grows=split.grows,
                 check_crcs=check_crcs,
                 max_decompressed_size=row_filter.max_decompressed_size,
+                offsets=split.offsets,
             ):
                 if isinstance(item, RecordBatch):
-                    fault = split.offsets.fault(item)
-                    if fault is None:
-                        yield item
-                        continue
-                    text = f"{segment.path}: the batch at byte {item.position} {fault}"
+                    yield item
+                elif isinstance(item, Misplaced):
+                    position = item.batch.position
+                    text = f"{segment.path}: the batch at byte {position} {item.reason}"
                     if not row_filter.permissive:
                         raise SourceError(text)
-                    yield Broken(item.position, text)
+                    yield Broken(position, text)
                 elif isinstance(item, Tail):
                     if row_filter.tail and item.size:
                         yield Broken(item.position, _words_of(item))

@@ -17,7 +17,7 @@ from kipjobs.sources.batch_heads import RowFilter, batch_heads_in
 from kipjobs.sources.segments import Segment, sibling
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import batch_heads, head_at
-from kipwire.records.offsets import Offsets
+from kipwire.records.offsets import NONE, Offsets, offsets_of_segment
 from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
@@ -64,7 +64,14 @@ def plan_splits(
             break
         try:
             if end_offset is None or (end_offset > first and (time is None or not ends_before(segment, time))):
-                found += cut_segment(segment, split_bytes, position_before(segment, first), end_offset)
+                start = position_before(segment, first)
+                found += cut_segment(
+                    segment,
+                    split_bytes,
+                    start,
+                    end_offset,
+                    before=last_before(segment, start, offsets_in(segment, end_offset)),
+                )
         except FileNotFoundError:  # the broker has removed or replaced it; the reader handles that
             found.append(Split(segment, 0, segment.size, segment.base_offset, end_offset))
     return found
@@ -76,6 +83,7 @@ def cut_segment(
     start: int = 0,
     end_offset: int | None = None,
     first_offset: int = 0,
+    before: int = NONE,
 ) -> list[Split]:
     """Cut a segment into ranges of about `split_bytes` bytes each; none for an empty segment.
 
@@ -85,26 +93,65 @@ def cut_segment(
         start: position of a batch; bytes before it are left out.
         end_offset: base offset of the next segment, if there is one.
         first_offset: batches from `start` on end at this offset or after it.
+        before: last offset of the batch that ends at `start`; `NONE` if there is none, or it is not known.
     """
     if segment.size <= start:
         return []
-    edges: list[_Edge] = []
+    offsets = offsets_in(segment, end_offset)
+    offsets = offsets._replace(first=max(offsets.first, first_offset), before=before)
+    splits = [Split(segment, start, segment.size, segment.base_offset, end_offset, offsets)]
     if segment.size - start > split_bytes:
         with open_to_look(segment.path, segment.storage) as file:
             chosen = _space_out(_index(segment), split_bytes, start)
-            found = [_edge(segment, entry) for entry in chosen if _fits(file, segment, entry)]
-            edges = [edge for edge in found if edge is not None]
+            found = [(known, _edge(segment, entry)) for known, entry in chosen if _fits(file, segment, entry)]
+            edges = [(known, edge) for known, edge in found if edge is not None]
             if not chosen or len(edges) != len(chosen):
                 edges = _space_out(_edges(file, segment, start), split_bytes, start)
-    edges = [_Edge(segment.base_offset, start), *edges]
-    ends = [*edges[1:], _Edge(end_offset, segment.size)]
+            for known, (offset, position) in edges:
+                whole, splits[-1] = splits[-1], splits[-1]._replace(end=position, end_offset=offset)
+                head = head_at(file, known)  # usually it is the batch before the edge, and its bytes were just read
+                if head is not None and head.end == position and not offsets.exclude(head.offset, head.last_offset):
+                    before = head.last_offset
+                else:
+                    before = last_before(segment, position, offsets._replace(before=NONE), known)
+                of_it = offsets._replace(before=before)
+                splits.append(whole._replace(start=position, first_offset=offset or 0, offsets=of_it))
+    return splits
+
+
+def offsets_in(segment: Segment, end_offset: int | None) -> Offsets:
+    """Return the valid offsets of a segment that ends before an offset, if that is known."""
     # A segment that is replacing others may also have the records of its neighbours.
-    base = segment.base_offset
-    offsets = Offsets() if segment.is_swap else Offsets(max(base, first_offset), end_offset, base)
-    return [
-        Split(segment, edge.position, end.position, edge.offset or 0, end.offset, offsets)
-        for edge, end in zip(edges, ends, strict=True)
-    ]
+    return Offsets() if segment.is_swap else offsets_of_segment(segment.base_offset, end_offset)
+
+
+def last_before(segment: Segment, position: int, offsets: Offsets, known: int | None = None) -> int:
+    """Return the last offset of the batch that ends at a position; `NONE` if there is none, or it cannot be found.
+
+    Args:
+        segment: the segment.
+        position: where a batch starts.
+        offsets: the valid ones; batches with others are left out.
+        known: where a batch before that starts; looked for in the index if None.
+    """
+    if not position:
+        return NONE
+    reached = _entry_before(segment, position) if known is None else known
+    for heads in batch_heads_in(segment.path, reached, position, segment.storage, position):
+        before, _ = heads.compared(offsets)
+        offsets = offsets._replace(before=int(before[-1]))
+        reached = int(heads.position[-1] + heads.size[-1])
+    return offsets.before if reached == position else NONE
+
+
+def _entry_before(segment: Segment, position: int) -> int:
+    """Return the position of the last index entry before a position; that of the first batch if there is none."""
+    before = 0
+    for entry in _index(segment):
+        if entry.position >= position:
+            break
+        before = entry.position
+    return before
 
 
 class _Edge(NamedTuple):
@@ -171,13 +218,18 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
 _Located = TypeVar("_Located", OffsetIndexEntry, "_Edge")
 
 
-def _space_out(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
-    """Choose batches that start at least `split_bytes` bytes after the one chosen before."""
+def _space_out(entries: Iterable[_Located], split_bytes: int, start: int) -> list[tuple[int, _Located]]:
+    """Choose batches that start at least `split_bytes` bytes after the one chosen before.
+
+    Each comes with the position of a batch before it.
+    """
     chosen = []
+    known = start
     for entry in entries:
         if entry.position - start >= split_bytes:
-            chosen.append(entry)
+            chosen.append((known, entry))
             start = entry.position
+        known = max(known, entry.position)
     return chosen
 
 
@@ -207,21 +259,25 @@ def narrow(split: Split, row_filter: RowFilter) -> list[Split]:
     """
     if not row_filter.is_bounded:
         return [split]
-    parts: list[tuple[int, int]] = []
-    reached = split.start
+    parts: list[tuple[int, int, int]] = []
+    reached, offsets = split.start, split.offsets
     for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
         # Odd batches are kept, so that the reader reports their errors.
-        kept = heads.may_have(row_filter) | heads.are_odd(split.offsets)
+        before, is_odd = heads.compared(offsets)
+        kept = heads.may_have(row_filter) | is_odd
         ends = heads.position + heads.size
         edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
-        parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)
-        reached = int(ends[-1])
+        first = edges[::2]
+        parts += zip(
+            heads.position[first].tolist(), ends[edges[1::2] - 1].tolist(), before[first].tolist(), strict=True
+        )
+        reached, offsets = int(ends[-1]), offsets._replace(before=int(before[-1]))
     if reached < split.end:
-        parts.append((reached, split.end))
-    joined: list[tuple[int, int]] = []
-    for start, end in parts:
-        if joined and joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], end)
+        parts.append((reached, split.end, offsets.before))
+    joined: list[Split] = []
+    for start, end, last in parts:
+        if joined and joined[-1].end == start:
+            joined[-1] = joined[-1]._replace(end=end)
         else:
-            joined.append((start, end))
-    return [split._replace(start=start, end=end) for start, end in joined]
+            joined.append(split._replace(start=start, end=end, offsets=offsets._replace(before=last)))
+    return joined

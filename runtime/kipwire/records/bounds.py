@@ -80,10 +80,10 @@ class Bounds(NamedTuple):
         Args:
             head: the first `HEAD_BYTES` bytes of the batch; all of it if it is shorter.
         """
-        return bool(self.allows(_span(head)))
+        return bool(self.allows(span_of(head)))
 
 
-def _span(head: bytes) -> Span:
+def span_of(head: bytes) -> Span:
     """Read offsets and timestamps from the head of a batch."""
     offset, _, _, magic = HEAD.unpack_from(head)
     if magic < 2:  # the offset is the last one

@@ -1,21 +1,30 @@
 """The offsets that a batch can have at its place in a log: the rule, and its words, for all who read files of logs.
 
 No checksum covers the base offset of a batch: brokers set it when they append. So only its place can show that it is
-damaged. A segment's name has its lowest offset and the name of the next segment the first one beyond it, and the
-offsets of a log ascend. In the last segment nothing bounds them from above.
+damaged. A segment's name has its lowest offset and the name of the next segment the first one beyond it, an index
+counts offsets from the lowest one in 32 bits, and the offsets of a log ascend. What is left is a last batch whose
+offset is a little too high.
+
+`Offsets` has the rule, for numbers and for arrays of them. `OffsetOrder` asks it of one batch after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from kipwire.model.errors import DecodeError
+from kipwire.records.bounds import HEAD_BYTES, UNKNOWN, Bounds, span_of
+from kipwire.records.checks import error_at
+from kipwire.records.heads import HEAD, SIZE_END
 from kipwire.records.model import RecordBatch
 from kipwire.records.names import HIGHEST_OFFSET
 
-_Other = TypeVar("_Other")
-_MAGIC = 2
+NONE = -1
+"""The last offset before the first batch of a log."""
+WITH_BASE = 2
 """Lowest magic with the first offset in the head; before it, the head has the last one."""
+_MOST = 2**31
+"""Offsets that a segment can have."""
 
 
 class Offsets(NamedTuple):
@@ -27,18 +36,41 @@ class Offsets(NamedTuple):
     """The first offset beyond them; None if that is not known."""
     base: int = 0
     """The lowest valid base offset: lower than `first` for a part that begins within a batch."""
+    before: int = NONE
+    """The last offset of the batch before the part; `NONE` if there is no such batch, or it is not known."""
 
-    def fault(self, batch: RecordBatch) -> str | None:
-        """Return the contradiction between the batch and its place, after the words "the batch"; None if it fits."""
-        last = batch.last_offset
+    def exclude(self, first: Any, last: Any) -> Any:
+        """Decide if batches cannot be there: a bool, or an array of them if the arguments are arrays.
+
+        Args:
+            first: the first offset; the last one in magic 0 and 1.
+            last: the last offset.
+        """
+        excluded = (last < self.first) | (last > HIGHEST_OFFSET) | (first < self.base) | (last < first)
+        return excluded if self.end is None else excluded | (last >= self.end)
+
+    def fault(self, first: int, last: int) -> str:
+        """Return why an excluded batch cannot be there, after the words "the batch". The arguments are the same."""
+        if last > HIGHEST_OFFSET:
+            return f"ends at offset {last}, which exceeds 64 bits"
         if last < self.first or (self.end is not None and last >= self.end):
             return f"ends at offset {last}; offsets there are {self._range(self.first)}"
-        if batch.magic >= _MAGIC and batch.base_offset < self.base:
-            return f"begins at offset {batch.base_offset}; offsets there are {self._range(self.base)}"
-        return None
+        if first < self.base:
+            return f"begins at offset {first}; offsets there are {self._range(self.base)}"
+        return f"begins at offset {first}, but ends at offset {last}"
 
     def _range(self, first: int) -> str:
         return f"from {first} on" if self.end is None else f"from {first} to {self.end - 1}"
+
+
+def offsets_of_segment(base: int, following: int | None) -> Offsets:
+    """Return the offsets of a segment by its lowest one, and that of the next segment, if there is one."""
+    return Offsets(base, base + _MOST if following is None else following, base)
+
+
+def goes_back(first: Any, before: Any) -> Any:
+    """Decide if batches begin at the last offset before them or below it: a bool, or an array of them."""
+    return first <= before
 
 
 class Misplaced(NamedTuple):
@@ -49,29 +81,69 @@ class Misplaced(NamedTuple):
     """The contradiction, after the words "the batch"."""
     is_this: bool
     """True if this batch is wrong; false if it may be the one before it."""
+    error: DecodeError
+    """The same, with the place of the batch."""
 
 
-def in_place(items: Iterable[RecordBatch | _Other], offsets: Offsets) -> Iterator[RecordBatch | Misplaced | _Other]:
-    """Yield the items of a file in order, with `Misplaced` for each batch whose offsets its place contradicts.
+class OffsetOrder:
+    """The offsets of the batches that were read of a part so far, with which the next one is compared."""
 
-    A batch that is not above the one before it is `Misplaced`, too. Which of the two is wrong is not known, and the
-    next batch is compared with it alone, so that one wrong offset is one contradiction.
-    """
-    last: int | None = None
-    for item in items:
-        if not isinstance(item, RecordBatch):
-            yield item
-            continue
-        fault = offsets.fault(item)
-        if fault is None and item.last_offset > HIGHEST_OFFSET:
-            fault = f"ends at offset {item.last_offset}, which exceeds 64 bits"
-        if fault is not None:
-            yield Misplaced(item, fault, True)
-            continue
-        first = item.base_offset if item.magic >= _MAGIC else item.last_offset
-        if last is not None and first <= last:
-            reason = f"begins at offset {first}, but the batch before it ends at offset {last}: one of them is wrong"
-            yield Misplaced(item, reason, False)
+    __slots__ = ("_name", "_offsets", "before")
+
+    def __init__(self, offsets: Offsets, name: str) -> None:
+        """Begin before the first batch of the part; errors have the name of the file."""
+        self._offsets = offsets
+        self._name = name
+        self.before = offsets.before
+        """The last offset so far."""
+
+    def placed(self, batch: RecordBatch, number: int) -> RecordBatch | Misplaced:
+        """Return the next batch; `Misplaced` if its offsets contradict its place. Errors have the number of the batch.
+
+        Of two batches that do not ascend it is not known which one is wrong. The batch after them is compared with the
+        second one alone, so that one wrong offset is one contradiction.
+        """
+        last = batch.last_offset
+        first = batch.base_offset if batch.magic >= WITH_BASE else last
+        is_excluded = self._offsets.exclude(first, last)
+        if not is_excluded:
+            before, self.before = self.before, last
+            if not goes_back(first, before):
+                return batch
+            reason = f"begins at offset {first}, but the batch before it ends at offset {before}: one of them is wrong"
         else:
-            yield item
-        last = item.last_offset
+            reason = self._offsets.fault(first, last)
+        location = number, batch.position, self._name
+        return Misplaced(batch, reason, bool(is_excluded), error_at(location, batch.magic, "", 0, reason))
+
+    def passes(self, first: int, last: int) -> bool:
+        """Pass over the next batch, unless its offsets contradict its place."""
+        if goes_back(first, self.before) or self._offsets.exclude(first, last):
+            return False
+        self.before = last
+        return True
+
+
+class Passing:
+    """The batches to pass over by their heads alone: out of bounds, and not misplaced, so that errors are found."""
+
+    __slots__ = ("_bounds", "_order")
+
+    def __init__(self, bounds: Bounds, order: OffsetOrder) -> None:
+        """Take the order of the reader of all other batches."""
+        self._bounds = bounds
+        self._order = order
+
+    def may_have(self, head: bytes) -> bool:
+        """Decide as `Bounds` does for a batch that is not passed over.
+
+        A head that is cut off is not passed over: the end of a stream is not known before it is there.
+        """
+        _, size, _, _ = HEAD.unpack_from(head)
+        if len(head) < min(size + SIZE_END, HEAD_BYTES):
+            return True
+        span = span_of(head)
+        if self._bounds.allows(span):
+            return True
+        first = span.last_offset if span.first_offset == UNKNOWN else span.first_offset
+        return not self._order.passes(first, span.last_offset)

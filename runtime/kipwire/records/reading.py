@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Literal
 
-    from kipwire.records.bounds import Bounds
+    from kipwire.records.offsets import Passing
 
     MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
@@ -123,11 +123,11 @@ def batches_in(
     check_crcs: bool,
     max_batch_size: int | None = None,
     file: str | None = None,
-    bounds: Bounds | None = None,
+    passing: Passing | None = None,
 ) -> Iterator[RecordBatch]:
     """Yield the batches from the cursor on that end at `end` or before it; `take` gives bytes by position and size.
 
-    Only the head is read of a batch that can have nothing within the bounds. The cursor moves past each batch once it
+    Only the head is read of a batch that is passed over. The cursor moves past each batch once it
     was dealt with. So after the last one, and after an error, it is at the first byte that is not accounted for.
 
     Raises:
@@ -152,7 +152,7 @@ def batches_in(
             reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {format_.smallest}"
             raise error_at(location, magic, format_.size_name, SIZE, reason)
         size += SIZE_END
-        if bounds is not None and size <= end - start and not bounds.may_have(take(start, min(size, HEAD_BYTES))):
+        if passing is not None and size <= end - start and not passing.may_have(take(start, min(size, HEAD_BYTES))):
             cursor.position = start = start + size
             cursor.number += 1
             continue

@@ -1,7 +1,8 @@
 """Log segments: the files that brokers keep partitions and snapshots in.
 
 Batches, damage and a tail fill a segment without gaps; `accounting` has the rule. `read_part` gives all of them, for
-readers that go on after damage. `read_segment` gives the batches and makes an error of damage.
+readers that go on after damage, and says which batches are misplaced, by the rule in `offsets`. `read_segment` gives
+the batches and makes an error of damage.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from kipwire.records.accounting import Damage, Search, Tail, account
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
-from kipwire.records.names import segment_after, snapshot_end_of
+from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
+from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing, offsets_of_segment
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
 
 _CHUNK_OF_BATCHES = 1 << 18
@@ -29,13 +31,13 @@ _FIRST_CHUNK = 1 << 9
 class SegmentBatches(Iterator[RecordBatch]):
     """The batches of a segment, one by one, and what follows the last of them."""
 
-    def __init__(self, batches: Iterator[RecordBatch | Damage | Tail]) -> None:
+    def __init__(self, batches: Iterator[RecordBatch | Misplaced | Damage | Tail]) -> None:
         """Take what `read_part` yields."""
         self.tail: Tail | None = None
         """After the last batch of a file that grows: the bytes that are left, perhaps none. None until then."""
         self._batches = self._read(batches)
 
-    def _read(self, batches: Iterator[RecordBatch | Damage | Tail]) -> Iterator[RecordBatch]:
+    def _read(self, batches: Iterator[RecordBatch | Misplaced | Damage | Tail]) -> Iterator[RecordBatch]:
         for batch in batches:
             if isinstance(batch, RecordBatch):
                 yield batch
@@ -100,24 +102,33 @@ def read_segment(
         ValueError: `start` lies outside the file.
     """
 
-    def batches() -> Iterator[RecordBatch | Damage | Tail]:
+    def batches() -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
         with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
             size = os.fstat(file.fileno()).st_size
             if not 0 <= start <= size:
                 raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {size} bytes")
+            name = Path(path).name
+            following = segment_after(Path(path))
             yield from read_part(
                 file,
                 os.fspath(path),
                 start=start,
-                grows=may_grow(path) if grows is None else grows,
+                grows=snapshot_end_of(name) is None and following is None if grows is None else grows,
                 check_crcs=check_crcs,
                 max_decompressed_size=max_decompressed_size,
                 max_batch_size=max_batch_size,
                 max_items=max_items,
                 bounds=bounds,
+                offsets=offsets_of_file(Path(path), following),
             )
 
     return SegmentBatches(batches())
+
+
+def offsets_of_file(path: Path, following: Path | None) -> Offsets:
+    """Return the offsets that a file can have, by its name and that of the next segment, if there is one."""
+    base = base_offset_of(path.name)
+    return Offsets() if base is None else offsets_of_segment(base, None if following is None else base_offset_of(following.name))
 
 
 def read_part(
@@ -132,7 +143,8 @@ def read_part(
     max_batch_size: int = MAX_BATCH_SIZE,
     max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
-) -> Iterator[RecordBatch | Damage | Tail]:
+    offsets: Offsets = Offsets(),  # noqa: B008  it is immutable
+) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read a part of an open segment: batches and damage, which fill it exactly; a file that grows ends with a tail.
 
     Args:
@@ -147,9 +159,10 @@ def read_part(
         max_batch_size: as there.
         max_items: as there.
         bounds: as there.
+        offsets: the valid ones.
 
     Yields:
-        Batches, and damage with its error. If the file grows, its tail is the last item, even without a byte. A file
+        Batches, also misplaced ones, and damage with its error. If the file grows, its tail is the last item, even without a byte. A file
         that was cut off after its size was looked for ends like one that grows.
 
     Raises:
@@ -163,6 +176,8 @@ def read_part(
     cursor = Cursor(start)
     search = Search(file, start, limit)
     rules = rules_of("kafka", max_decompressed_size, max_items)
+    order = OffsetOrder(offsets, name)
+    passing = None if bounds is None else Passing(bounds, order)
     take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
     while cursor.position < min(end, limit):
         error = None
@@ -174,13 +189,13 @@ def read_part(
             check_crcs=check_crcs,
             max_batch_size=max_batch_size,
             file=name,
-            bounds=bounds,
+            passing=passing,
         )
         try:
             for batch in batches:
                 if batch.position >= end:
                     return
-                yield batch
+                yield order.placed(batch, cursor.number)
         except DecodeError as caught:
             error = caught
         if cursor.position >= min(end, limit):

@@ -14,10 +14,11 @@ from typing import IO, BinaryIO, cast
 
 from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Tail, head_of
-from kipwire.records.bounds import HEAD_BYTES, Bounds
+from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
-from kipwire.records.heads import HEAD, RECORDS, SIZE_END
+from kipwire.records.heads import RECORDS
 from kipwire.records.model import RecordBatch
+from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
 from kipwire.records.segments import read_part
 
@@ -70,7 +71,7 @@ class Ahead:
 
 def read_stream(
     ahead: Ahead, name: str, *, grows: bool = True, bounds: Bounds | None = None
-) -> Iterator[RecordBatch | Damage | Tail]:
+) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
 
     Args:
@@ -80,13 +81,15 @@ def read_stream(
         bounds: as for `read_segment`.
 
     Yields:
-        Batches, damage, and the tail, at positions from the start of the stream on.
+        Batches, also misplaced ones, damage, and the tail, at positions from the start of the stream on.
 
     Raises:
         OSError: it cannot be read, or what follows damage cannot be kept in a temporary file.
     """
     rules = rules_of("kafka", MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
     cursor = Cursor(0)
+    order = OffsetOrder(Offsets(), name)
+    passing = None if bounds is None else Passing(bounds, order)
     last = 0
 
     def take(position: int, size: int) -> bytes:
@@ -106,10 +109,11 @@ def read_stream(
             check_crcs=True,
             max_batch_size=MAX_BATCH_SIZE,
             file=name,
-            bounds=None if bounds is None else _Patient(*bounds),
+            passing=passing,
         )
         try:
-            yield from batches
+            for batch in batches:
+                yield order.placed(batch, cursor.number)
         except DecodeError as caught:
             error = caught
         end = None if error is None else _find_end(ahead, cursor.position)
@@ -125,18 +129,7 @@ def read_stream(
             reason = f"the batch goes beyond byte {ahead.end}, where it has to end; copy the file again"
             yield Damage(last, ahead.end, error_at((cursor.number, last, name), 2, "", 0, reason), False)
         return
-    yield from _rest(ahead, cursor, name, grows=grows, bounds=bounds)
-
-
-class _Patient(Bounds):
-    """Bounds that pass over no batch whose head is cut off: the end of a stream is not known before it is there."""
-
-    __slots__ = ()
-
-    def may_have(self, head: bytes) -> bool:
-        """Decide as `Bounds` does, if all that is needed is there."""
-        _, size, _, _ = HEAD.unpack_from(head)
-        return len(head) < min(size + SIZE_END, HEAD_BYTES) or super().may_have(head)
+    yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds)
 
 
 def _find_end(ahead: Ahead, position: int) -> int | None:
@@ -152,8 +145,8 @@ def _find_end(ahead: Ahead, position: int) -> int | None:
 
 
 def _rest(
-    ahead: Ahead, cursor: Cursor, name: str, *, grows: bool, bounds: Bounds | None
-) -> Iterator[RecordBatch | Damage | Tail]:
+    ahead: Ahead, cursor: Cursor, name: str, offsets: Offsets, *, grows: bool, bounds: Bounds | None
+) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     position = cursor.position
     if not ahead.take(position, 1):
         if grows:
@@ -168,7 +161,12 @@ def _rest(
             kept.write(chunk)
         end = position + kept.tell()
         yield from read_part(
-            cast("BinaryIO", _Moved(kept, position)), name, start=position, grows=grows and not more, bounds=bounds
+            cast("BinaryIO", _Moved(kept, position)),
+            name,
+            start=position,
+            grows=grows and not more,
+            bounds=bounds,
+            offsets=offsets,
         )
     if more:
         reason = f"more than {MOST_KEPT:,} bytes follow an invalid batch and are not read; save them to a file"

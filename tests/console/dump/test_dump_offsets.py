@@ -35,7 +35,7 @@ def first_and_last(data: bytes, delta: int) -> tuple[int, int]:
 
 def contradictions(places: list[tuple[int, int]], end: int | None) -> int:
     """Count them by the rule, for at most one damaged batch."""
-    highest = 2**63 if end is None else end
+    highest = BASE + 2**31 if end is None else end
     fits = [first >= BASE and last < highest for first, last in places]
     if not all(fits):
         return fits.count(False)
@@ -69,8 +69,9 @@ def test_offsets_of_old_formats_are_checked(tmp_path: Path, magic: Literal[0, 1]
     sets = [write_message_set([Record(offset=at, value=b"v")], magic=magic, compression=compression) for at in (12, 14)]
     assert not [one for one in read_file(log(tmp_path / "a-0", *sets, name=SEGMENT), 0, None) if type(one) is Damage]
     for bit, words in (
-        (63, "offsets there are from 10 on"),
-        (40, "one of them is wrong"),
+        (63, "offsets there are from 10 to"),
+        (40, "offsets there are from 10 to 2147483657"),
+        (20, "one of them is wrong"),
         (3, "offsets there are from"),
     ):
         file = log(tmp_path / "a-0", flipped(sets[0], bit), sets[1], name=SEGMENT)
@@ -85,7 +86,7 @@ def test_a_batch_with_a_wrong_offset_is_shown_with_an_error(
     file = log(tmp_path / "a-0", BATCHES[0], flipped(BATCHES[1], 63), BATCHES[2], name=SEGMENT)
     at, wrong = len(BATCHES[0]), 12 - 2**63
     done = dump(file, *options)
-    reason = f"ends at offset {wrong}; offsets there are from 10 on"
+    reason = f"ends at offset {wrong}; offsets there are from 10 to 2147483657"
     assert (done.returncode, done.stderr) == (1, f"error: {file}: batch at byte {at}: {reason}\n")
     if options in ((), ("-r",)):
         assert f"offset={wrong}-{wrong} " in done.stdout
@@ -98,17 +99,17 @@ def test_a_batch_with_a_wrong_offset_is_shown_with_an_error(
 
 
 def test_of_two_batches_that_contradict_each_other_both_are_named(dump: Dump, tmp_path: Path) -> None:
-    file = log(tmp_path / "a-0", BATCHES[0], flipped(BATCHES[1], 62), BATCHES[2], name=SEGMENT)
+    file = log(tmp_path / "a-0", BATCHES[0], flipped(BATCHES[1], 20), BATCHES[2], name=SEGMENT)
     done = dump(file)
     at = len(BATCHES[0] + BATCHES[1])
-    reason = f"begins at offset 13, but the batch before it ends at offset {12 + 2**62}: one of them is wrong"
+    reason = f"begins at offset 13, but the batch before it ends at offset {12 + 2**20}: one of them is wrong"
     assert (done.returncode, done.stderr) == (1, f"error: {file}: batch at byte {at}: {reason}\n")
     assert "offset=13-14 " in done.stdout
 
 
 def test_a_last_offset_beyond_64_bits_is_an_error(dump: Dump, tmp_path: Path) -> None:
     high = (2**63 - 1).to_bytes(8, "big") + BATCHES[2][8:]
-    done = dump(log(tmp_path / "a-0", high))
+    done = dump(log(tmp_path / "a-0", high, name=f"{2**63 - 9:020}.log"))
     assert done.returncode == 1
     assert done.stderr.endswith("batch at byte 0: ends at offset 9223372036854775808, which exceeds 64 bits\n")
 

@@ -72,7 +72,7 @@ def of_every_format(folder: Path) -> Segment:
         plain(13, delete_horizon=123_456),
         write_batch([], base_offset=15, last_offset_delta=4),
         write_batch([Record(offset=20, key=b"\0\0\0\1", value=bytes(6))], is_control=True),
-        plain(2**63 - 3),
+        plain(2**31 - 2),
     )
 
 
@@ -113,6 +113,11 @@ def test_a_row_says_of_batches_of_every_format_what_reading_them_says(tmp_path: 
     expected = [expected_row(segment, batch) for batch in read_segment(segment.path)]
     assert len(expected) == 12
     assert batch_rows(segment) == expected
+
+
+def test_the_highest_offsets_are_read(tmp_path: Path) -> None:
+    segment = segment_of(tmp_path / "t-0", plain(2**63 - 4), plain(2**63 - 2), base_offset=2**63 - 9)
+    assert [row["last_offset"] for row in batch_rows(segment)] == [2**63 - 3, 2**63 - 1]
 
 
 def test_fields_of_a_head_are_where_the_spec_has_them() -> None:
@@ -260,7 +265,7 @@ def test_a_broken_head_is_reported_as_reading_the_batch_reports_it(
 def test_offsets_beyond_64_bits_are_an_error(tmp_path: Path) -> None:
     data = plain(0)
     segment = segment_of(tmp_path / "t-0", (2**63 - 1).to_bytes(8) + data[8:], plain(2))
-    with pytest.raises(ColumnError, match="batch at byte 0: its last offset, 9223372036854775808, exceeds 64 bits"):
+    with pytest.raises(SourceError, match="batch at byte 0 ends at offset 9223372036854775808, which exceeds 64 bits"):
         batch_rows(segment)
     rows = batch_rows(segment, RowFilter(permissive=True))
     assert [row["base_offset"] for row in rows] == [None, 2]

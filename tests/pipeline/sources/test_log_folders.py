@@ -233,7 +233,7 @@ def test_a_base_offset_that_its_place_contradicts_is_a_broken_batch(
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("split_bytes", [1, 1 << 20])
-def test_each_flipped_bit_that_leads_out_of_the_segment_is_a_broken_batch(
+def test_each_flipped_bit_that_its_place_contradicts_is_a_broken_batch(
     tmp_path: Path, number: int, split_bytes: int
 ) -> None:
     places = [(10, 11), (12, 12), (13, 14)]
@@ -251,9 +251,13 @@ def test_each_flipped_bit_that_leads_out_of_the_segment_is_a_broken_batch(
             splits = plan_splits(find_segments(tmp_path), wanted, split_bytes)
             rows = [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
             errors.append([(row["batch_position"], row["error"]) for row in rows if row["error"]])
-        is_out = offset < 10 or offset + last - first >= 15
+        end = offset + last - first
+        is_out = offset < 10 or end >= 15
+        goes_back = number > 0 and offset <= places[number - 1][1]
+        is_beyond = number < 2 and end >= places[number + 1][0]  # which shows in the next one
         assert errors[0] == errors[1]
-        assert [position for position, _ in errors[0]] == [len(b"".join(data[:number]))] * is_out, bit
+        wrong = [number] if is_out or goes_back else [number + 1] * is_beyond
+        assert [position for position, _ in errors[0]] == [len(b"".join(data[:one])) for one in wrong], bit
 
 
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:

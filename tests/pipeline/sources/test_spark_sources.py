@@ -27,7 +27,7 @@ from kipjobs.sources.splits import Split, cut_segment, position_before
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError, columns
-from kipwire.records import Bounds, Record, partition_files, read_segment, write_batch
+from kipwire.records import Bounds, Record, partition_files, read_batches, read_segment, with_offsets, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
 from tests.support.places import DATA, ROOT
@@ -336,32 +336,37 @@ def test_rows_of_a_segment_are_its_records(path: Path) -> None:
 
 
 def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
-    path = tmp_path / "g-0" / f"{0:020}.log"
-    path.parent.mkdir()
-    path.write_bytes(b"".join(bytes.fromhex(line["hex"]) for line in golden_data.lines("record-batches")))
-    expected = rows_of(path)
-    assert {row["magic"] for row in expected} == {0, 1, 2}
-    assert found_rows(path, RowFilter(control=True)) == expected
-    for wanted in (
-        RowFilter(Bounds(first_timestamp=10**40)),
-        RowFilter(Bounds(first_offset=2**63)),
-        RowFilter(Bounds(end_timestamp=-(10**40))),
-    ):
-        assert found_rows(path, wanted) == []
-    assert found_rows(
-        path, RowFilter(Bounds(first_offset=1, first_timestamp=-(10**40), end_offset=10**40), control=True)
-    ) == [row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None]
+    magics = set()
+    for number, line in enumerate(golden_data.lines("record-batches")):
+        data = bytes.fromhex(line["hex"])
+        path = tmp_path / f"g-{number}" / f"{next(read_batches(data)).base_offset:020}.log"
+        path.parent.mkdir()
+        path.write_bytes(data)
+        expected = rows_of(path)
+        magics |= {row["magic"] for row in expected}
+        assert found_rows(path, RowFilter(control=True)) == expected
+        for wanted in (
+            RowFilter(Bounds(first_timestamp=10**40)),
+            RowFilter(Bounds(first_offset=2**63)),
+            RowFilter(Bounds(end_timestamp=-(10**40))),
+        ):
+            assert found_rows(path, wanted) == []
+        assert found_rows(
+            path, RowFilter(Bounds(first_offset=1, first_timestamp=-(10**40), end_offset=10**40), control=True)
+        ) == [row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None]
+    assert magics == {0, 1, 2}
 
 
 def test_sequences_and_timestamps_at_their_ends(tmp_path: Path) -> None:
     times = [-1, 0, -5, (2**63 - 1) // 1000, (2**63 - 1) // 1000 + 1, -((2**63 - 1) // 1000) - 1, 2**62]
     records = [Record(offset=100 + at, timestamp=time) for at, time in enumerate(times)]
-    last = [Record(offset=2**63 - 3 + at, timestamp=0) for at in range(3)]
+    more = [Record(offset=200 + at, timestamp=time) for at, time in enumerate(times)]
+    last = [Record(offset=100 + 2**31 - 3 + at, timestamp=0) for at in range(3)]
     path = tmp_path / "t-0" / f"{100:020}.log"
     path.parent.mkdir()
     path.write_bytes(
         foreign_batch(records, base_sequence=2**31 - 3, producer_id=1, producer_epoch=0)
-        + foreign_batch(records)
+        + foreign_batch(more)
         + write_batch(last, base_sequence=2**31 - 2, producer_id=1, producer_epoch=0)
     )
     found = found_rows(path, RowFilter())
@@ -385,12 +390,14 @@ def test_broken_records_cost_no_other_batch(tmp_path: Path) -> None:
     good = write_batch([Record(offset=0, timestamp=0)])
     section = write_section([Record(offset=1, timestamp=1)], 0, 0)
     bad = BatchLayout(base_offset=1, last_offset_delta=1, records=section[:-1] + b"\7", records_count=1).encode()
-    beyond = BatchLayout(base_timestamp=2**63 - 1, records=section, records_count=1).encode()
+    beyond = BatchLayout(
+        base_offset=5, last_offset_delta=1, base_timestamp=2**63 - 1, records=section, records_count=1
+    ).encode()
     path = tmp_path / "t-0" / f"{0:020}.log"
     path.parent.mkdir()
-    path.write_bytes(good + bad + good + good + beyond + good)
+    path.write_bytes(good + bad + with_offsets(good, 3) + with_offsets(good, 4) + beyond + with_offsets(good, 7))
     found = found_rows(path, RowFilter(permissive=True))
-    assert [row["offset"] for row in found] == [0, None, 0, 0, None, 0]
+    assert [row["offset"] for row in found] == [0, None, 3, 4, None, 7]
     assert [row["batch_position"] for row in found[:2]] == [0, len(good)]
     assert f": records[0].headers at byte {len(good + bad) - 1}: " in str(found[1]["error"])
     assert f"batch at byte {len(good + bad + good + good)}: " in str(found[4]["error"])
@@ -416,5 +423,7 @@ def test_what_is_in_memory_is_bounded(tmp_path: Path, compression: Any) -> None:
 def test_many_batches_without_records_are_not_rows(tmp_path: Path) -> None:
     path = tmp_path / "t-0" / f"{0:020}.log"
     path.parent.mkdir()
-    path.write_bytes(write_batch([], base_offset=0) * 20_000 + write_batch([Record(offset=1)]))
-    assert [row["offset"] for row in found_rows(path, RowFilter())] == [1]
+    empty = write_batch([], base_offset=0)
+    batches = [with_offsets(empty, at) for at in range(20_000)]
+    path.write_bytes(b"".join(batches) + write_batch([Record(offset=20_000)]))
+    assert [row["offset"] for row in found_rows(path, RowFilter())] == [20_000]

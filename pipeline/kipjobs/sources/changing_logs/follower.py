@@ -17,9 +17,10 @@ from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.checkpoints import Reached
 from kipjobs.sources.changing_logs.limits import Unread, share_out
 from kipjobs.sources.changing_logs.losses import Present, check_is_there, report_loss
-from kipjobs.sources.changing_logs.places import End, Place, log_end, position_at, settle
+from kipjobs.sources.changing_logs.places import End, Place, Start, log_end, settle, start_at
 from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split, cut_segment
+from kipwire.records.offsets import NONE
 
 _PLACES = 4
 """Number of places remembered for each log: its end, and the starts and ends of batches of the stream."""
@@ -213,7 +214,7 @@ def _splits(
 
     So each byte belongs to one batch of a stream, and damage is reported once.
     """
-    start = position_at(segment, first, known) if segment.base_offset < first else 0
+    start, before = start_at(segment, first, known) if segment.base_offset < first else Start(0, NONE)
     if next_base is None or end < next_base:
-        return cut_segment(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end, first)
-    return cut_segment(segment, split_bytes, start, next_base, first)
+        segment, next_base = segment._replace(size=start_at(segment, end, known).position), end
+    return cut_segment(segment, split_bytes, start, next_base, first, before)

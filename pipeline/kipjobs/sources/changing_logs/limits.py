@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-from kipjobs.sources.changing_logs.places import End, Place, heads_at, position_at
+from kipjobs.sources.changing_logs.places import End, Place, heads_at, start_at
 from kipjobs.sources.segments import Segment
 from kipwire.records.accounting import Head
 
@@ -32,7 +32,7 @@ class Unread:
         self._until = until
         self.offset = first
         self.place: Place | None = None
-        self._position = position_at(self._segments[0], first, known)
+        self._position = start_at(self._segments[0], first, known).position
         self.size = sum(segment.size for segment in self._segments[:-1]) + end.position - self._position
         """Bytes up to the end of the log."""
         self._batches = self._find_batches()

@@ -19,8 +19,9 @@ from typing import BinaryIO, NamedTuple, TypeVar
 from kipjobs.errors import SourceError
 from kipjobs.files.access import path_text
 from kipjobs.sources.segments import Segment
-from kipjobs.sources.splits import position_before
+from kipjobs.sources.splits import last_before, offsets_in, position_before
 from kipwire.records.accounting import Head, batch_heads, head_at, is_whole
+from kipwire.records.offsets import NONE, goes_back, offsets_of_segment
 
 _AFTER_ALL = 2**63
 _MOST_TIMES = 20
@@ -94,12 +95,19 @@ def _scan_end(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
     if head is None:
         return None
     # A stream continues at this offset: a damaged one would make it skip the records added next, or read nothing.
+    if offsets_of_segment(last.base_offset, None).exclude(head.offset, head.last_offset):
+        return None if before is None else _end_before(last, head, before)
     if head == begin.last or is_whole(file, head):
         return End(last, head.end, max(head.last_offset, last.base_offset) + 1, head)
     written = head_at(file, head.position)
-    if before is not None and (written is None or written.offset <= before.last_offset):  # nothing in it is sure
-        return End(last, head.position, max(before.last_offset, last.base_offset) + 1, before)
+    if before is not None and (written is None or goes_back(written.offset, before.last_offset)):
+        return _end_before(last, head, before)  # nothing in it is sure
     return End(last, head.end, max(head.offset, last.base_offset) + 1, head)
+
+
+def _end_before(last: Segment, head: Head, before: Head) -> End:
+    """Return the end between the last two batches of a log."""
+    return End(last, head.position, max(before.last_offset, last.base_offset) + 1, before)
 
 
 _MOST_HEADS = 4096
@@ -117,7 +125,15 @@ class Place(NamedTuple):
     """Head of the batch before it, if there is one. While it is unchanged, the place is valid."""
 
 
-def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
+class Start(NamedTuple):
+    """The start of a range in a segment."""
+
+    position: int
+    last_before: int
+    """The last offset of the batch that ends there, as it is written; `NONE` if there is none, or it is not known."""
+
+
+def start_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> Start:
     """Find the end of the last batch with only offsets below the given one; damage, or the next batch, follows it.
 
     A stream ends a range there and begins the next one there. A higher offset never gives a lower position, whatever
@@ -133,22 +149,23 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     """
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
-            return place.position
+            return Start(place.position, NONE if place.before is None else place.before.last_offset)
     # Start at a batch that is below the offset, so that no damage between the two is missed.
     position = start = position_before(segment, offset - 1)
-    before: Head | None = None
+    below: list[Head] = []
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
         following = next((head for head in heads if head.last_offset >= offset), None)
-        below = heads if following is None else heads[: heads.index(following)]
-        before = below[-1] if below else before
+        below = (below + (heads if following is None else heads[: heads.index(following)]))[-2:]
         position = heads[-1].end
         if following is not None:
             break
-    if before is None:
-        return start
+    if not below:
+        return Start(start, last_before(segment, start, offsets_in(segment, None)))
     # A damaged length may span batches that are not below the offset.
     with Path(segment.path).open("rb") as file:
-        return before.end if is_whole(file, before) else before.position
+        position = below[-1].end if is_whole(file, below[-1]) else below[-1].position
+        written = next((head_at(file, head.position) for head in below if head.end == position), None)
+    return Start(position, NONE if written is None else written.last_offset)
 
 
 def _is_there(segment: Segment, place: Place) -> bool:

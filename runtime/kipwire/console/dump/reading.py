@@ -11,9 +11,9 @@ from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
 from kipwire.records.accounting import Tail
 from kipwire.records.checks import without_number
-from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
-from kipwire.records.offsets import Misplaced, Offsets, in_place
-from kipwire.records.segments import read_part
+from kipwire.records.names import segment_after, snapshot_end_of
+from kipwire.records.offsets import Misplaced
+from kipwire.records.segments import offsets_of_file, read_part
 from kipwire.records.stream import Ahead, read_stream
 
 _NAME = ""
@@ -45,10 +45,8 @@ def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordB
     with path.open("rb") as file:
         following = segment_after(path)  # after the file is open: a compacted one takes the offsets of removed ones
         grows = following is None and snapshot_end_of(path.name) is None
-        base = base_offset_of(path.name) or 0
-        offsets = Offsets(base, None if following is None else base_offset_of(following.name), base)
-        found = read_part(file, _NAME, start=start, grows=grows, bounds=bounds)
-        yield from describe_damage(in_place(found, offsets))
+        offsets = offsets_of_file(path, following)
+        yield from describe_damage(read_part(file, _NAME, start=start, grows=grows, bounds=bounds, offsets=offsets))
 
 
 def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
@@ -57,7 +55,7 @@ def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[
     Raises:
         OSError: as `read_stream`.
     """
-    return describe_damage(in_place(read_stream(ahead, _NAME, grows=grows, bounds=bounds), Offsets()))
+    return describe_damage(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
 
 
 def describe_damage(
