@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
+from kipwire.records.compression import Compression
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.nodes import MOST_SESSIONS
+from tests.support.compressed_parts import CODECS, batch_in_parts
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,
@@ -141,6 +144,16 @@ def test_topics_are_found_by_id_and_unknown_ids_are_refused() -> None:
     assert (body.topics[0].name, body.topics[0].error_code) == (TOPIC, 0)
     body = ask_newest(made, ApiKey.METADATA, {"topics": [{"name": None, "topic_id": UUID(int=5)}]})
     assert body.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_sections_in_several_parts_are_appended_as_kafka_appends_them(codec: Compression) -> None:
+    made = node()
+    data, records = batch_in_parts(codec, Random(1))
+    assert produce(made, data).base_offset == 3
+    assert fetched(fetch(made, {"fetch_offset": 3})) == [[record.value for record in records]]
+    refused = produce(made, batch_in_parts(codec, Random(1), b"\7")[0])
+    assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR and f"{codec} data" in refused.error_message
 
 
 def test_what_cannot_be_appended_is_refused() -> None:

@@ -1,12 +1,14 @@
 """The codecs of record batches, over whole sections of bytes. Reading is bounded in memory.
 
-gzip is the standard library's zlib; the others are cramjam's, in the frames that Kafka puts around them.
+gzip is the standard library's zlib; the others are cramjam's, in the frames that Kafka puts around them. A section may
+have several parts, one after the other, where Kafka's Java classes read them: members of gzip, frames of zstd, streams
+of snappy-java. The limit holds for all parts together. Other bytes after a part are an error, which Java often ignores.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 from types import ModuleType
@@ -23,6 +25,9 @@ COMPRESSIONS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd"
 
 _GZIP = 31
 """zlib's word for: a window of 32 KiB, and gzip's header and trailer around it."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_LEAST_CHUNK, _MOST_CHUNK = 1 << 7, 1 << 16
+"""Bytes of a further member of gzip that are decompressed at once."""
 _uint32 = Packer(">I")
 _uint32_little = Packer("<I")
 
@@ -69,8 +74,11 @@ def _fill(codec: str, data: bytes, bound: int, max_size: int) -> bytes:
     try:
         size = getattr(cramjam, codec).decompress_into(data, space)
     except cramjam.DecompressionError as failure:
-        limit = f" to {max_size:,} bytes at most (max_decompressed_size)" if max_size < bound else ""
-        raise CompressedDataError(f"the {codec} data cannot be decompressed{limit}: {failure}") from failure
+        if "whole buffer" not in str(failure):
+            raise CompressedDataError(f"the {codec} data cannot be decompressed: {failure}") from failure
+        if max_size < bound:
+            raise _too_much(codec, max_size) from failure
+        raise CompressedDataError(f"the {codec} data is broken: it holds more than its blocks can") from failure
     return bytes(memoryview(space)[:size])
 
 
@@ -93,14 +101,40 @@ def _decompress_gzip(data: bytes, max_size: int) -> bytes:
     if not stream.eof:
         raise CompressedDataError("the gzip data is cut short")
     if stream.unused_data:
-        raise CompressedDataError(leftover_reason(len(stream.unused_data), "the gzip data"))
+        return b"".join([plain, *_more_members(data, len(data) - len(stream.unused_data), max_size, len(plain))])
     return plain
 
 
-# snappy: blocks after the header of snappy-java ("xerial"), as Java's clients write it; other clients write one block.
+def _more_members(data: bytes, pos: int, max_size: int, size: int) -> Iterator[bytes]:
+    """Decompress the members from a position on, after those that hold `size` bytes; zeros may end them."""
+    while pos < len(data):
+        if not data.startswith(_GZIP_MAGIC, pos):
+            if data.count(0, pos) < len(data) - pos:
+                raise CompressedDataError(leftover_reason(len(data) - pos, "the gzip data"))
+            return
+        stream = zlib.decompressobj(_GZIP)
+        chunk = _LEAST_CHUNK
+        while not stream.eof:
+            if pos >= len(data):
+                raise CompressedDataError("the gzip data is cut short in its last member")
+            end = min(pos + chunk, len(data))
+            try:
+                plain = stream.decompress(data[pos:end], max_size - size + 1)
+            except zlib.error as failure:
+                raise CompressedDataError(f"the gzip data is broken: {failure}") from failure
+            size += len(plain)
+            if size > max_size:
+                raise _too_much("gzip", max_size)
+            yield plain
+            pos, chunk = end - len(stream.unused_data), min(2 * chunk, _MOST_CHUNK)  # what is unused is a copy
+
+
+# snappy: blocks after the header of snappy-java ("xerial"), as Java's clients write it, and further headers between
+# them; other clients write one block.
 
 _XERIAL = bytes.fromhex("82534e4150505900") + _uint32.pack(1) + _uint32.pack(1)
 """The header: a magic, and the version and the lowest compatible one of the form."""
+_XERIAL_MAGIC = _XERIAL[:8]
 _XERIAL_BLOCK = 32 * 1024
 """Bytes that snappy-java puts into a block."""
 
@@ -115,23 +149,30 @@ def _compress_snappy(data: bytes) -> bytes:
 
 
 def _decompress_snappy(data: bytes, max_size: int) -> bytes:
-    blocks = _xerial_blocks(data) if data.startswith(_XERIAL[:8]) else [data]
     cramjam = _cramjam()
     snappy = cramjam.snappy
     try:
-        if sum(map(snappy.decompress_raw_len, blocks)) > max_size:
+        if not data.startswith(_XERIAL_MAGIC):
+            if snappy.decompress_raw_len(data) > max_size:
+                raise _too_much("snappy", max_size)
+            return bytes(snappy.decompress_raw(data))
+        if sum(map(snappy.decompress_raw_len, _xerial_blocks(data))) > max_size:
             raise _too_much("snappy", max_size)
-        return b"".join([bytes(snappy.decompress_raw(block)) for block in blocks])
+        return b"".join(filter(None, (bytes(snappy.decompress_raw(block)) for block in _xerial_blocks(data))))
     except cramjam.DecompressionError as failure:
         raise CompressedDataError(f"the snappy data is broken: {failure}") from failure
 
 
-def _xerial_blocks(data: bytes) -> list[bytes]:
-    if len(data) < len(_XERIAL):
-        raise CompressedDataError("the snappy data is cut short in its header")
-    blocks = []
-    pos = len(_XERIAL)
+def _xerial_blocks(data: bytes) -> Iterator[bytes]:
+    pos = 0
     while pos < len(data):
+        if data.startswith(_XERIAL_MAGIC, pos):
+            if len(data) - pos < len(_XERIAL):
+                raise CompressedDataError("the snappy data is cut short in its header")
+            if pos and data[pos + 8 : pos + 12] == bytes(4):
+                raise CompressedDataError("the snappy data has a header of version 0; it is 1 or higher")
+            pos += len(_XERIAL)
+            continue
         try:
             (size,) = _uint32.unpack_from(data, pos)
         except StructError:
@@ -139,12 +180,12 @@ def _xerial_blocks(data: bytes) -> list[bytes]:
         pos += 4
         if size > len(data) - pos:
             raise CompressedDataError(f"a snappy block of {size} bytes is cut short: {len(data) - pos} are left")
-        blocks.append(data[pos : pos + size])
+        yield data[pos : pos + size]
         pos += size
-    return blocks
 
 
-# lz4: the frame format with the options that Java's client writes.
+# lz4: one frame, with the options that Java's client writes. Java's reader leaves out what follows, and refuses blocks
+# that depend on the one before, which other clients may write.
 
 _LZ4_HEADER = bytes.fromhex("04224d18604082")
 """Magic; version 1 with independent blocks; blocks of at most 64 KiB; checksum."""
@@ -170,9 +211,11 @@ def _compress_lz4(data: bytes) -> bytes:
 
 def _decompress_lz4(data: bytes, max_size: int) -> bytes:
     try:
-        bound = _lz4_bound(data)
+        bound, end = _lz4_bound(data)
     except (StructError, IndexError):
         raise CompressedDataError("the lz4 data is cut short") from None
+    if end < len(data) and data.startswith(_LZ4_HEADER[:4]):
+        raise CompressedDataError(f"{leftover_reason(len(data) - end, 'the lz4 data')}: Kafka reads one frame of lz4")
     return _fill("lz4", data, bound, max_size)
 
 
@@ -181,15 +224,15 @@ def _lz4_header_size(data: bytes) -> int:
     return 7 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0)  # content size, dictionary
 
 
-def _lz4_bound(data: bytes) -> int:
-    """Compute an upper bound of the content of the frame, by the sizes of its blocks."""
+def _lz4_bound(data: bytes) -> tuple[int, int]:
+    """Compute an upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
     block_bound = 1 << 2 * (data[5] >> 4 & 7) + 8
     pos = _lz4_header_size(data)
     bound = 0
     while True:
         (size,) = _uint32_little.unpack_from(data, pos)
         if not size:
-            return bound
+            return bound, pos + 4 + (4 if data[4] & 0x04 else 0)  # checksum of the content
         size &= _LZ4_STORED - 1
         bound += min(block_bound, size * _LZ4_MAX_RATIO)
         pos += 4 + size + (4 if data[4] & 0x10 else 0)  # checksum of the block
@@ -234,9 +277,11 @@ def _rotate(value: int, bits: int) -> int:
     return value << bits | value >> 32 - bits
 
 
-# zstd: one frame (RFC 8878).
+# zstd: frames, also empty ones and those to be skipped (RFC 8878).
 
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+_ZSTD_SKIPPED = bytes.fromhex("2a4d18")
+"""Magic of a frame to be skipped, after a byte from 0x50 to 0x5f."""
 _ZSTD_BLOCK = 128 * 1024
 """Bytes that a compressed block can hold at most."""
 
@@ -246,23 +291,37 @@ def _compress_zstd(data: bytes) -> bytes:
 
 
 def _decompress_zstd(data: bytes, max_size: int) -> bytes:
-    if not data.startswith(_ZSTD_MAGIC):
+    if not data.startswith(_ZSTD_MAGIC) and not _is_skipped(data, 0):
         raise CompressedDataError(f"not zstd data: it starts with {data[:4].hex()} instead of {_ZSTD_MAGIC.hex()}")
+    bound = pos = 0
     try:
-        bound, end = _zstd_bound(data)
-    except IndexError:
+        while pos < len(data):
+            if data.startswith(_ZSTD_MAGIC, pos):
+                of_frame, pos = _zstd_bound(data, pos)
+                bound += of_frame
+            elif _is_skipped(data, pos):
+                (size,) = _uint32_little.unpack_from(data, pos + 4)
+                pos += 8 + size
+            else:
+                raise CompressedDataError(leftover_reason(len(data) - pos, "the zstd data"))
+    except (IndexError, StructError):
         raise CompressedDataError("the zstd data is cut short") from None
-    if end < len(data):
-        raise CompressedDataError(leftover_reason(len(data) - end, "the zstd data"))
+    if pos > len(data):
+        raise CompressedDataError("the zstd data is cut short")
     return _fill("zstd", data, bound, max_size)
 
 
-def _zstd_bound(data: bytes) -> tuple[int, int]:
-    """Compute an upper bound of the content of the frame by the sizes of its blocks, and the position of its end."""
-    flags = data[4]
+def _is_skipped(data: bytes, pos: int) -> bool:
+    """True if a frame to be skipped is at a position, perhaps cut short."""
+    return data.startswith(_ZSTD_SKIPPED, pos + 1) and data[pos] & 0xF0 == 0x50
+
+
+def _zstd_bound(data: bytes, start: int) -> tuple[int, int]:
+    """Compute an upper bound of the content of a frame by the sizes of its blocks, and the position of its end."""
+    flags = data[start + 4]
     one_segment = flags >> 5 & 1
     content_size = (one_segment, 2, 4, 8)[flags >> 6]
-    pos = 5 + (1 - one_segment) + (0, 1, 2, 4)[flags & 3] + content_size  # window, dictionary, content size
+    pos = start + 5 + (1 - one_segment) + (0, 1, 2, 4)[flags & 3] + content_size  # window, dictionary, content size
     bound = 0
     last = 0
     while not last:
