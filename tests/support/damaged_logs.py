@@ -289,7 +289,9 @@ def _whole(path: Path) -> list[Stretch]:
 
 def _items(path: Path) -> list[Item]:
     with path.open("rb") as file:
-        return list(read_part(file, str(path), grows=may_grow(path), offsets=offsets_of_file(path, segment_after(path))))
+        return list(
+            read_part(file, str(path), grows=may_grow(path), offsets=offsets_of_file(path, segment_after(path)))
+        )
 
 
 def _check_stream(chance: Random, log: Log) -> str:
