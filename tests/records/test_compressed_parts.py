@@ -61,7 +61,7 @@ def test_each_form_is_read_as_kafka_reads_it() -> None:
             assert "error" in kafka and isinstance(found, bytes)
         elif "error" in kafka or form.name in IGNORED_BY_JAVA[form.codec]:
             assert isinstance(found, str), form
-            assert "whole buffer" not in found and f"the {form.codec} data" in found or "snappy block" in found
+            assert "whole buffer" not in found and ("data" in found or "snappy block" in found)
         else:
             assert line == kafka
 

@@ -120,7 +120,7 @@ def batch_in_parts(codec: Compression, chance: Random, surplus: bytes = b"") -> 
 
 
 def answers_of_kafka(sections: Iterable[tuple[Compression, bytes]], folder: Path) -> list[bytes | str]:
-    """Decompress sections with Kafka's classes, whose jars go to a folder; return bytes, or the class of an exception."""
+    """Decompress sections with Kafka's classes, whose jars go to a folder: bytes, or the class of an exception."""
     jars = fetch_class_path(folder, "4.4.0", ["kafka-clients"])
     java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
     command = [java, "-cp", ":".join(map(str, jars)), str(SUPPORT / "java" / "CompressedSections.java")]

@@ -104,7 +104,8 @@ def _plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Return rows with timestamps as numbers, since a flipped one may be beyond the years of Python."""
     names = batch.schema.names
     columns = [one.cast(pa.int64()) if pa.types.is_timestamp(one.type) else one for one in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, names=names).to_pylist()
+    rows: list[dict[str, Any]] = pa.RecordBatch.from_arrays(columns, names=names).to_pylist()
+    return rows
 
 
 def _told(rows: list[dict[str, Any]]) -> Told:

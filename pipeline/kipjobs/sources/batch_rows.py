@@ -3,7 +3,7 @@
 Heads are read many at once into arrays of numpy, and only odd ones are looked at one by one, by the reader of whole
 batches, which gives the error and the place where reading goes on. So rows of batches and rows of records (`log_rows`)
 find the same damage at the same places, as far as heads show it. Checksums are not compared, since that would read
-every byte.
+every byte; except for odd batches, and those of the last segment that have less records than offsets.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
 
     Raises:
         DecodeError: a head is broken, or bytes are not a whole batch; not if `row_filter.permissive`.
-        SourceError: the place of a batch contradicts its offsets, unless `row_filter.permissive`; or the file cannot be read.
+        SourceError: the offsets of a batch contradict its place, unless `row_filter.permissive`; or the file cannot be
+            read.
     """
     position, offsets = split.start, split.offsets
     while position < split.end:
@@ -75,9 +76,7 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
             for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
                 position = int(heads.position[-1] + heads.size[-1])
                 before, is_odd = heads.compared(offsets)
-                if (
-                    split.grows
-                ):  # compaction leaves the last segment alone, so that its batches have a record for each offset
+                if split.grows:  # Compaction leaves the last segment alone: its batches have a record for each offset
                     is_odd = is_odd | heads.lack_records()
                 yield from _rows_of(split, heads, (before, is_odd), row_filter, schema)
                 offsets = offsets._replace(before=int(before[-1]))

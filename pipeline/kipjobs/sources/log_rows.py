@@ -1,8 +1,9 @@
 """The records of log segments as Arrow batches, without Spark.
 
 Every byte of a range is a record, an error, or the tail of a log: `items_of` is the only place where items of
-`kipwire.records.segments` become rows or errors, also for `batch_rows`. A batch whose offset its place in the log
-cannot have is damage that no checksum covers. With `mode` PERMISSIVE an error is a row between the records around it, and reading goes on; otherwise it is raised.
+`kipwire.records.segments` become rows or errors, also for `batch_rows`. A batch whose offsets contradict its place is
+damage that no checksum covers. With `mode` PERMISSIVE an error is a row between the records around it, and reading goes
+on; otherwise it is raised.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEM
     Raises:
         DecodeError: bytes are not a whole batch, or a batch is broken; not if `row_filter.permissive`.
         ColumnError: a number of a record has more than 64 bits; not if `row_filter.permissive`.
-        SourceError: the place of a batch contradicts its offsets, unless `row_filter.permissive`; or the file cannot be read.
+        SourceError: the offsets of a batch contradict its place, unless `row_filter.permissive`; or the file cannot be
+            read.
     """
     rows = _Rows(split.segment, row_filter, schema)
     try:

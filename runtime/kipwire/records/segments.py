@@ -128,7 +128,8 @@ def read_segment(
 def offsets_of_file(path: Path, following: Path | None) -> Offsets:
     """Return the offsets that a file can have, by its name and that of the next segment, if there is one."""
     base = base_offset_of(path.name)
-    return Offsets() if base is None else offsets_of_segment(base, None if following is None else base_offset_of(following.name))
+    end = None if following is None else base_offset_of(following.name)
+    return Offsets() if base is None else offsets_of_segment(base, end)
 
 
 def read_part(
@@ -162,8 +163,8 @@ def read_part(
         offsets: the valid ones.
 
     Yields:
-        Batches, also misplaced ones, and damage with its error. If the file grows, its tail is the last item, even without a byte. A file
-        that was cut off after its size was looked for ends like one that grows.
+        Batches, also misplaced ones, and damage with its error. If the file grows, its tail is the last item, even
+        without a byte. A file that was cut off after its size was looked for ends like one that grows.
 
     Raises:
         OSError: the file cannot be read.

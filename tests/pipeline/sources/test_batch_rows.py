@@ -26,7 +26,6 @@ from kipjobs.sources.segments import Segment, find_segments
 from kipjobs.sources.splits import Split, cut_segment, ends_before, narrow
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError
-from kipwire.columns import ColumnError
 from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch, write_message_set
 from kipwire.records.model import header_key
 from tests.support.places import DATA
