@@ -38,6 +38,9 @@ _FULL_OUTPUT = re.compile(
 _NO_MODULE = re.compile(r"No module named '((?:kipspark|kipjobs|kipwire|kafka_messages)\b[\w.]*)'")
 """The error of a Python worker that lacks kipwire."""
 
+_NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)"')
+"""The error of Java about a program that is not there, or not to be run."""
+
 _MEMORY = "SPARK_DRIVER_MEMORY"
 """The environment variable by which Spark chooses the memory of a JVM that it starts."""
 _DEFAULT_MEMORY = "1g"
@@ -78,6 +81,11 @@ def _advice(text: str) -> str:
         return f"a Python worker of Spark was killed{_place(text)}, as it is if the system is out of memory; {fewer}"
     if _NO_MEMORY.search(text):
         return f"a Python worker of Spark is out of memory{_place(text)}; {fewer}"
+    program = _NO_PROGRAM.search(text)
+    if program is not None:
+        return (
+            f"Spark cannot run {program[1]}, the Python of its workers{_place(text)}; set PYSPARK_PYTHON to one it can"
+        )
     if "Too many open files" in text:
         return f"too many files are open{_place(text)}; raise the limit with ulimit -n 65536"
     missing = _NO_MODULE.search(text)

@@ -141,7 +141,9 @@ def write_envelope(cls: type[Message]) -> bytes:
     """
     envelope = pack_envelope(cls)
     if envelope is None:
-        raise JobError(f"{cls.NAME} is not stored with its version; give a version")
+        raise JobError(
+            f"{cls.NAME} is not stored with its version, and a row does not say which one to write; give a version"
+        )
     return envelope
 
 

@@ -129,6 +129,12 @@ def items_of(split: Split, row_filter: RowFilter, start: int, *, check_crcs: boo
         raise unreadable(segment, error) from None
 
 
+def _with_option(error: DecodeError) -> DecodeError:
+    """Name a limit by the option of `kafka_log`, in place of the argument of `kipwire.records`."""
+    reason = error.reason.replace("(max_decompressed_size)", "(option maxDecompressedSize)")
+    return DecodeError(error.message, error.version, error.path, error.offset, reason)
+
+
 def _words_of(tail: Tail) -> str:
     what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
     return f"{count_of(tail.size, 'byte')} from byte {tail.position} on: {what}"
@@ -163,7 +169,7 @@ class _Rows:
         try:
             self.records.add(batch)
         except (DecodeError, ColumnError) as error:
-            shown = without_number(error) if isinstance(error, DecodeError) else error
+            shown = _with_option(without_number(error)) if isinstance(error, DecodeError) else error
             if not self.row_filter.permissive:
                 raise shown from None
             return Broken(batch.position, str(shown))

@@ -62,6 +62,11 @@ class Options:
         self._given = {name.lower(): text for name, text in given.items()}
         names = {name.lower() for name in known} | {"path", "paths"} | _OF_TABLES
         for name in given:
+            if name.lower() == "location" or name.lower().startswith("option."):
+                raise SourceError(
+                    f"{source}: Spark does not pass the options of a table to Python sources when it is read: create "
+                    "it without options and read it with them, or make a temporary view of a reader with options"
+                )
             if name.lower() not in names and not name.lower().startswith(_OF_STORAGE):
                 raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")
 

@@ -98,8 +98,8 @@ class _LogStreamReader(DataSourceStreamReader):
         self.reached = document(Reached())
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
-        # Spark 4.3 does not show an error that is raised earlier.
-        check_are_here("kafka_log", self.request.roots)
+        # Spark 4.3 does not show an error that is raised when the reader is made.
+        self._check_roots()
         self.request.check_segments()
         return document(Reached())
 
@@ -112,6 +112,7 @@ class _LogStreamReader(DataSourceStreamReader):
     def latestOffset(  # noqa: N802  Spark's own name
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
+        self._check_roots()
         # Spark may request everything, whatever the option is.
         max_bytes = self.request.max_bytes if limit is None else getattr(limit, "max_bytes", None)
         kept = self.reached if start is None else start
@@ -124,8 +125,13 @@ class _LogStreamReader(DataSourceStreamReader):
         """Return the latest offset for the progress that Spark reports; called from Spark 4.2 on."""
         return document(Reached(self.follower.ends()))
 
+    def _check_roots(self) -> None:
+        """Refuse URLs, in whichever call comes first: with availableNow it is not `initialOffset`."""
+        check_are_here("kafka_log", self.request.roots)
+
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
         """Fix the end of this run; it may take several batches, such as one that failed before and a new one."""
+        self._check_roots()
         self.follower.fix_target()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

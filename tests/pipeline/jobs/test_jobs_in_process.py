@@ -23,9 +23,9 @@ from kipjobs.commands import MANY_BYTES, Here, here
 from kipjobs.engines.embedded.columns import Column
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.errors import JobError
+from kipjobs.errors import JobError, out_of_space
 from kipwire.console.app import JOBS
-from kipwire.records import read_segment, write_batch
+from kipwire.records import Record, read_segment, with_offsets, write_batch
 from tests.support.command_line import call
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
@@ -264,8 +264,26 @@ def test_an_error_of_memory_says_what_to_set() -> None:
     with EmbeddedSession(64) as session:
         rows = session.read.format("kafka_log").load(str(DATA / "segments"))
         large = rows.limit(1).agg(Column("max(repeat('x', 200000000))", "text"))
-        with pytest.raises(JobError, match="do not fit in 64 MiB and on the disk: set --memory to more MiB"):
+        with pytest.raises(
+            JobError, match="do not fit in 64 MiB and on the disk of .*: set --memory to more MiB, or TMPDIR"
+        ):
             large.toArrow()
+
+
+def test_a_full_disk_of_tables_is_not_that_of_temporary_files() -> None:
+    with EmbeddedSession(64) as session:
+        rows = session.read.format("kafka_log").load(str(DATA / "segments"))
+        with pytest.raises(OSError, match="No space left") as raised:
+            session.run(f"COPY ({rows.sql}) TO '/dev/full' (FORMAT parquet)", rows)
+        advice = "no space is left on the disk of --out; make room there, or choose a folder on another one"
+        assert out_of_space(raised.value) == advice
+
+
+@pytest.mark.parametrize("mask", [0x40, 0x01])
+def test_an_impossible_last_offset_is_an_error_and_no_lag(mask: int, tmp_path: Path) -> None:
+    done = kipwire("offsets", damaged_offset(tmp_path, -1, mask))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"/orders-0/0{20}\.log: the batch at byte \d+ ends at offset \d+; offsets there", done.stderr)
 
 
 def damaged_offset(folder: Path, number: int, mask: int) -> Path:
@@ -284,12 +302,16 @@ def damaged_offset(folder: Path, number: int, mask: int) -> Path:
 def test_a_negative_offset_is_an_error_that_names_the_batch(job: str, tmp_path: Path) -> None:
     done = kipwire(job, damaged_offset(tmp_path, 1, 0xFF), *(("--topics", "orders") if job == "compaction" else ()))
     assert (done.returncode, done.stdout) == (2, "")
-    batch = r"the batch at byte 4816 ends at offset -\d+; offsets there are from 0 on"
+    batch = r"the batch at byte 4816 ends at offset -\d+; offsets there are from 0 to 2147483647"
     assert re.fullmatch(rf"kipwire: \S+/logs/orders-0/0{{20}}\.log: {batch}", done.stderr.strip())
 
 
 def test_lags_whose_sum_exceeds_64_bits_have_the_highest_total(tmp_path: Path) -> None:
-    done = kipwire("offsets", damaged_offset(tmp_path, -1, 0x40), "-f", "json")
+    logs = tmp_path / "logs"
+    shutil.copytree(DATA / "segments", logs)
+    high = with_offsets(write_batch([Record(offset=0, timestamp=1_700_000_000_000)]), 2**62)
+    (logs / "orders-0" / f"{2**62:020}.log").write_bytes(high)
+    done = kipwire("offsets", logs, "-f", "json")
     assert (done.returncode, done.stderr) == (0, "")
     totals = json.loads(done.stdout.splitlines()[0])
     assert (totals["table"], totals["unread_records"]) == ("totals", 2**63 - 1)

@@ -215,6 +215,10 @@ class JavaError(Py4JJavaError):  # type: ignore[misc]
         ),
         (OSError(errno.ENOSPC, "No space left on device"), "no space is left on the disk of --out; "),
         (
+            PySparkException(f'{_LOST}java.io.IOException: Cannot run program "/none/python": error=2, No such file'),
+            "Spark cannot run /none/python, the Python of its workers in task 0 of stage 1; set PYSPARK_PYTHON to one",
+        ),
+        (
             OSError(errno.ENOSPC, "No space left on device", "page.html"),
             "no space is left on the disk of page.html; make room there",
         ),

@@ -19,6 +19,7 @@ from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.captures import FrameFilter, parts, read_frames
 from kipjobs.sources.changing_logs.checkpoints import Reached
 from kipjobs.sources.changing_logs.follower import Follower
+from kipjobs.sources.formats import log_plan
 from kipjobs.sources.log_columns import LOG_SCHEMA
 from kipjobs.sources.log_rows import read_rows
 from kipjobs.sources.partition_files import KINDS, find_files
@@ -427,6 +428,18 @@ def test_a_batch_that_expands_to_more_than_the_limit_is_read_where_it_may_be(tmp
         reader = source.reader(source.schema())
         return [len(row.as_buffer()) for task in reader.partitions() for rows in reader.read(task) for row in rows[0]]
 
-    with pytest.raises(DecodeError, match=r"67,108,864 bytes .*max_decompressed_size"):
+    with pytest.raises(DecodeError, match=r"67,108,864 bytes .*maxDecompressedSize"):
         sizes()
     assert sizes(maxDecompressedSize=str(80 << 20)) == [70 << 20]
+
+
+def test_a_limit_has_the_name_of_its_option(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t-0", write_batch([Record(offset=0, value=bytes(5000))], compression="gzip"))
+    with EmbeddedSession() as session, pytest.raises(DecodeError, match=r"1,000 bytes \(option maxDecompressedSize\)"):
+        session.read.format("kafka_log").options(maxDecompressedSize=1000).load(str(folder)).toArrow()
+
+
+@pytest.mark.parametrize("name", ["location", "option.topics"])
+def test_options_of_a_table_are_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError, match="Spark does not pass the options of a table to Python sources .*: create it"):
+        log_plan({"path": str(tmp_path), name: "x"})

@@ -637,3 +637,10 @@ def test_ranges_say_their_offsets(tmp_path: Path) -> None:
             )
         found = splits.cut_segment(find_segments(tmp_path)[0], 4 * SIZE, 0, 200)
         assert [(one.first_offset, one.end_offset) for one in found] == [(100, 104), (104, 108), (108, 200)]
+
+
+@pytest.mark.parametrize("call", ["initialOffset", "latestOffset", "prepareForTriggerAvailableNow"])
+def test_a_url_is_refused_in_the_first_call_of_a_stream(call: str) -> None:
+    source = KafkaLogSource({"path": "s3://bucket/logs"})
+    with pytest.raises(SourceError, match="s3://bucket/logs: kafka_log follows files that grow"):
+        getattr(source.streamReader(source.schema()), call)()

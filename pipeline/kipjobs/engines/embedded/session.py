@@ -6,6 +6,7 @@ Each query has its own connection, since the Python function that gives a query 
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import re
 import shutil
@@ -35,6 +36,8 @@ _SPLIT = {"splitBytes": str(16 * 2**20)}
 _DECODER = re.compile(r"\bdecoded_\d+\b")
 _INTERRUPTED = re.compile(r"\bQuery interrupted\b|\bKeyboardInterrupt\b")
 """Part of DuckDB's error after Ctrl-C; the second is of Ctrl-C between DuckDB and the Python code that it calls."""
+_OF_FILE = "Could not write file"
+"""Part of DuckDB's error about a file, whose path follows."""
 _BEYOND = re.compile(r"\bout of range\b|\boverflow\b", re.IGNORECASE)
 """Part of DuckDB's errors about a number that its type cannot have."""
 
@@ -205,8 +208,13 @@ class EmbeddedSession:
             raised, self._raised = self._raised, None
             return raised
         if isinstance(error, duckdb.OutOfMemoryException):
-            return JobError(f"the tables do not fit in {self._memory} MiB and on the disk: set --memory to more MiB")
+            return JobError(
+                f"the tables do not fit in {self._memory} MiB and on the disk of {self._folder.parent}: "
+                "set --memory to more MiB, or TMPDIR to a folder on another disk"
+            )
         if "No space left" in text:
+            if _OF_FILE in text and str(self._folder) not in text:
+                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # of --out
             return JobError(
                 f"no space is left on the disk of {self._folder.parent}; "
                 "set TMPDIR to a folder on another one for what does not fit in memory"
