@@ -265,7 +265,7 @@ def test_an_error_of_memory_says_what_to_set() -> None:
         rows = session.read.format("kafka_log").load(str(DATA / "segments"))
         large = rows.limit(1).agg(Column("max(repeat('x', 200000000))", "text"))
         with pytest.raises(
-            JobError, match="do not fit in 64 MiB and on the disk of .*: set --memory to more MiB, or TMPDIR"
+            JobError, match=r"do not fit in 64 MiB and on the disk of .*: set --memory to more MiB, or TMPDIR"
         ):
             large.toArrow()
 
