@@ -88,7 +88,7 @@ class Misplaced(NamedTuple):
 class OffsetOrder:
     """The offsets of the batches that were read of a part so far, with which the next one is compared."""
 
-    __slots__ = ("_name", "_offsets", "before")
+    __slots__ = ("_end", "_floor", "_name", "_offsets", "before")
 
     def __init__(self, offsets: Offsets, name: str) -> None:
         """Begin before the first batch of the part; errors have the name of the file."""
@@ -96,6 +96,9 @@ class OffsetOrder:
         self._name = name
         self.before = offsets.before
         """The last offset so far."""
+        # Batches between these two need no more comparisons, which saves half of the time.
+        self._floor = max(offsets.before, offsets.first - 1, offsets.base - 1)
+        self._end = HIGHEST_OFFSET if offsets.end is None else min(offsets.end, HIGHEST_OFFSET)
 
     def placed(self, batch: RecordBatch, number: int) -> RecordBatch | Misplaced:
         """Return the next batch; `Misplaced` if its offsets contradict its place. Errors have the number of the batch.
@@ -105,9 +108,13 @@ class OffsetOrder:
         """
         last = batch.last_offset
         first = batch.base_offset if batch.magic >= WITH_BASE else last
+        if self._floor < first <= last < self._end:
+            self.before = self._floor = last
+            return batch
         is_excluded = self._offsets.exclude(first, last)
         if not is_excluded:
             before, self.before = self.before, last
+            self._floor = max(last, self._offsets.first - 1, self._offsets.base - 1)
             if not goes_back(first, before):
                 return batch
             reason = f"begins at offset {first}, but the batch before it ends at offset {before}: one of them is wrong"
@@ -121,6 +128,7 @@ class OffsetOrder:
         if goes_back(first, self.before) or self._offsets.exclude(first, last):
             return False
         self.before = last
+        self._floor = max(last, self._offsets.first - 1, self._offsets.base - 1)
         return True
 
 

@@ -441,5 +441,5 @@ def test_a_limit_has_the_name_of_its_option(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["location", "option.topics"])
 def test_options_of_a_table_are_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SourceError, match=r"Spark does not pass the options of a table to Python sources .*: create it"):
+    with pytest.raises(SourceError, match=r"Spark does not pass the options of a table .*: create it"):
         log_plan({"path": str(tmp_path), name: "x"})
