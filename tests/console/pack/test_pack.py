@@ -226,12 +226,12 @@ def test_the_command_keeps_partitions_and_segments(kipwire: Pack, tmp_path: Path
 
 
 def test_segments_are_as_large_as_is_asked_for(kipwire: Pack, tmp_path: Path) -> None:
-    write_log(tmp_path / "orders-0", {NAME: [0, 1, 2], LATER: [100, 2**31 + 100]})
+    write_log(tmp_path / "orders-0", {NAME: [0, 1, 2], LATER: [100, 2**31 + 99]})
     lines = kipwire("dump", "-r", "-f", "json", "orders-0").stdout
     assert kipwire("pack", "--out", "new", "--segment-bytes", 140, stdin=lines).returncode == 0
-    assert [offsets for _, offsets in segments(tmp_path / "new")] == [[0, 1], [2, 100], [2**31 + 100]]
+    assert [offsets for _, offsets in segments(tmp_path / "new")] == [[0, 1], [2, 100], [2**31 + 99]]
     assert kipwire("pack", "--out", "one", "--segment-bytes", 10_000, stdin=lines).returncode == 0
-    assert [offsets for _, offsets in segments(tmp_path / "one")] == [[0, 1, 2, 100], [2**31 + 100]]
+    assert [offsets for _, offsets in segments(tmp_path / "one")] == [[0, 1, 2, 100], [2**31 + 99]]
 
 
 def test_a_log_without_a_folder_of_a_partition_is_told_its_own(kipwire: Pack, tmp_path: Path) -> None:
