@@ -25,6 +25,7 @@ from kipwire.aio.failures import (
     Refused,
     TimedOut,
     TlsFailure,
+    address_fault,
     expect_some,
     parse_address,
     tls_reason,
@@ -113,6 +114,8 @@ class Connecting:
             Failure: the address cannot be reached, or not with TLS.
         """
         host, port = self._address
+        if (fault := address_fault(self._address)) is not None:
+            raise Refused(self._address, fault)
         link = Link(self._registry, self._address, self._largest_frame, self._in_flight)
         extra: dict[str, Any] = {} if self._context is None else {"ssl_shutdown_timeout": SECONDS_TO_CLOSE}
         try:
@@ -128,7 +131,7 @@ class Connecting:
                 why = "the broker closed the connection during the TLS handshake; is it a listener without TLS?"
                 raise TlsFailure(self._address, why) from None
             raise Refused(self._address, f"cannot connect: {error.strerror or error}") from None
-        except UnicodeError:
+        except (OverflowError, ValueError):  # from the encoding of a name, or from what systems check besides
             raise Refused(self._address, "invalid host name") from None
         return link
 

@@ -11,6 +11,7 @@ from kipwire.tools.text import printable_line
 Address = tuple[str, int]
 """Host and port."""
 DEFAULT_PORT = 9092
+_PORTS = 1 << 16
 
 
 class Failure(KipwireError):
@@ -83,9 +84,23 @@ _NO_TLS = (
 
 
 def shown_address(address: Address) -> str:
-    """Format an address as `parse_address` reads it."""
-    host, port = address
+    """Format an address as `parse_address` reads it; the host, which a peer may have sent, as one short line."""
+    host, port = printable_line(shorten(address[0])), address[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def address_fault(address: Address) -> str | None:
+    """Explain why no connection can be made to an address; None if one can be tried.
+
+    Addresses come from brokers, too. The operating system is asked about no other than these: it takes no host for this
+    one, and reads a name up to NUL.
+    """
+    host, port = address
+    if not host:
+        return "the address has no host"
+    if not host.isprintable():
+        return "invalid host name"
+    return None if 0 < port < _PORTS else f"invalid port {port}; ports are 1 to {_PORTS - 1}"
 
 
 _ADDRESS = re.compile(
@@ -103,7 +118,7 @@ def parse_address(text: str) -> Address:
     """
     found = _ADDRESS.fullmatch(text)
     port = int(found["port"] or DEFAULT_PORT) if found else 0
-    if found is None or not 0 < port < 1 << 16:
+    if found is None or not 0 < port < _PORTS:
         right = "use HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
         raise ValueError(f"{abbreviate(text)} is not a valid address; {right}")
     return found["bare"] or found["ipv6"] or found["host"], port

@@ -12,6 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafka_messages.api_versions_request.v5 import ApiVersionsRequest
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
@@ -91,6 +93,32 @@ def test_there_is_no_such_host(host: str, monkeypatch: pytest.MonkeyPatch) -> No
         )
 
     run(work())
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.one_of(
+        st.tuples(st.text(), st.integers()),
+        st.tuples(st.sampled_from(["a\0b", "", ".x", "a" * 64, "x." * 200, "[::1", "fe80::1%no", "a b"]), st.just(9092)),
+        st.tuples(st.sampled_from(["127.0.0.1", "localhost", "::1"]), st.sampled_from([-2, 0, 70_000, 2**31 - 1])),
+    ),
+    st.booleans(),
+)
+def test_an_address_that_a_peer_has_sent_is_at_most_a_failure(address: Address, tls: bool) -> None:
+    lookup = socket.getaddrinfo
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> Any:
+        lookup(host, port, flags=socket.AI_NUMERICHOST)  # which checks both, and asks nobody
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    async def work() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(socket, "getaddrinfo", getaddrinfo)
+            failure = await failure_of(address, ssl=client_context() if tls else None)
+        assert type(failure) is Refused and failure.address == address
+        assert str(failure).isprintable() and len(str(failure)) < 500
+
+    asyncio.run(work())
 
 
 async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes) -> None:
