@@ -37,7 +37,7 @@ def seen(offset: int, end: int, time: float, *problems: Problem) -> Look:
 async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
     """Run a server; yield a function that sends it bytes, and returns the bytes of the answer."""
     handler = Server(exporter)
-    server = await asyncio.start_server(handler.handle, "127.0.0.1", 0, limit=HEAD_BYTES)
+    server = await asyncio.start_server(handler.accept, "127.0.0.1", 0, limit=HEAD_BYTES)
     host, port = server.sockets[0].getsockname()
 
     async def ask(request: bytes) -> bytes:
@@ -53,6 +53,7 @@ async def serving(exporter: Exporter) -> AsyncIterator[Callable[..., Any]]:
 
     async with server:
         yield ask
+        await handler.close()
 
 
 def made(rounds: list[Look | Exception], said: list[str] | None = None, *, oldest: float = 1000) -> Exporter:
@@ -126,6 +127,18 @@ def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:
     assert said[1:] == ["kafka:9092: connection refused", "the cluster is reachable again", "node 2: gone"]
 
 
+@pytest.mark.parametrize("error", [OverflowError("bind(): port must be 0-65535."), RecursionError("a\nb\x1b")])
+def test_a_round_may_fail_in_any_way(error: Exception) -> None:
+    said: list[str] = []
+    exporter = made([seen(3, 10, 1000), error, error], said)
+    _, body = asyncio.run(scrape(exporter))
+    assert samples(body)["kipwire_offsets_up", frozenset()] == 0 and "kafka_consumergroup_lag" not in body
+    assert len(said) == 1 and said[0].startswith(f"a round failed: {type(error).__name__}: ") and said[0].isprintable()
+    _, body = asyncio.run(scrape(made([error, seen(3, 10, 1000)], said)))
+    assert samples(body)["kipwire_offsets_up", frozenset()] == 1
+    assert said[-1] == "the cluster is reachable again"
+
+
 def test_an_old_round_is_not_shown() -> None:
     exporter = made([seen(3, 10, 1000)], oldest=-1)
     _, body = asyncio.run(scrape(exporter))
@@ -173,28 +186,6 @@ def test_whatever_comes_ends_its_own_connection_alone(request_: bytes, status: b
     asyncio.run(work())
 
 
-def test_connections_that_say_nothing_are_closed_and_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporters, "SECONDS_FOR_HEAD", 0.2)
-    monkeypatch.setattr(exporters, "MOST_CONNECTIONS", 3)
-    exporter = made([seen(3, 10, 1000)])
-
-    async def work() -> None:
-        handler = Server(exporter)
-        server = await asyncio.start_server(handler.handle, "127.0.0.1", 0, limit=HEAD_BYTES)
-        host, port = server.sockets[0].getsockname()
-        async with server:
-            silent = [await asyncio.open_connection(host, port) for _ in range(5)]
-            assert [await reader.read() for reader, _ in silent] == [b""] * 5
-            for _, writer in silent:
-                writer.close()
-            reader, writer = await asyncio.open_connection(host, port)
-            writer.write(b"GET /health HTTP/1.1\r\n\r\n")
-            assert (await reader.read()).endswith(b"\r\n\r\nok\n")
-            writer.close()
-
-    asyncio.run(work())
-
-
 def test_request_lines() -> None:
     assert request_line(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == ("GET", "/metrics")
     assert request_line(b"GET  /metrics HTTP/1.1\r\n") == ("", "")
@@ -223,8 +214,11 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
         asyncio.run(work())
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", ""])
-def test_the_command_serves_until_it_is_ended(host: str) -> None:
+@pytest.mark.parametrize(
+    ("host", "by", "end"),
+    [("127.0.0.1", signal.SIGTERM, (0, "")), ("", signal.SIGINT, (130, "kipwire: interrupted\n"))],
+)
+def test_the_command_serves_until_it_is_ended(host: str, by: signal.Signals, end: tuple[int, str]) -> None:
     port = parse_address(unused_address())[1]
     address = f"{host or 'localhost'}:{port}"
     with FakeBroker(topics={"orders": 1}) as broker:
@@ -240,9 +234,14 @@ def test_the_command_serves_until_it_is_ended(host: str) -> None:
             one.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
             text = b"".join(iter(lambda: one.recv(65536), b"")).decode()
         assert "\nkipwire_offsets_up 1\n" in text
-        process.send_signal(signal.SIGTERM)
-        assert (process.wait(30), said.read()) == (0, "")
+        clients = [socket.create_connection(parse_address(address)) for _ in range(3)]
+        clients[1].sendall(b"GET /metr")
+        clients[2].sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        process.send_signal(by)
+        assert (process.wait(30), said.read()) == end
         said.close()
+        for client in clients:
+            client.close()
         taken = subprocess.run(
             [*command, "--serve", broker.bootstrap_servers], capture_output=True, text=True, check=False, timeout=60
         )

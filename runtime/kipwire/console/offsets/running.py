@@ -161,7 +161,8 @@ def serve(
 
 async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: Address, every: float) -> None:
     cluster.check()
-    server = await asyncio.start_server(Server(exporter).handle, listen[0] or None, listen[1], limit=HEAD_BYTES)
+    scrapes = Server(exporter)
+    server = await asyncio.start_server(scrapes.accept, listen[0] or None, listen[1], limit=HEAD_BYTES)
     host, port = server.sockets[0].getsockname()[:2]
     here = "localhost" if host in EVERYWHERE else host  # nothing can be fetched from [::]
     print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address((here, port))}/metrics")
@@ -169,4 +170,5 @@ async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: 
         await exporter.run(partial(look, cluster, query, Memory()), every)
     finally:
         server.close()
+        await scrapes.close()
         await cluster.close()
