@@ -9,6 +9,9 @@ import pytest
 from confluent_kafka import Consumer
 
 from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.list_groups_request.v5 import ListGroupsRequest
+from kafka_messages.list_groups_response.v5 import ListedGroup
+from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.console import text_tables
 from kipwire.records.compression import Compression
 from kipwire.testing import FakeBroker
@@ -146,6 +149,60 @@ def test_each_broker_has_groups_and_partitions_of_its_own(offsets: Offsets) -> N
     }
 
 
+@pytest.mark.parametrize("versions", [None, {ApiKey.OFFSET_FETCH: range(1, 8), ApiKey.FIND_COORDINATOR: range(3)}])
+def test_a_group_is_asked_about_at_its_coordinator_wherever_it_is_listed(
+    offsets: Offsets, versions: dict[int, range] | None
+) -> None:
+    names = [f"g{number}" for number in range(6)]
+
+    async def all_of_them(request: Any, handle: Any) -> Any:
+        response = await handle()
+        response.groups = [ListedGroup(group_id=name, protocol_type="consumer") for name in names]
+        return response
+
+    async def none_of_them(request: Any, handle: Any) -> Any:
+        response = await handle()
+        response.groups = []
+        return response
+
+    with FakeBroker(topics={"orders": 1}, nodes=3, versions=versions) as broker:
+        broker.append("orders", b"x")
+        for name in names:
+            committed(broker, name, {("orders", 0): 0})
+        assert len({broker.coordinator(group=name) for name in names}) == 3
+        for others in (all_of_them, none_of_them):
+            broker.clear_faults()
+            broker.intercept(ListGroupsRequest, all_of_them, node=1)
+            for node in (2, 3):
+                broker.intercept(ListGroupsRequest, others, node=node)
+            found = partitions(offsets, broker)
+            assert {name: one["lag"] for (name, *_), one in found.items()} == dict.fromkeys(names, 1)
+        broker.fail(ApiKey.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, times=None)
+        done = offsets(*of(broker, "-f", "json"))
+        elsewhere = [name for name in names if broker.coordinator(group=name) != 1]
+    assert done.returncode == 1
+    problems = lines_of(done, "problem")
+    assert [one["where"] for one in problems] == [f"group {name}" for name in elsewhere]  # each is one problem
+    assert all("15 COORDINATOR_NOT_AVAILABLE; try again" in one["reason"] for one in problems)
+    assert {one["group"] for one in lines_of(done, "partition")} == set(names) - set(elsewhere)
+
+
+def test_addresses_that_cannot_be_are_problems_of_their_brokers(offsets: Offsets) -> None:
+    for host, port in (("127.0.0.1", 70_000), ("127.0.0.1", 2**31 - 1), ("a\0b", 9092), ("", 9092), ("a" * 64, 9092)):
+
+        async def lie(request: Any, handle: Any, host: str = host, port: int = port) -> Any:
+            response = await handle()
+            response.brokers[1].host, response.brokers[1].port = host, port
+            return response
+
+        with FakeBroker(topics={"orders": 1}, nodes=2) as broker:
+            broker.intercept(MetadataRequest, lie)
+            done = offsets("--brokers", broker.bootstrap_servers.split(",")[0], "-f", "json")
+        assert done.returncode == 1 and done.stderr == ""
+        (problem,) = lines_of(done, "problem")
+        assert problem["where"].startswith("node 2 at ") and problem["reason"].startswith(("invalid ", "the address "))
+
+
 def test_any_broker_that_answers_will_do(broker: FakeBroker, offsets: Offsets) -> None:
     where = f"{unused_address()},{broker.bootstrap_servers}"
     assert offsets("--brokers", where).returncode == 0
@@ -167,6 +224,9 @@ def test_what_stays_unknown_is_said_and_is_exit_status_1(broker: FakeBroker, off
     assert (done.returncode, done.stderr) == (1, "")
     line = "group billing: the coordinator returned 30 GROUP_AUTHORIZATION_FAILED"
     assert f"What could not be read\n{line}\n" in done.stdout
+    done = offsets(*of(broker, "-f", "prometheus"))
+    assert (done.returncode, done.stderr) == (1, f"kipwire: {line}\n")
+    assert samples(done.stdout)["kipwire_offsets_problems", frozenset()] == 1
     broker.clear_faults()
     broker.fail(ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
     done = offsets(*of(broker, "-f", "json"))

@@ -20,7 +20,7 @@ from kipwire.console.brokers.options import BROKER, BROKERS, TARGET, broker_opti
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.console.brokers.finding import Node, NotFound, find, leaders
+    from kipwire.console.brokers.finding import Node, NotFound, coordinator, find, leaders
     from kipwire.console.brokers.properties import SettingsError
     from kipwire.console.brokers.settings import Settings, run
 
@@ -34,6 +34,7 @@ __all__ = [
     "SettingsError",
     "Target",
     "broker_options",
+    "coordinator",
     "find",
     "leaders",
     "listener_options",
@@ -43,6 +44,7 @@ __all__ = [
 _LATER = {
     "Node": "finding",
     "NotFound": "finding",
+    "coordinator": "finding",
     "find": "finding",
     "leaders": "finding",
     "SettingsError": "properties",

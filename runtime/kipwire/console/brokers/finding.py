@@ -60,9 +60,9 @@ async def find(settings: Settings, address: Address, target: Target | None) -> l
             case "leader":
                 return [await _leader(broker, target.name, target.number)]
             case "group":
-                return [await _coordinator(broker, CoordinatorType.GROUP, target.name)]
+                return [await coordinator(broker, CoordinatorType.GROUP, target.name)]
             case "txn":
-                return [await _coordinator(broker, CoordinatorType.TRANSACTION, target.name)]
+                return [await coordinator(broker, CoordinatorType.TRANSACTION, target.name)]
         nodes, controller = await _nodes(broker)
     match target.kind:
         case "all":
@@ -118,7 +118,13 @@ def _leader_in(cluster: MetadataResponse, topic: MetadataResponseTopic, partitio
     return _by_id(nodes, found.leader_id, f"the leader of {what}, which is node", address)
 
 
-async def _coordinator(broker: Connection, kind: CoordinatorType, name: str) -> Node:
+async def coordinator(broker: Connection, kind: CoordinatorType, name: str) -> Node:
+    """Find the coordinator of a group or a transactional id, as a broker knows it.
+
+    Raises:
+        NotFound: there is none at the moment, or the broker does not say.
+        Failure: the broker cannot be asked.
+    """
     found = await broker.request(FindCoordinatorRequest(key=name, key_type=kind))
     if found.error_code:
         more = f": {found.error_message.rstrip('.')}" if found.error_message else ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from kafka_messages.enums import ErrorCode
+from kafka_messages.enums import CoordinatorType, ErrorCode
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.aio import Address, Connection, Failure
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers import Node, Settings
+from kipwire.console.brokers import Node, Settings, coordinator
 from kipwire.console.offsets.model import Problem
 from kipwire.message.messages import Message
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kipwire.message.frames import AnsweredBy
 
 M = TypeVar("M", bound=Message)
+T = TypeVar("T")
 
 _MOST_KNOWN = 1000
 """Brokers that are kept as ways into the cluster."""
@@ -98,18 +99,30 @@ class Cluster:
             Failure: it does not answer, or did not before in this round.
             KipwireError: it is too old for the request, or its response is broken.
         """
-        connection = await self._connection_to(node)
-        try:
-            return await connection.request(request)
-        except Failure as failure:
-            self._failures.setdefault(node, failure)
-            raise
+        return await self._asked(node, lambda connection: connection.request(request))
+
+    async def coordinator(self, node: Node, group: str) -> Node:
+        """Ask a broker which one coordinates a group.
+
+        Raises:
+            Failure: it does not answer, or did not before in this round.
+            NotFound: it names none.
+        """
+        return await self._asked(node, lambda connection: coordinator(connection, CoordinatorType.GROUP, group))
 
     async def close(self) -> None:
         """Close all connections."""
         for connection in self._connections.values():
             await connection.close()
         self._connections.clear()
+
+    async def _asked(self, node: Node, ask: Callable[[Connection], Awaitable[T]]) -> T:
+        connection = await self._connection_to(node)
+        try:
+            return await ask(connection)
+        except Failure as failure:
+            self._failures.setdefault(node, failure)
+            raise
 
     async def _connection_to(self, node: Node) -> Connection:
         if (known := self._failures.get(node)) is not None:

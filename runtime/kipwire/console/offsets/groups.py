@@ -1,7 +1,8 @@
 """Groups, as their coordinators know them: which there are, who is in them, what they have committed.
 
 Each broker lists the groups that it coordinates, so all are asked, and then each coordinator about its own groups, some
-at a time. A cluster changes meanwhile: a group that is gone by then is no fault, and whatever cannot be read becomes a
+at a time. A group that two brokers list, or one that is not coordinated where it was listed, is asked about where
+FindCoordinator says. A cluster changes meanwhile: a group that is gone by then is no fault, and whatever cannot be read becomes a
 `Problem` beside the rest, never an exception, because the lag of all other groups is still wanted. What is known
 without members or offsets is None, not empty: the tables show the difference.
 """
@@ -40,6 +41,8 @@ _CONSUMERS = ("consumer", "")
 _WITH_SEVERAL_GROUPS = 8
 """The first version of OffsetFetch in which several groups can be asked about."""
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND,)
+_ELSEWHERE = object()
+"""Answer about a group that the broker does not coordinate."""
 _ASSIGNMENT = "ConsumerProtocolAssignment"
 _VERSION_BYTES = 2
 
@@ -67,12 +70,14 @@ async def find_groups(cluster: Cluster, nodes: Sequence[Node], query: LagQuery) 
         query: which groups and topics.
     """
     problems: list[Problem] = []
-    found: dict[str, Listed] = {}
+    found: dict[str, list[Listed]] = {}
     for listed in await asyncio.gather(*[_list_groups(cluster, node, problems) for node in nodes]):
         for group in listed:
-            found.setdefault(group.name, group)
+            found.setdefault(group.name, []).append(group)
     names = sorted(found)
-    groups = [found[name] for name in names if matches_any(name, query.groups)]
+    groups = await asyncio.gather(
+        *[_of_coordinator(cluster, found[name]) for name in names if matches_any(name, query.groups)]
+    )
     described, committed = await asyncio.gather(
         _of_all(cluster, groups, _describe, problems), _of_all(cluster, groups, _fetch_offsets, problems)
     )
@@ -126,6 +131,17 @@ async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) ->
     return listed
 
 
+async def _of_coordinator(cluster: Cluster, listed: Sequence[Listed]) -> Listed:
+    """Choose from a group's entries in the lists of brokers that of its coordinator."""
+    if len(listed) == 1:
+        return listed[0]
+    try:
+        node = await cluster.coordinator(listed[0].coordinator, listed[0].name)
+    except KipwireError:
+        return listed[0]  # which says by its answers if it is none
+    return next((one for one in listed if one.coordinator == node), listed[0]._replace(coordinator=node))
+
+
 def _kind(group_type: str, protocol_type: str) -> Kind | None:
     """Find the kind of a group; None for one that reads no topics, such as of Kafka Connect, or of an unknown kind."""
     name = group_type.lower() or Kind.CLASSIC  # brokers before Kafka 3.8 have no other
@@ -139,25 +155,47 @@ Ask = Callable[[Cluster, Node, Kind, list[str], list[Problem]], AsyncIterator[tu
 
 async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems: list[Problem]) -> dict[str, Any]:
     """Ask the coordinators about groups; return their answers by name."""
-    together: dict[tuple[Node, Kind], list[str]] = {}
-    for one in groups:
-        together.setdefault((one.coordinator, one.kind), []).append(one.name)
+    by_name = {group.name: group for group in groups}
+    answers: dict[str, Any] = {}
 
-    async def some(node: Node, kind: Kind, names: list[str]) -> dict[str, Any]:
+    async def some(node: Node, kind: Kind, names: list[str]) -> list[str]:
+        """Ask about some groups; return those that are coordinated elsewhere."""
+        elsewhere = []
         try:
-            return {name: value async for name, value in ask(cluster, node, kind, names, problems)}
+            async for name, value in ask(cluster, node, kind, names, problems):
+                if value is not _ELSEWHERE:
+                    answers[name] = value
+                elif name in by_name:
+                    elsewhere.append(name)
         except Failure:
             pass  # the cluster keeps it
         except KipwireError as error:
             problems.extend(Problem(f"group {name}", str(error)) for name in names)
-        return {}
+        return elsewhere
 
-    asked: list[Awaitable[dict[str, Any]]] = [
-        some(node, kind, names[at : at + AT_ONCE])
-        for (node, kind), names in together.items()
-        for at in range(0, len(names), AT_ONCE)
-    ]
-    return {name: value for part in await asyncio.gather(*asked) for name, value in part.items()}
+    async def each(groups: Iterable[Listed]) -> list[str]:
+        together: dict[tuple[Node, Kind], list[str]] = {}
+        for one in groups:
+            together.setdefault((one.coordinator, one.kind), []).append(one.name)
+        asked = [
+            some(node, kind, names[at : at + AT_ONCE])
+            for (node, kind), names in together.items()
+            for at in range(0, len(names), AT_ONCE)
+        ]
+        return [name for names in await asyncio.gather(*asked) for name in names]
+
+    async def moved(group: Listed) -> Listed | None:
+        try:
+            node = await cluster.coordinator(group.coordinator, group.name)
+        except KipwireError as error:
+            problems.append(Problem(f"group {group.name}", str(error), may_pass=True))
+            return None
+        return group._replace(coordinator=node)
+
+    found = await asyncio.gather(*[moved(by_name[name]) for name in await each(by_name.values())])
+    for name in await each([group for group in found if group is not None]):
+        problems.append(make_problem(f"group {name}", "the coordinator", ErrorCode.NOT_COORDINATOR))
+    return answers
 
 
 async def _describe(
@@ -178,6 +216,8 @@ async def _describe(
     for one in response.groups:
         if one.error_code in _GONE:
             yield one.group_id, Described("Dead", ())
+        elif one.error_code == ErrorCode.NOT_COORDINATOR:
+            yield one.group_id, _ELSEWHERE
         elif one.error_code:
             problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
         else:
@@ -234,12 +274,18 @@ async def _fetch_offsets(
         groups = [v9.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
         several = await cluster.ask(node, v9.OffsetFetchRequest(groups=groups))
         for one in several.groups:
+            if one.error_code == ErrorCode.NOT_COORDINATOR:
+                yield one.group_id, _ELSEWHERE
+                continue
             if one.error_code not in (0, *_GONE):
                 problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
             yield one.group_id, (_offsets(one.group_id, one.topics, problems), {})
     else:
         requests = [cluster.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
         for name, answer in zip(names, await asyncio.gather(*requests), strict=True):
+            if answer.error_code == ErrorCode.NOT_COORDINATOR:
+                yield name, _ELSEWHERE
+                continue
             if answer.error_code not in (0, *_GONE):
                 problems.append(make_problem(f"group {name}", "the coordinator", answer.error_code))
             yield name, (_offsets(name, answer.topics, problems), {})
@@ -263,6 +309,9 @@ async def _fetch_share_offsets(
     groups = [DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None) for name in names]
     response = await cluster.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
     for group in response.groups:
+        if group.error_code == ErrorCode.NOT_COORDINATOR:
+            yield group.group_id, _ELSEWHERE
+            continue
         if group.error_code not in (0, *_GONE):
             problems.append(make_problem(f"group {group.group_id}", "the coordinator", group.error_code))
         offsets, lags = {}, {}

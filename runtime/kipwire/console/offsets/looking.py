@@ -42,7 +42,7 @@ async def look(cluster: Cluster, query: LagQuery, memory: Memory | None = None) 
         found.ends,
         frozenset(found.gone),
         firsts,
-        (*cluster.problems, *problems, *found.problems, *more),
+        tuple(dict.fromkeys((*cluster.problems, *problems, *found.problems, *more))),
     )
 
 

@@ -17,7 +17,7 @@ from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
 from kipwire.console.brokers import Settings, listening, run
-from kipwire.console.command_line import fail
+from kipwire.console.command_line import fail, report_failure
 from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
 from kipwire.console.offsets.given import Format, LagQuery
@@ -36,6 +36,7 @@ PAUSE = 0.5
 """Seconds before the second one; twice as many before each that follows."""
 STALLED_AFTER = 60.0
 _MOST_NAMES = 10
+_MOST_PROBLEMS = 10
 _ALLOCATIONS_UNTIL_COLLECTED = 100_000
 """A round makes several objects for each row, and no circles; looking for circles as often as Python does by itself
 takes a third of its time."""
@@ -81,7 +82,16 @@ def show(
         out.write(line)
     out.flush()
     if last.problems:
+        if format_ is Format.PROMETHEUS:  # whose text has no place for them
+            _say_problems(last)
         sys.exit(1)
+
+
+def _say_problems(look: Look) -> None:
+    for problem in look.problems[:_MOST_PROBLEMS]:
+        report_failure(str(problem))
+    if (more := len(look.problems) - _MOST_PROBLEMS) > 0:
+        report_failure(f"and {more:,} more could not be read")
 
 
 def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
