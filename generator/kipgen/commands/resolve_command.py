@@ -14,6 +14,7 @@ from kipgen.commands.settings import Policy
 from kipgen.data.document import resolve_folder, text_of
 from kipgen.language.names import need_package_name
 from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.tools.atomic import need_place
 from kipwire.tools.files import need_file, read_regular, write_whole
 from kipwire.tools.text import count_of, print_err, print_out
 
@@ -38,7 +39,7 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
     try:
         need_package_name(name)
         if out is not None:
-            need_file(out)
+            (need_file if check else need_place)(out)
     except ValueError as error:
         fail(str(error))
     except OSError as error:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from kipjobs.engines import engine_of
 from kipjobs.errors import JobError
 from kipjobs.report.report import Table
-from kipwire.tools.atomic import new_folder, rename_new, write_atomically
+from kipwire.tools.atomic import need_place, new_folder, rename_new, write_atomically
 
 
 class TableFormat(StrEnum):
@@ -65,11 +65,13 @@ def check_file(file: Path, option: str) -> None:
 
     Raises:
         JobError: it is a folder, or its folder does not exist.
+        OSError: it is a link, a pipe, a socket or a device.
     """
     if file.is_dir():
         raise JobError(f"{file}: is a folder; {option} needs the name of a file")
     if not file.absolute().parent.is_dir():
         raise JobError(f"{file}: the folder {file.absolute().parent} does not exist")
+    need_place(file)
 
 
 def write_tables(out: Path, tables: Iterable[Table], table_format: TableFormat = TableFormat.PARQUET) -> None:

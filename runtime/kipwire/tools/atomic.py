@@ -1,28 +1,35 @@
-"""Writes files and folders atomically: made beside their final path under an unpredictable name, then renamed."""
+"""Writes files and folders atomically: made beside their final path under an unpredictable name, then renamed.
+
+A file takes the place of a regular file alone. Nothing is renamed over a device, a pipe or a socket, which other
+programs use by that path; nor over a link, behind which there may be one of these, as behind /dev/stdout, or a file that
+somebody else has chosen.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _PREFIX = ".kipwire-"
+NOT_A_FILE = "is a pipe, a socket or a device, not a file"
+_FOLDER = "is a folder, not a file"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 def write_atomically(file: Path, content: bytes) -> None:
     """Write a file atomically: it replaces an existing one when it is complete, and keeps its permissions.
 
-    A link at that path is replaced; its target is left alone.
-
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; see also `need_place`.
     """
     with _errors_named(file):
+        need_place(file)
         handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
         made = Path(name)
         try:
@@ -33,6 +40,24 @@ def write_atomically(file: Path, content: bytes) -> None:
         except BaseException:
             made.unlink(missing_ok=True)
             raise
+
+
+def need_place(file: Path) -> None:
+    """Check that a file can be written at a path: nothing is there, or a regular file.
+
+    Raises:
+        OSError: a link, a pipe, a socket, a device or a folder is there.
+    """
+    try:
+        mode = file.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.EINVAL, "is a link, which is not written through; give the file itself", str(file))
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, _FOLDER, str(file))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, NOT_A_FILE, str(file))
 
 
 @contextmanager
@@ -78,13 +103,13 @@ def _errors_named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path)) from None
+            raise IsADirectoryError(errno.EISDIR, _FOLDER, str(path)) from None
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def _mode(file: Path) -> int:
     """Return the permissions that a file has, or a new one would have."""
-    if file.is_file() and not file.is_symlink():
+    if file.is_file():
         return file.stat().st_mode & 0o777
     return 0o666 & ~_umask()
 

@@ -7,9 +7,8 @@ import os
 import stat
 from pathlib import Path
 
-from kipwire.tools.atomic import write_atomically
+from kipwire.tools.atomic import NOT_A_FILE, write_atomically
 
-_SPECIAL = "is a pipe, a socket or a device, not a file"
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Folders of pipes that the caller of this process has opened for it, by `|` or `<(...)`."""
 
@@ -27,7 +26,7 @@ def need_file(path: Path) -> None:
     except (OSError, ValueError):
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise OSError(errno.EINVAL, _SPECIAL, str(path))
+        raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
 
 
 def need_input(path: Path) -> None:

@@ -235,9 +235,15 @@ def test_a_page_goes_through_no_link_that_somebody_else_made(tmp_path: Path) -> 
     (tmp_path / "precious").write_text("kept")
     for name in (".page.html.part", "page.html"):
         (tmp_path / name).symlink_to(tmp_path / "precious")
-    write_file(tmp_path / "page.html", "page")
+    with pytest.raises(OSError, match="is a link, which is not written through") as error:
+        write_file(tmp_path / "page.html", "page")
+    assert error.value.filename == str(tmp_path / "page.html")
     assert (tmp_path / "precious").read_text() == "kept"
+    assert (tmp_path / "page.html").is_symlink()
+    (tmp_path / "page.html").unlink()
+    write_file(tmp_path / "page.html", "page")
     assert (tmp_path / "page.html").read_text() == "page"
+    assert (tmp_path / "precious").read_text() == "kept"
 
 
 def test_a_whole_file_has_the_permissions_that_it_had_or_that_files_get(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths
 from kipgen.commands.console import packages_here, print_problems, settings_here
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.tools.atomic import write_atomically
 from kipwire.tools.text import count_of, print_err, print_out
 
 ALLOW_FILE = Path("compat-allow.toml")
@@ -151,7 +152,7 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
     if target == "-":
         print(text)
     else:
-        Path(target).write_text(f"{text}\n", encoding="utf-8")
+        write_atomically(Path(target), f"{text}\n".encode())
         print_err(f"wrote {one_line(target)}")
 
 

@@ -31,7 +31,7 @@ from kipwire.console.conform.text import summary
 from kipwire.console.options import Format, one_format
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
-from kipwire.tools.atomic import write_atomically
+from kipwire.tools.atomic import need_place, write_atomically
 from kipwire.tools.text import print_err, print_out
 
 _KAFKA = "kafka_messages"
@@ -119,6 +119,9 @@ def conform(
     format_: Format,
 ) -> None:
     """Ask a program, in any language, what it makes of a protocol's bytes; exit 1 if it is wrong."""
+    for file in (save_failures, page_file):
+        if file is not None:
+            need_place(file)
     try:
         registry = (
             None if folder is not None and package == _KAFKA and not _is_kafka(folder) else registry_named(package)

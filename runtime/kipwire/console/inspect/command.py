@@ -33,6 +33,7 @@ from kipwire.console.inspect.tree import (
 from kipwire.console.options import Format, one_format, ports_option
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
+from kipwire.tools.atomic import write_atomically
 from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err
 from kipwire.traffic.any_capture import capture_at, frames_of
@@ -218,5 +219,5 @@ def _write_page(file: Path, inspection: Inspection) -> None:
         text = page(inspection)
     except ValueError as error:
         fail(str(error))
-    file.write_text(text, encoding="utf-8")
+    write_atomically(file, text.encode())
     print_err(f"wrote {one_line(file)}")
