@@ -20,7 +20,7 @@ from kipjobs.errors import EngineError, out_of_space
 from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
-from kipwire.console.command_line import ended_by_signals, fail, system_error
+from kipwire.console.command_line import fail, system_error
 from kipwire.tools.terminal import ERR
 
 _BYTES_A_SECOND = 100 * 10**6
@@ -79,8 +79,7 @@ def here(name: str, function: Callable[..., Any]) -> click.Command:
 
     def refusing(runner: Here, **values: Any) -> None:
         try:
-            with ended_by_signals():
-                function(runner, **values)
+            function(runner, **values)
         except EngineError as error:
             fail(f"the job {name}: {error}")
         except KipwireError as error:

@@ -16,7 +16,7 @@ from kipjobs.jobs.catalog import JOBS, job_command
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.running import OPTIONS, OnSpark
 from kipwire import KipwireError
-from kipwire.console.command_line import Command, CommandLine, ended_by_signals, fail
+from kipwire.console.command_line import Command, CommandLine, fail
 
 _OF_SPARK = {
     "extract": "Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in "
@@ -63,8 +63,7 @@ def __getattr__(name: str) -> click.Command:
 
     def refusing(*runner: OnSpark, **values: Any) -> None:
         try:
-            with ended_by_signals():
-                function(*runner, **values)
+            function(*runner, **values)
         except (KipwireError, *SPARK_ERRORS, OSError) as error:
             fail(reason(error))
 

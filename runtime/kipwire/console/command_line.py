@@ -20,21 +20,20 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from threading import current_thread, main_thread
+from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import click
 from click.shell_completion import get_completion_class
 
 from kipwire.console.release import release_line
-from kipwire.model.extras import explain_missing
+from kipwire.model.extras import INTERRUPTED, explain_missing
 from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)
 
 FAILED = 2
 """The exit status of a command that cannot run, or not for all that it was given."""
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, as shells give it."""
 
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a program; Windows has no SIGHUP."""
@@ -100,9 +99,9 @@ class CommandLine(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command; what interrupts it ends in one line and an exit status."""
+        """Call the command; what interrupts it, or ends it, ends in one line and an exit status."""
         try:
-            with _printable_errors():
+            with _printable_errors(), _ended_by_signals():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             print_err(f"{self.name}: interrupted")
@@ -165,13 +164,16 @@ def _printable_errors() -> Iterator[None]:
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def _ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing is left on the disk; exit as shells say."""
     got: list[signal.Signals] = []
 
-    def end(number: int, _: object) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         got.append(signal.Signals(number))
-        raise KeyboardInterrupt
+        as_ctrl_c = signal.getsignal(signal.SIGINT)
+        if not callable(as_ctrl_c):  # as in the background of a script
+            raise KeyboardInterrupt
+        as_ctrl_c(signal.SIGINT, frame)  # an event loop cancels its task first
 
     is_main = current_thread() is main_thread()  # no other one gets signals
     ours = [one for one in _ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores SIGHUP
@@ -179,7 +181,7 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(one, end)
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # a command may exit by itself when it is interrupted
         if not got:
             raise
         for one in ours:

@@ -20,6 +20,9 @@ MODULES = {
 }
 """The modules of the libraries that an extra brings by itself."""
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells give it."""
+
 WITH = {"testing": ("records",), "jobs": ("records", "columns", "console"), "spark": ("records", "columns")}
 """The extras that an extra brings, too."""
 
@@ -57,9 +60,15 @@ def explain_missing(what: str, extra: str, error: ImportError) -> MissingExtraEr
 
 
 def run_with_extra(program: str, extra: str, module: str) -> None:
-    """Run `main` of a module; if a library is missing, say in one line what installs it, and exit with 2."""
+    """Run `main` of a module; if a library is missing, say in one line what installs it, and exit with 2.
+
+    Ctrl-C while modules are imported, before a command could take it, is one line, too.
+    """
     try:
         import_module(module).main()
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{program}: interrupted\n")
+        sys.exit(INTERRUPTED)
     except ImportError as error:
         missing = error if isinstance(error, MissingExtraError) else explain_missing("needs", extra, error)
         if missing is None:

@@ -8,9 +8,10 @@
             async with settings.connect(broker) as connection:
                 return await connection.request(MetadataRequest())
 
+        settings.prepare()
         response = run(ask())
 
-Nothing is read or asked for before the first connection: a command that makes none needs no password.
+Nothing is read or asked for before: a command that makes no connection needs no password.
 """
 
 from importlib import import_module

@@ -46,7 +46,7 @@ class Security:
 class Settings:
     """Settings of connections to brokers.
 
-    Files are read, and passwords asked for, when the first connection needs them.
+    Files are read, and passwords asked for, by `prepare`, or else when the first connection needs them.
     """
 
     config: Path | None = None
@@ -81,6 +81,16 @@ class Settings:
             context_of(self.certificates, properties) if has_tls else None,
             mechanism_of(self.login, properties, is_asked_for=protocol.startswith("SASL")),
         )
+
+    def prepare(self) -> None:
+        """Read files and ask for passwords, before an event loop runs: there the first Ctrl-C would not end a prompt.
+
+        What is wrong with them ends the program, as with `run`.
+        """
+        try:
+            _ = self.security
+        except SettingsError as error:
+            fail(str(error))
 
     def connect(self, address: str | Address, registry: Registry = kafka_messages.REGISTRY) -> Connecting:
         """Make a connection to one broker, with `kipwire.aio.connect`.

@@ -2,8 +2,9 @@
 
 Only PEM is read; a keystore of Java is refused with the command that converts it. Options win over the properties file,
 as a whole: a certificate from an option is not combined with a key from the file. Each certificate is checked by itself
-first, so that an error names it. The standard library loads keys from files alone, so PEM out of a properties file is
-written to one for that moment, readable by its owner alone.
+first, so that an error names it. The standard library loads keys from files alone: from those that were given, or, if
+OpenSSL would not read these as they are, from one in memory. Where there is no such thing, it is a temporary file,
+readable by its owner alone, which exists after the password is known and is removed however the program ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import ssl
 import sys
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from getpass import getpass
 from pathlib import Path
@@ -40,6 +41,12 @@ class _Own:
     where: str
     """Name of the source in errors."""
     pem: str = field(repr=False)
+    files: tuple[Path, Path] | None = None
+    """The files of certificate and key, if OpenSSL reads them as they are."""
+
+    @property
+    def is_encrypted(self) -> bool:
+        return "-----BEGIN ENCRYPTED " in self.pem or "Proc-Type: 4,ENCRYPTED" in self.pem
 
 
 def context_of(given: Certificates, properties: Properties) -> ssl.SSLContext:
@@ -59,13 +66,17 @@ def context_of(given: Certificates, properties: Properties) -> ssl.SSLContext:
     _limit_versions(context, properties)
     own = _own(given, properties)
     if own is not None:
-        with _as_file(own.pem) as file:
-            password = _Password(own.where, _known_password(given, properties))
-            try:
-                context.load_cert_chain(file, password=password)
-            except ssl.SSLError as error:
-                raise SettingsError(f"{own.where}: {_reason(error, password)}") from None
+        _load(context, own, _password(own, given, properties) if own.is_encrypted else "")
     return context
+
+
+def _load(context: ssl.SSLContext, own: _Own, password: str) -> None:
+    files = nullcontext(own.files) if own.files is not None else _as_files(own.pem)
+    with files as (cert, key):
+        try:
+            context.load_cert_chain(cert, key, password)  # without a password OpenSSL would ask for one
+        except (ssl.SSLError, ValueError) as error:
+            raise SettingsError(f"{own.where}: {_reason(error, own)}") from None
 
 
 def _names_are_free(properties: Properties) -> bool:
@@ -112,8 +123,7 @@ def _certificates(where: str, text: str) -> str:
 def _own(given: Certificates, properties: Properties) -> _Own | None:
     """Read the client's certificate and key; None where it has none."""
     if given.cert is not None:
-        text = _pem_file(given.cert)
-        return _Own(str(given.cert), _pair(str(given.cert), text, text if given.key is None else _pem_file(given.key)))
+        return _of_files(given.cert, given.key or given.cert)
     if given.key is not None:
         raise SettingsError("--key needs --cert, the certificate of the key")
     where = f"{properties.path}: ssl.keystore"
@@ -121,10 +131,15 @@ def _own(given: Certificates, properties: Properties) -> _Own | None:
     if key or chain:
         return _Own(where, _pair(where, chain, key))
     path = properties.path_of("ssl.keystore.location")
-    if path is None:
-        return None
-    text = _pem_file(path)
-    return _Own(str(path), _pair(str(path), text, text))
+    return None if path is None else _of_files(path, path)
+
+
+def _of_files(cert: Path, key: Path) -> _Own:
+    chain = _pem_file(cert)
+    text = chain if key == cert else _pem_file(key)
+    pem = _pair(str(cert), chain, text)
+    is_as_is = all(match[0] in chain + text for match in _PEM.finditer(pem)) and cert.is_file() and key.is_file()
+    return _Own(str(cert), pem, (cert, key) if is_as_is else None)
 
 
 def _pair(where: str, chain: str, key: str) -> str:
@@ -199,37 +214,50 @@ def ask_secret(what: str) -> str | None:
     return None
 
 
-class _Password:
-    """Callback of OpenSSL for a password, if the key has one."""
-
-    def __init__(self, where: str, known: str | None) -> None:
-        self._where, self._known = where, known
-        self.was_asked_for = False
-
-    def __call__(self) -> str:
-        self.was_asked_for = True
-        secret = self._known or ask_secret(f"Password of the key in {self._where}")
-        if secret is None:
-            ways = f"--key-password-file, the variable {KEY_PASSWORD} or ssl.key.password"
-            raise SettingsError(f"{self._where}: the key is encrypted; its password can be in {ways}")
-        return secret
+def _password(own: _Own, given: Certificates, properties: Properties) -> str:
+    """Return the password of an encrypted key; ask for it if need be."""
+    secret = _known_password(given, properties) or ask_secret(f"Password of the key in {own.where}")
+    if secret is None:
+        ways = f"--key-password-file, the variable {KEY_PASSWORD} or ssl.key.password"
+        raise SettingsError(f"{own.where}: the key is encrypted; its password can be in {ways}")
+    return secret
 
 
-def _reason(error: ssl.SSLError, password: _Password) -> str:
-    if error.reason == "KEY_VALUES_MISMATCH":
+def _reason(error: ssl.SSLError | ValueError, own: _Own) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
         return "the private key does not belong to the certificate"
-    if password.was_asked_for:
+    if own.is_encrypted:
         return "the password of the private key is wrong, or the key is damaged"
     return "the private key is damaged"
 
 
 @contextmanager
-def _as_file(text: str) -> Iterator[str]:
-    """Write a text to a temporary file of its owner alone: the standard library reads keys from nothing else."""
+def _as_files(text: str) -> Iterator[tuple[str, str]]:
+    """Write certificate and key to one file, which nobody else sees; yield its path for both."""
+    data = text.encode("latin-1")
+    descriptor = _in_memory()
+    if descriptor is not None:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            yield f"/proc/self/fd/{descriptor}", f"/proc/self/fd/{descriptor}"
+        return
     descriptor, name = tempfile.mkstemp(suffix=".pem")
     try:
-        os.close(descriptor)
-        Path(name).write_text(text, encoding="latin-1")
-        yield name
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        yield name, name
     finally:
         Path(name).unlink()
+
+
+def _in_memory() -> int | None:
+    """Open a file without a place on any disk, which ends with this process; None where there is no such thing."""
+    if sys.platform != "linux":
+        return None
+    with suppress(OSError):
+        descriptor = os.memfd_create("pem")
+        if os.access(f"/proc/self/fd/{descriptor}", os.R_OK):
+            return descriptor
+        os.close(descriptor)
+    return None

@@ -88,6 +88,7 @@ def dump_topics(
         Failure: a broker cannot be reached.
         ReadFailedError: a broker refuses something.
     """
+    cluster.settings.prepare()
     with asyncio.Runner() as runner:
         brokers = Brokers(*cluster, committed=committed)
         try:

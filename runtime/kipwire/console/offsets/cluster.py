@@ -47,14 +47,6 @@ class Cluster:
         """The addresses that were given."""
         return ",".join(map(shown_address, self._addresses))
 
-    def check(self) -> None:
-        """Look whether there is a way to reach brokers, without reaching one: files are read, passwords asked for.
-
-        Raises:
-            SettingsError: there is none.
-        """
-        _ = self._settings.security
-
     @property
     def problems(self) -> list[Problem]:
         """The brokers that have failed in this round."""

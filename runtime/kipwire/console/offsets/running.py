@@ -73,6 +73,7 @@ def show(
         stalled_after: seconds until a second look, which says who stands still; None for one look.
     """
     where = ",".join(map(shown_address, brokers))
+    settings.prepare()
     first, last = run(_looks(Cluster(settings, brokers), query, stalled_after))
     if not (last.groups or last.problems) and (query.groups or query.topics):
         fail(f"{where}: {_nothing(query, last.names)}")
@@ -165,12 +166,12 @@ def serve(
         max(_SECONDS_UNTIL_OLD, _ROUNDS_UNTIL_OLD * every),
         lambda line: print_err(f"kipwire: {line}"),
     )
+    settings.prepare()
     work = _serve(Cluster(settings, brokers), exporter, query, listen, every)
     listening.serve(work, shown_address(listen))
 
 
 async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: Address, every: float) -> None:
-    cluster.check()
     scrapes = Server(exporter)
     server = await asyncio.start_server(scrapes.accept, listen[0] or None, listen[1], limit=HEAD_BYTES)
     host, port = server.sockets[0].getsockname()[:2]
