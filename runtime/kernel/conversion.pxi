@@ -16,6 +16,8 @@ cdef enum MoveKind:
     FILL_LIST
     # What only the old version has, and must have its default.
     EXPECT_DEFAULT
+    # What only the old version has, of any value.
+    EXPECT_VALUE
 
 cdef struct Move:
     MoveKind kind
@@ -130,7 +132,7 @@ cdef Moves* compile_moves(source, target, dict made, list arena) except NULL:
         compiled.slots = slots_of(source, arena, &compiled.slot_count)
     theirs = {field.spec_name: field for field in source.ATTRIBUTES}
     ours = {field.spec_name for field in target.ATTRIBUTES}
-    dropped = [field for field in source.ATTRIBUTES if field.spec_name not in ours and not field.ignorable]
+    dropped = [field for field in source.ATTRIBUTES if field.spec_name not in ours]
     compiled.moves = <Move*>arena_alloc(arena, len(target.ATTRIBUTES) + len(dropped), sizeof(Move))
     for field in target.ATTRIBUTES:
         compiled.moves[compiled.count].target = offset(target, field.slot)
@@ -140,7 +142,7 @@ cdef Moves* compile_moves(source, target, dict made, list arena) except NULL:
             compile_fill(&compiled.moves[compiled.count], field, arena)
         compiled.count += 1
     for field in dropped:
-        compiled.moves[compiled.count].kind = EXPECT_DEFAULT
+        compiled.moves[compiled.count].kind = EXPECT_VALUE if field.ignorable else EXPECT_DEFAULT
         compiled.moves[compiled.count].source = offset(source, field.slot)
         set_value(&compiled.moves[compiled.count], DEFAULT if field.is_lazy else field.default, arena)
         compiled.count += 1
@@ -211,6 +213,8 @@ cdef inline PyObject* convert_snapshot(const Moves* moves, PyObject* held) noexc
     while move < end:
         if move.kind == EXPECT_DEFAULT:
             value = move.value if is_expected(slot_of(held, move.source)[0], move.value) else NULL
+        elif move.kind == EXPECT_VALUE:
+            value = slot_of(held, move.source)[0]
         else:
             value = moved(move, held)
             slot_of(result, move.target)[0] = value
@@ -274,8 +278,8 @@ cdef PyObject* convert_list(const Moves* moves, PyObject* items) noexcept:
 
 
 cdef inline bint is_nothing(PyObject* unknown) noexcept:
-    """True if there are no unknown tagged fields."""
-    return unknown == NULL or unknown == None_ or PyDict_CheckExact(unknown) and PyDict_Size(unknown) == 0
+    """True if there are no unknown tagged fields; False where the attribute was deleted."""
+    return unknown != NULL and (unknown == None_ or PyDict_CheckExact(unknown) and PyDict_Size(unknown) == 0)
 
 
 cdef inline bint is_expected(PyObject* value, PyObject* default) noexcept:

@@ -9,15 +9,17 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kafka_messages
 import kipwire
+from kafka_messages.enums import ApiKey
 from kafka_messages.fetch_request import v12 as fetch_12
 from kafka_messages.fetch_request import v17 as fetch_17
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kafka_messages.metadata_response import v9, v13
-from kipwire import ConversionError, Loss, Message, Struct, UnsupportedVersionError
+from kipwire import ConversionError, EncodeError, Loss, Message, Struct, UnsupportedVersionError
 from kipwire.model.errors import path_text
 from tests.support.cases import of_each, some
 from tests.support.property_checks import for_all, messages_of
@@ -282,3 +284,79 @@ def test_asking_for_plain_values_makes_no_struct_that_is_made_on_first_use() -> 
     assert kipwire.asdict(data)["current_leader"] == {"leader_id": -1, "leader_epoch": -1}
     (field,) = [one for one in data.ATTRIBUTES if one.name == "current_leader"]
     assert field.is_unmade(data)
+
+
+def outcome(convert: Callable[..., Any], message: Message, version: int) -> str:
+    try:
+        return repr(convert(message, version))
+    except ConversionError as error:
+        return str(error)
+
+
+def places(message: Struct, path: Path) -> Iterator[tuple[Path, Struct, str]]:
+    """Yield every slot of a message with one element in each array of structs: its path, its struct and its name."""
+    for field in message.ATTRIBUTES:
+        yield [*path, field.name], message, field.slot
+        if field.struct is not None and not field.is_lazy:
+            value = getattr(message, field.name)
+            if field.array:
+                setattr(message, field.name, value := [field.struct()])
+                yield from places(value[0], [*path, field.name, 0])
+            elif value is not None:
+                yield from places(value, [*path, field.name])
+    if message.FLEXIBLE:
+        yield [*path, "unknown_tagged_fields"], message, "_unknown_tagged_fields"
+
+
+def test_a_deleted_attribute_is_the_same_error_in_the_kernel_and_in_python() -> None:
+    tried = 0
+    for name in some(NEWEST):
+        versions = kafka_messages.versions(name)
+        message = kafka_messages.message(name, versions[-1])()
+        for path, struct, slot in list(places(message, [])):
+            value = getattr(struct, slot)
+            delattr(struct, slot)
+            assert ("<missing>" in repr(message)) == (path[-1] != "unknown_tagged_fields")
+            with pytest.raises(EncodeError) as error:
+                kipwire.asdict(message)
+            assert (error.value.message, error.value.path) == (name, path_text(path))
+            for version in {versions[0], versions[(len(versions) - 1) // 2], versions[-2]}:
+                found, expected = (outcome(convert, message, version) for convert in CONVERTERS.values())
+                assert found == expected
+                assert len(path) > 1 or found.endswith(f"{path_text(path)}: the attribute is missing")
+                tried += 1
+            setattr(struct, slot, value)
+        assert "<missing>" not in repr(message)
+    assert tried > 400
+
+
+@pytest.mark.parametrize("version", [True, False, 1.0, "1", [1], 10**30], ids=repr)
+def test_what_is_no_number_is_no_version(version: Any) -> None:
+    registry = kafka_messages.REGISTRY
+    registry.message("ListGroupsRequest", 1)  # to which True and 1.0 are equal
+    registry.message("ListGroupsRequest", 0)
+    message = kafka_messages.message("ListGroupsRequest", 3)()
+    frame = registry.encode_response(kafka_messages.message("ListGroupsResponse", 1)(), 7)
+    asks: tuple[Callable[[], object], ...] = (
+        lambda: registry.message("ListGroupsRequest", version),
+        lambda: kafka_messages.message("ListGroupsRequest", version),
+        lambda: registry.request(16, version),
+        lambda: registry.response(16, version),
+        lambda: registry.request_header_version(16, version),
+        lambda: registry.response_header_version(16, version),
+        lambda: registry.decode_response(frame, 16, version),
+        lambda: CONVERTERS["as installed"](message, version),
+        lambda: CONVERTERS["Python"](message, version),
+        lambda: registry.encode_request(message, 7, version=version),
+    )
+    for ask in asks:
+        with pytest.raises((UnsupportedVersionError, TypeError)) as error:
+            ask()
+        is_unknown = isinstance(error.value, UnsupportedVersionError)
+        assert is_unknown or "must be converted to a version number or a message class" in str(error.value)
+
+
+def test_a_number_of_another_class_is_a_version() -> None:
+    for version in (np.int64(3), np.uint8(3), ApiKey.METADATA):
+        assert kafka_messages.message("MetadataRequest", version).VERSION == 3
+        assert kipwire.convert(MetadataRequest(), version).VERSION == 3

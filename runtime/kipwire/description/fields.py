@@ -12,7 +12,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
-from kipwire.model.errors import EncodeError, JsonError, UnsupportedVersionError, path_text, unknown_version
+from kipwire.model.errors import (
+    EncodeError,
+    JsonError,
+    UnsupportedVersionError,
+    expect_version,
+    path_text,
+    unknown_version,
+)
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import ENCODINGS, TYPES
 
@@ -67,6 +74,8 @@ def in_version(cls: type[R], version: int) -> type[R]:
     Raises:
         UnsupportedVersionError: the message has no such version.
     """
+    if type(version) is not int:
+        version = expect_version(version)
     if version == cls.VERSION:
         return cls
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:

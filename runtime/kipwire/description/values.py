@@ -24,6 +24,8 @@ from kipwire.model.errors import EncodeError, Malformed, abbreviate, path_text
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import ENCODINGS, KINDS, TYPES
 
+MISSING = "the attribute is missing"
+"""Reason against a struct from which an attribute was deleted."""
 _RANGES = {
     **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},
     **{name: one.range for name, one in ENCODINGS.items()},
@@ -122,12 +124,12 @@ class Checker(Visitor):
         try:
             return getattr(struct, item.name)
         except AttributeError:
-            self.fail("the attribute is missing")
+            self.fail(MISSING)
 
     def unknown(self, item: Struct) -> None:
         fields: Any = getattr(item, "_unknown_tagged_fields", self)  # a value that it cannot have
         if fields is self:
-            self.fail("the attribute is missing")
+            self.fail(MISSING)
         if not fields:
             return
         for tag, value in self.expect(fields, dict, "a dict from tag to bytes").items():

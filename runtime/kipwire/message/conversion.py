@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, overload
 
 from kipwire.description.fields import Visitor, fields_of_other_versions, in_version, is_narrow, is_required
-from kipwire.description.values import out_of_range
+from kipwire.description.values import MISSING, out_of_range
 from kipwire.message import native
 from kipwire.message.messages import Message, described
-from kipwire.model.errors import ConversionError, UnsupportedVersionError, abbreviate, path_text
+from kipwire.model.errors import ConversionError, EncodeError, UnsupportedVersionError, abbreviate, path_text
 from kipwire.model.structs import DEFAULT, Field, Root, Struct
 from kipwire.tools.text import count_of, did_you_mean
 
@@ -75,7 +75,7 @@ def convert(
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
             allows none, a number that its narrower encoding there does not hold, unknown tagged fields. Everything that
-            would be lost is named.
+            would be lost is named. Or an attribute was deleted.
         UnsupportedVersionError: the message has no such version, or the class belongs to another message.
         TypeError: the message or the version has another type.
     """
@@ -83,7 +83,7 @@ def convert(
     if target is type(message):
         return message
     conversion = _Conversion(target, type(message) if strict or lost is not None else None)
-    result: Message = conversion.struct(message, target)
+    result: Message = conversion.all_of(message, target)
     losses = [*conversion.noted.values()]
     if strict:
         refused = [one for one in losses if one.is_dropped or one.version < target.VERSION]
@@ -98,7 +98,7 @@ def _target_of(message: Message, version: int | type[Message]) -> type[Message]:
     """Find the class that a message is to become, by a version's number or by the class itself."""
     if not isinstance(message, Message):
         raise TypeError(f"a message can be converted, but not {described(message)}")
-    if isinstance(version, int):
+    if hasattr(version, "__index__") and not isinstance(version, type):
         return in_version(type(message), version)
     if not isinstance(version, type) or not issubclass(version, Message):
         what = f"{message.NAME} must be converted to a version number or a message class"
@@ -125,7 +125,7 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
             required field has no value.
     """
     conversion = _Conversion(cls)
-    result: M = conversion.whole(conversion.struct(values, cls), cls.VERSION)
+    result: M = conversion.whole(conversion.all_of(values, cls), cls.VERSION)
     return result
 
 
@@ -135,16 +135,49 @@ def asdict(struct: Struct) -> dict[str, Any]:
     Structs are mappings and arrays new lists; other values stay the Python values that they are, such as `bytes` and
     `uuid.UUID`. Unknown tagged fields are under `unknown_tagged_fields`, where there are any. `to_json` gives JSON in
     Kafka's form instead.
+
+    Raises:
+        EncodeError: an attribute was deleted.
     """
+    try:
+        return _asdict(struct)
+    except AttributeError:
+        path = next(_missing(struct), None)
+        if path is None:
+            raise
+        version = getattr(struct, "VERSION", None) or int(type(struct).__module__.rpartition(".v")[2])
+        name = getattr(struct, "NAME", type(struct).__name__)
+        raise EncodeError(name, version, path_text(path), MISSING) from None
+
+
+def _asdict(struct: Struct) -> dict[str, Any]:
     values = {field.name: _plain(_value(field, struct)) for field in struct.ATTRIBUTES}
     if unknown := _unknown_tagged_fields(struct):
         values["unknown_tagged_fields"] = dict(unknown)
     return values
 
 
+def _missing(value: Any) -> Iterator[list[Any]]:
+    """Yield the paths of attributes that were deleted from a struct, or from those in it."""
+    if isinstance(value, (list, tuple)):
+        for number, element in enumerate(value):
+            yield from ([number, *path] for path in _missing(element))
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from ([name, *path] for path in _missing(part))
+    elif isinstance(value, Struct):
+        for field in value.ATTRIBUTES:
+            if not hasattr(value, field.slot):
+                yield [field.name]
+            elif not field.is_unmade(value):
+                yield from ([field.name, *path] for path in _missing(getattr(value, field.name)))
+        if value.FLEXIBLE and not hasattr(value, "_unknown_tagged_fields"):
+            yield ["unknown_tagged_fields"]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Struct):
-        return asdict(value)
+        return _asdict(value)
     return [_plain(element) for element in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -189,6 +222,16 @@ class _Conversion(Visitor):
         raise ConversionError(
             self.message.NAME, version, self.lost[0][0], f"cannot become version {self.message.VERSION}: {reason}"
         )
+
+    def all_of(self, item: Struct | Mapping[str, Any], target: type[Root]) -> Any:
+        """Convert a message, or its values; without a result where an attribute was deleted, which is noted."""
+        try:
+            return self.struct(item, target)
+        except AttributeError:
+            self.lost = [(path_text(path), MISSING) for path in _missing(item)]
+            if not self.lost:
+                raise
+            return None
 
     def struct(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Any:
         targets = {field.spec_name: field for field in target.ATTRIBUTES}

@@ -17,7 +17,14 @@ from importlib import import_module
 from kipwire import message
 from kipwire.message.messages import content_of
 from kipwire.model.api_keys import is_api_versions_response
-from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError, unknown_version
+from kipwire.model.errors import (
+    DecodeError,
+    LevelError,
+    PackageError,
+    UnsupportedVersionError,
+    expect_version,
+    unknown_version,
+)
 from kipwire.tools.text import count_of, did_you_mean
 
 TYPE_CHECKING = False
@@ -77,6 +84,8 @@ class Entry:
         Raises:
             UnsupportedVersionError: the message has no such version.
         """
+        if type(version) is not int:
+            version = expect_version(version)
         if version in self.versions:
             return version
         if not self.versions:
@@ -545,6 +554,8 @@ class Registry:
         return entries[api_key]
 
     def _class(self, entry: Entry, version: int) -> type[Message]:
+        if type(version) is not int:
+            version = expect_version(version)
         found = self._classes.get((entry.name, version))
         if found is None:
             module = import_module(f"{self.package}.{entry.module}.v{entry.existing(version, self.package)}")

@@ -176,7 +176,7 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
 def literals(struct: Any) -> dict[str, str]:
     """Format the attributes of a struct that hold keys of headers, as `repr` would, by name of the attribute."""
     registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
-    return {name: register.literal(getattr(struct, name)) for name, register in registers}
+    return {name: register.literal(getattr(struct, name)) for name, register in registers if hasattr(struct, name)}
 
 
 @lru_cache(maxsize=4096)

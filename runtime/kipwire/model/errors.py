@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,6 +152,22 @@ def path_text(path: list[Any]) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def expect_version(version: object) -> int:
+    """Return a version as the number that it is: an int, or a number of another class, such as of numpy.
+
+    True is equal to 1, and so is 1.0, but neither is a version.
+
+    Raises:
+        UnsupportedVersionError: it is no number, or none of these.
+    """
+    if not isinstance(version, bool):
+        try:
+            return operator.index(version)  # type: ignore[arg-type]  # which it checks
+        except TypeError:
+            pass
+    raise UnsupportedVersionError(f"a version is a whole number, not {abbreviate(version)}")
 
 
 def unknown_version(version: object, known: Sequence[int], message: str = "") -> str:

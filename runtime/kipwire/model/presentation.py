@@ -33,13 +33,15 @@ def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
     """Yield the displayed parts of a struct, by name: its attributes, then its unknown tagged fields if it has any."""
     names = literals(struct)
     for field in struct.ATTRIBUTES:
-        if field.name in names:
+        if not hasattr(struct, field.slot):
+            yield field.name, _Name("<missing>")  # it was deleted; what is shown is still wanted
+        elif field.name in names:
             yield field.name, _Name(names[field.name])
         elif field.is_unmade(struct) and _may_have_unmade(field.struct):
             yield field.name, _Name(f"{field.struct.__name__}()")  # in full it would be as long as there are ways down
         else:
             yield field.name, getattr(struct, field.name)
-    if struct.FLEXIBLE and struct._unknown_tagged_fields:
+    if struct.FLEXIBLE and getattr(struct, "_unknown_tagged_fields", None):
         yield "unknown_tagged_fields", struct._unknown_tagged_fields
 
 
