@@ -357,6 +357,7 @@ def test_what_is_no_number_is_no_version(version: Any) -> None:
 
 
 def test_a_number_of_another_class_is_a_version() -> None:
-    for version in (np.int64(3), np.uint8(3), ApiKey.METADATA):
+    numbers: tuple[Any, ...] = (np.int64(3), np.uint8(3), ApiKey.METADATA)
+    for version in numbers:
         assert kafka_messages.message("MetadataRequest", version).VERSION == 3
         assert kipwire.convert(MetadataRequest(), version).VERSION == 3

@@ -1,8 +1,8 @@
 """Writes files and folders atomically: made beside their final path under an unpredictable name, then renamed.
 
 A file takes the place of a regular file alone. Nothing is renamed over a device, a pipe or a socket, which other
-programs use by that path; nor over a link, behind which there may be one of these, as behind /dev/stdout, or a file that
-somebody else has chosen.
+programs use by that path; nor over a link, behind which there may be one of these, as behind /dev/stdout, or a file
+that another user has chosen.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 _PREFIX = ".kipwire-"
 NOT_A_FILE = "is a pipe, a socket or a device, not a file"
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _FOLDER = "is a folder, not a file"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
@@ -65,13 +66,17 @@ def new_folder(beside: Path) -> Iterator[Path]:
     """Make an empty folder beside a path, on the same file system; remove it at the end unless it was renamed.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be made; or there is no room for what is written to it, which names the path.
     """
     with _errors_named(beside):
         made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside.parent))
     try:
         made.chmod(0o777 & ~_umask())
         yield made
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:  # as writing to an open file raises it
+            raise type(error)(error.errno, error.strerror, str(beside)) from None
+        raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +171,24 @@ def test_lines_and_batches_have_bounds(
     monkeypatch.setattr(pack_lines, "LONGEST_LINE", 100)
     done = kipwire("pack", "--out", "new", stdin=text_of(good))
     assert done.stderr == "kipwire: standard input:1: the line is longer than 100 bytes, the limit for a dump\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
+def test_a_disk_without_room_is_named_by_the_folder_that_was_given(good: list[dict[str, Any]], tmp_path: Path) -> None:
+    import resource
+
+    limited = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (10, 10))  # bytes of a file
+    done = subprocess.run(
+        [sys.executable, "-m", "kipwire", "pack", "-", "--out", "new"],
+        cwd=tmp_path,
+        input=text_of(good),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limited,
+    )
+    assert (done.returncode, done.stderr) == (2, "kipwire: new: File too large\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_there_is_left_alone(kipwire: Pack, good: list[dict[str, Any]], tmp_path: Path) -> None:

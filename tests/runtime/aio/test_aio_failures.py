@@ -100,7 +100,7 @@ def test_there_is_no_such_host(host: str, monkeypatch: pytest.MonkeyPatch) -> No
 @given(
     st.one_of(
         st.tuples(st.text(), st.integers()),
-        st.tuples(st.sampled_from(["a\0b", "", ".x", "a" * 64, "x." * 5000, "[::1", "fe80::1%no", "a b"]), st.just(9092)),
+        st.tuples(st.sampled_from(["a\0b", "", ".x", "a" * 64, "x." * 5000, "[::1", "fe80::1%no", "a b"]), st.just(1)),
         st.tuples(st.sampled_from(["127.0.0.1", "localhost", "::1"]), st.sampled_from([-2, 0, 70_000, 2**31 - 1])),
     ),
     st.booleans(),
@@ -109,7 +109,7 @@ def test_an_address_that_a_peer_has_sent_is_at_most_a_failure(address: Address, 
     lookup = socket.getaddrinfo
 
     def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> Any:
-        lookup(host, port, flags=socket.AI_NUMERICHOST)  # which checks both, and asks nobody
+        lookup(host, port, flags=socket.AI_NUMERICHOST)  # which checks both, and asks no server
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     async def work() -> None:

@@ -233,18 +233,18 @@ def _reason(error: ssl.SSLError | ValueError, own: _Own) -> str:
 
 @contextmanager
 def _as_files(text: str) -> Iterator[tuple[str, str]]:
-    """Write certificate and key to one file, which nobody else sees; yield its path for both."""
+    """Write certificate and key to one file, which no other user can read; yield its path for both."""
     data = text.encode("latin-1")
     descriptor = _in_memory()
     if descriptor is not None:
-        with open(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             yield f"/proc/self/fd/{descriptor}", f"/proc/self/fd/{descriptor}"
         return
     descriptor, name = tempfile.mkstemp(suffix=".pem")
     try:
-        with open(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         yield name, name
     finally:

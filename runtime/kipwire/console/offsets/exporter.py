@@ -104,7 +104,7 @@ class Exporter:
         return f"the last round ended {age:.0f} s ago" if age > self._oldest else None
 
     def metrics(self) -> tuple[bytes, ...]:
-        """Format the text for a scrape, in parts: all scrapes share that of the round."""
+        """Format the text for a scrape, in parts: all scrapes share the first, of the round."""
         is_up = self.failure is None
         return self._metrics if is_up else b"", health(is_up=is_up, seconds=self._seconds).encode()
 
@@ -132,8 +132,9 @@ class Answer(NamedTuple):
             + ("Allow: GET, HEAD\r\n" if self.status == HTTPStatus.METHOD_NOT_ALLOWED else "")
             + "Connection: close\r\n\r\n"
         ).encode("ascii")
-        for text in map(memoryview, self.body if with_body else ()):
-            yield from (text[at : at + _PART] for at in range(0, len(text), _PART))
+        for text in self.body if with_body else ():
+            view = memoryview(text)
+            yield from (view[at : at + _PART] for at in range(0, len(view), _PART))
 
 
 class Server:

@@ -2,15 +2,15 @@
 
 Each broker lists the groups that it coordinates, so all are asked, and then each coordinator about its own groups, some
 at a time. A group that two brokers list, or one that is not coordinated where it was listed, is asked about where
-FindCoordinator says. A cluster changes meanwhile: a group that is gone by then is no fault, and whatever cannot be read becomes a
-`Problem` beside the rest, never an exception, because the lag of all other groups is still wanted. What is known
-without members or offsets is None, not empty: the tables show the difference.
+FindCoordinator says. A cluster changes meanwhile: a group that is gone by then is no fault, and whatever cannot be read
+becomes a `Problem` beside the rest, never an exception, because the lag of all other groups is still wanted. What is
+known without members or offsets is None, not empty: the tables show the difference.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ _CONSUMERS = ("consumer", "")
 _WITH_SEVERAL_GROUPS = 8
 """The first version of OffsetFetch in which several groups can be asked about."""
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND,)
-_ELSEWHERE = object()
+_ELSEWHERE: Any = object()
 """Answer about a group that the broker does not coordinate."""
 _ASSIGNMENT = "ConsumerProtocolAssignment"
 _VERSION_BYTES = 2
@@ -132,7 +132,7 @@ async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) ->
 
 
 async def _of_coordinator(cluster: Cluster, listed: Sequence[Listed]) -> Listed:
-    """Choose from a group's entries in the lists of brokers that of its coordinator."""
+    """Choose the entry of the coordinator from the entries of a group in the lists of brokers."""
     if len(listed) == 1:
         return listed[0]
     try:
@@ -193,8 +193,8 @@ async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems
         return group._replace(coordinator=node)
 
     found = await asyncio.gather(*[moved(by_name[name]) for name in await each(by_name.values())])
-    for name in await each([group for group in found if group is not None]):
-        problems.append(make_problem(f"group {name}", "the coordinator", ErrorCode.NOT_COORDINATOR))
+    still = await each([group for group in found if group is not None])
+    problems += [make_problem(f"group {name}", "the coordinator", ErrorCode.NOT_COORDINATOR) for name in still]
     return answers
 
 
