@@ -163,6 +163,11 @@ def _printable_errors() -> Iterator[None]:
         raise click.UsageError(printable_text(error.format_message()), error.ctx) from None
 
 
+class _EndedError(KeyboardInterrupt):
+    """SIGTERM or SIGHUP. After a plain KeyboardInterrupt in `exec` of a text, as dataclasses have it, Python itself
+    would end by SIGINT, although it was caught."""
+
+
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing is left on the disk; exit as shells say."""
@@ -171,9 +176,9 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         got.append(signal.Signals(number))
         as_ctrl_c = signal.getsignal(signal.SIGINT)
-        if not callable(as_ctrl_c):  # as in the background of a script
-            raise KeyboardInterrupt
-        as_ctrl_c(signal.SIGINT, frame)  # an event loop cancels its task first
+        if not callable(as_ctrl_c) or as_ctrl_c is signal.default_int_handler:
+            raise _EndedError("KeyboardInterrupt")
+        as_ctrl_c(signal.SIGINT, frame)  # of an event loop, which cancels its task first
 
     is_main = current_thread() is main_thread()  # no other one gets signals
     ours = [one for one in _ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]  # nohup ignores SIGHUP

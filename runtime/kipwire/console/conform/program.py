@@ -220,8 +220,12 @@ class _Process:
         self._complaints = b""
         self._is_closed = False
         self._threads = [Thread(target=one, daemon=True) for one in (self._write, self._read, self._listen)]
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:  # such as Ctrl-C, before others know this process
+            self._kill()
+            raise
 
     def send(self, lines: Sequence[bytes]) -> None:
         """Send lines, as soon as the process takes them."""
