@@ -164,8 +164,10 @@ def _printable_errors() -> Iterator[None]:
 
 
 class _EndedError(KeyboardInterrupt):
-    """SIGTERM or SIGHUP. After a plain KeyboardInterrupt in `exec` of a text, as dataclasses have it, Python itself
-    would end by SIGINT, although it was caught."""
+    """SIGTERM or SIGHUP.
+
+    Python ends by SIGINT after a plain KeyboardInterrupt in `exec` of a text, as dataclasses have it, although caught.
+    """
 
 
 @contextmanager
