@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -68,9 +69,12 @@ def new_folder(beside: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be made; or there is no room for what is written to it, which names the path.
     """
-    with _errors_named(beside):
-        made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside.parent))
+    made = (
+        beside.parent / f"{_PREFIX}{secrets.token_hex(16)}"
+    )  # known before it is there: a signal may come right after
     try:
+        with _errors_named(beside):
+            made.mkdir(0o700)
         made.chmod(0o777 & ~_umask())
         yield made
     except OSError as error:
