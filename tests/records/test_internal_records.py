@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipwire import DecodeError
+from kipwire.codec.wire import write_varint
 from kipwire.message.registry import registry_of
 from kipwire.records import Record
 from kipwire.records.internal_topics import (
     COORDINATORS,
-    ENVELOPE_SIZES,
+    ENVELOPES,
     METADATA,
-    METADATA_FRAME,
+    UnknownRecordError,
     internal_record,
     pack_envelope,
     unpack_envelope,
@@ -50,7 +53,14 @@ def test_a_record_of_the_metadata_log_is_its_value() -> None:
         (METADATA, None, None, "need 3 bytes, but none are left"),
         (METADATA, None, b"\0\2\0", "value.frame_version at byte 0: is 0; only 1 is known"),
         (METADATA, None, b"\1\x63\0", "value.type at byte 1: __cluster_metadata has no type 99"),
-        (METADATA, None, b"\1\2\7", "TopicRecord v7: version at byte 0: unknown version 7; known version is 0"),
+        (METADATA, None, b"\1\xf5\3\0", "value.type at byte 1: __cluster_metadata has no type 501"),
+        (METADATA, None, b"\1\2\7", "TopicRecord v7: version at byte 2: unknown version 7; known version is 0"),
+        (METADATA, None, b"\1\2\xac\2", "TopicRecord v300: version at byte 2: unknown version 300"),
+        (METADATA, None, b"\xac\2\2\0", "value.frame_version at byte 0: is 300; only 1 is known"),
+        (METADATA, None, b"\1\xf5\3", "value.version at byte 3: need 1 byte, but none are left"),
+        (METADATA, None, b"\1\2\xf5", "value.version at byte 2: is a varint without its last byte"),
+        (METADATA, None, b"\1\x82\0\0", "value.type at byte 1: is a varint of more than 31 bits, or longer than"),
+        (METADATA, None, b"\1" + b"\xff" * 9, "value.type at byte 1: is a varint of more than 31 bits"),
     ],
 )
 def test_what_is_no_such_record_is_a_decode_error(
@@ -59,6 +69,51 @@ def test_what_is_no_such_record_is_a_decode_error(
     with pytest.raises(DecodeError) as caught:
         internal_record(topic, Record(offset=0, key=key, value=value))
     assert wrong in str(caught.value)
+    # Only the key that is cut short has a type and a version that are known.
+    assert isinstance(caught.value, UnknownRecordError) == ("partition" not in wrong)
+
+
+def _kafkas_varint(data: bytes, at: int) -> tuple[int, int] | None:
+    """Read a varint as the protocol guide says, in its shortest form and of at most 31 bits."""
+    value = 0
+    for count, byte in enumerate(data[at : at + 5]):
+        value += (byte % 128) * 128**count
+        if byte < 128:
+            is_short = byte > 0 or count == 0
+            return (value, at + count + 1) if is_short and value < 2**31 else None
+    return None
+
+
+def _random_number(random: Random) -> int:
+    return random.choice((0, 1, 2, 127, 128, 501, 16384, 2**31 - 1, random.randrange(2 ** random.randrange(1, 32))))
+
+
+def _random_envelope(random: Random) -> bytes:
+    numbers = [random.choice((1, 1, 1, _random_number(random))), _random_number(random), _random_number(random)]
+    data = bytearray(b"".join(map(write_varint, numbers)))
+    for _ in range(random.choice((0, 0, 1, 2))):  # broken varints
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    return bytes(data[: random.choice((len(data), random.randrange(len(data) + 1)))]) + random.choice((b"", b"more"))
+
+
+def test_the_envelope_of_a_metadata_record_is_three_varints_as_the_protocol_says() -> None:
+    random = Random(501)
+    known = unknown = 0
+    for _ in range(5_000):
+        data = _random_envelope(random)
+        position, numbers = 0, []
+        while len(data) >= 3 and len(numbers) < 3 and (found := _kafkas_varint(data, position)) is not None:
+            number, position = found
+            numbers.append(number)
+        if len(numbers) == 3 and numbers[0] == 1:
+            type_id, version, _, size = unpack_envelope("metadata", data)
+            assert (type_id, version, size) == (*numbers[1:], position), data.hex()
+            known += 1
+        else:
+            with pytest.raises(UnknownRecordError):
+                unpack_envelope("metadata", data)
+            unknown += 1
+    assert known > 1_000 and unknown > 1_000
 
 
 def test_the_bytes_before_every_stored_message_say_its_type_and_version() -> None:
@@ -67,13 +122,11 @@ def test_the_bytes_before_every_stored_message_say_its_type_and_version() -> Non
         for version in registry.versions(name):
             cls = registry.message(name, version)
             envelope = pack_envelope(cls)
-            assert (envelope is None) == (cls.TYPE not in ENVELOPE_SIZES)
+            assert (envelope is None) == (cls.TYPE not in ENVELOPES)
             if envelope is not None:
-                assert len(envelope) == ENVELOPE_SIZES[cls.TYPE]
-                type_id, version_read, frame = unpack_envelope(cls.TYPE, envelope + b"more")
+                type_id, version_read, _, size = unpack_envelope(cls.TYPE, envelope + b"more")
                 assert type_id in (cls.API_KEY, None)
-                assert version_read == cls.VERSION
-                assert frame == (METADATA_FRAME if cls.TYPE == "metadata" else None)
+                assert (version_read, size) == (cls.VERSION, len(envelope))
 
 
 def test_all_types_of_kafka_have_a_value() -> None:

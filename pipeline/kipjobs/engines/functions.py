@@ -98,15 +98,15 @@ class Functions(Protocol):
     def from_coordinator(
         self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
     ) -> Column:
-        """Decode records as `kipspark.from_coordinator` does; the query fails at the first broken one."""
+        """Decode records as `kipspark.from_coordinator` does; null for those that `jobs.shared.left_out` names."""
         ...
 
     def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
-        """Decode records as `kipspark.from_metadata` does; the query fails at the first broken one."""
+        """Decode records as `kipspark.from_metadata` does; null for those that `jobs.shared.left_out` names."""
         ...
 
     def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
-        """Decode messages as `kipspark.from_message` does; the query fails at the first broken one."""
+        """Decode messages as `kipspark.from_message` does; null for broken ones."""
         ...
 
     def valid_text(self, column: ColumnOrName) -> Column:

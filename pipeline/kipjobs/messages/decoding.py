@@ -71,6 +71,21 @@ def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
 def decode_group(selection: Selection, group: Group) -> Decoded:
     """Decode the messages of one class to rows of the type for all versions; errors are by index in the group."""
     rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
+    errors = _errors(group, rows)
+    whole = all_versions_type(selection)
+    if selection.version == group.cls.VERSION:
+        return Decoded(rows.cast(whole), errors)
+    validity = rows.is_valid().buffers()[1] if rows.null_count else None
+    children = [_child(field, rows, group.cls.VERSION) for field in whole]
+    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), errors)
+
+
+def group_errors(group: Group) -> dict[int, RowError]:
+    """Return the errors of broken messages of one class, by index in the group, as `decode_group` finds them."""
+    return _errors(group, columns.decode(group.cls, group.bodies, [], mode="null"))
+
+
+def _errors(group: Group, rows: pa.StructArray) -> dict[int, RowError]:
     errors = {}
     if rows.null_count:
         for index in pc.indices_nonzero(rows.is_null()).to_pylist():
@@ -78,12 +93,7 @@ def decode_group(selection: Selection, group: Group) -> Decoded:
                 group.cls.decode(group.bodies[index].as_py())
             except DecodeError as error:
                 errors[index] = row_error_of(error, group.start(index))
-    whole = all_versions_type(selection)
-    if selection.version == group.cls.VERSION:
-        return Decoded(rows.cast(whole), errors)
-    validity = rows.is_valid().buffers()[1] if rows.null_count else None
-    children = [_child(field, rows, group.cls.VERSION) for field in whole]
-    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), errors)
+    return errors
 
 
 def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:

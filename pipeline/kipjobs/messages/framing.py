@@ -25,8 +25,15 @@ from kipwire.message.frames import class_of_answer, key_and_version, may_answer_
 from kipwire.message.registry import registry_of
 from kipwire.model.api_keys import UNSUPPORTED_VERSION
 from kipwire.model.errors import unknown_version
-from kipwire.records.internal_topics import ENVELOPE_SIZES, METADATA_FRAME, pack_envelope, unpack_envelope
-from kipwire.tools.text import only_left
+from kipwire.records.internal_topics import (
+    ENVELOPES,
+    LARGEST_ENVELOPE,
+    Envelope,
+    UnknownRecordError,
+    pack_envelope,
+    smallest_envelope,
+    unpack_envelope,
+)
 
 _INT16_SIZE = 2
 _LONGEST = 2**31 - 1
@@ -78,22 +85,20 @@ def group_by_version(selection: Selection, data: pa.Array) -> Grouped:
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
         return _by_header(selection, data)
-    if kind not in ENVELOPE_SIZES:
+    if kind not in ENVELOPES:
         raise JobError(f"the bytes of {selection.message} do not include the version; give one")
 
-    size = ENVELOPE_SIZES[kind]
-
     def find(envelope: bytes) -> type[Message]:
-        type_, version = read_envelope(kind, selection.message, envelope)
+        type_, version, at, _ = read_envelope(kind, selection.message, envelope)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
-            raise EnvelopeError(RowError(selection.message, None, "type", 0, reason))
+            raise EnvelopeError(RowError(selection.message, None, "type", 0, reason, True))
         if version not in classes:
-            raise EnvelopeError(version_error(selection.package, selection.message, version, size))
+            raise EnvelopeError(version_error(selection.package, selection.message, version, at))
         return classes[version]
 
-    return by_envelope(data, size, find)
+    return by_envelope(data, kind, find)
 
 
 def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
@@ -110,27 +115,21 @@ def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
     return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
 
 
-def read_envelope(kind: str, message: str, envelope: bytes) -> tuple[int | None, int]:
-    """Return the type, if the bytes include it, and the version.
+def read_envelope(kind: str, message: str, envelope: bytes) -> Envelope:
+    """Return the type, if the bytes include it, the version, and the number of these bytes.
 
     Args:
         kind: the type of the message's spec.
         message: the message's name, for the error.
-        envelope: the first bytes of the message, as many as `ENVELOPE_SIZES` gives for its kind; a shorter
-            message gives fewer.
+        envelope: the first bytes of the message; a short message gives fewer than an envelope has.
 
     Raises:
         EnvelopeError: there are too few bytes, or they are invalid.
     """
-    size = ENVELOPE_SIZES[kind]
-    if len(envelope) < size:
-        raise EnvelopeError(
-            RowError(message, None, "version", len(envelope), f"need {size} bytes, {only_left(len(envelope))}")
-        )
-    type_, version, frame = unpack_envelope(kind, envelope)
-    if frame not in (None, METADATA_FRAME):
-        raise EnvelopeError(RowError(message, None, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known"))
-    return type_, version
+    try:
+        return unpack_envelope(kind, envelope)
+    except UnknownRecordError as error:
+        raise EnvelopeError(RowError(message, None, error.path, error.offset, error.reason, True)) from None
 
 
 def write_envelope(cls: type[Message]) -> bytes:
@@ -147,44 +146,66 @@ def write_envelope(cls: type[Message]) -> bytes:
     return envelope
 
 
-def by_envelope(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
+def by_envelope(data: pa.Array, kind: str, find: Callable[[bytes], type[Message]]) -> Grouped:
     """Group a column by the class that the first bytes give.
 
     Args:
         data: the column.
-        size: the number of bytes before a message.
+        kind: the type of the messages' specs, which says what is before a message.
         find: the class for these bytes, which may be fewer; it raises EnvelopeError if there is none.
     """
-    rows_of: dict[type[Message], list[pa.Array]] = {}
+    rows_of: dict[tuple[type[Message], int], list[pa.Array]] = {}
     errors: dict[int, RowError] = {}
-    for envelope, rows in _rows_by_envelope(data, size):
+    for envelope, rows in _rows_by_envelope(data, kind):
         try:
-            rows_of.setdefault(find(envelope), []).append(rows)
+            rows_of.setdefault((find(envelope), len(envelope)), []).append(rows)
         except EnvelopeError as error:
             errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
     groups = []
-    for cls, parts in rows_of.items():
+    for (cls, size), parts in rows_of.items():
         rows = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
         some = data if len(rows) == len(data) else data.take(rows)
         groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
     return Grouped(groups, errors)
 
 
-def _rows_by_envelope(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Yield each envelope of up to `size` bytes, with the numbers of the rows that begin with it."""
+def _rows_by_envelope(data: pa.Array, kind: str) -> Iterator[tuple[bytes, pa.Array]]:
+    """Yield each envelope, with the numbers of the rows that begin with it; of shorter rows, all of their bytes."""
+    size = smallest_envelope(kind)
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
-    if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
+    if len(first) == size and not _may_be_longer(kind, first) and pc.all(pc.starts_with(data, first)).as_py():
         yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
         return
     envelopes = pc.binary_slice(data, 0, size).dictionary_encode()
     for code, envelope in enumerate(envelopes.dictionary.to_pylist()):
-        yield envelope, pc.indices_nonzero(pc.equal(envelopes.indices, code))
+        rows = pc.indices_nonzero(pc.equal(envelopes.indices, code))
+        if _may_be_longer(kind, envelope):
+            yield from _rows_by_long_envelope(data.take(rows), kind, rows.to_pylist())
+        else:
+            yield envelope, rows
 
 
-def version_error(package: str, message: str, version: int, size: int) -> RowError:
-    """Return the error of a message in a version without a class, after an envelope of `size` bytes."""
+def _may_be_longer(kind: str, envelope: bytes) -> bool:
+    """True if bytes of the smallest envelope have the start of a varint of several bytes; no type of Kafka needs it."""
+    return kind == "metadata" and max(envelope, default=0) > 0x7F
+
+
+def _rows_by_long_envelope(data: pa.Array, kind: str, numbers: list[int]) -> Iterator[tuple[bytes, pa.Array]]:
+    rows_of: dict[bytes, list[int]] = {}
+    for number, start in zip(numbers, pc.binary_slice(data, 0, LARGEST_ENVELOPE).to_pylist(), strict=True):
+        try:
+            envelope = start[: unpack_envelope(kind, start).size]
+        except UnknownRecordError:
+            envelope = start
+        rows_of.setdefault(envelope, []).append(number)
+    for envelope, rows in rows_of.items():
+        yield envelope, pa.array(rows, pa.uint64())
+
+
+def version_error(package: str, message: str, version: int, start: int) -> RowError:
+    """Return the error of a message in a version without a class, which stands at byte `start`."""
     reason = unknown_version(version, registry_of(package).versions(message))
-    return RowError(message, None, "version", max(size - _INT16_SIZE, 0), reason)
+    return RowError(message, None, "version", start, reason, True)
 
 
 def _by_header(selection: Selection, data: pa.Array) -> Grouped:
@@ -205,13 +226,13 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
             continue
         if key != api_key:
             reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
-            errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason)
+            errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason, True)
             continue
         try:
             header_version = found.request_header_version(key, version)
             _, start = headers.message("RequestHeader", header_version).read(frame)
         except UnsupportedVersionError as error:
-            errors[row] = RowError("RequestHeader", None, "request_api_version", _INT16_SIZE, str(error))
+            errors[row] = RowError("RequestHeader", None, "request_api_version", _INT16_SIZE, str(error), True)
         except DecodeError as error:
             errors[row] = row_error_of(error, 0)
         else:

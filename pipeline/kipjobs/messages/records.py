@@ -1,7 +1,8 @@
 """Records of internal topics, whose first bytes give the type of each record.
 
 A family is the content of one kind of topic: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
-`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
+`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`. What `kipjobs` alone looks
+through is `remote`, `__remote_log_metadata`, whose records begin as those of `metadata`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from kipjobs.arrow import pc
 from kipjobs.errors import JobError
-from kipjobs.messages.decoding import decode_group, raise_first, scatter
+from kipjobs.messages.decoding import decode_group, group_errors, raise_first, scatter
 from kipjobs.messages.framing import (
     EnvelopeError,
     Group,
@@ -28,12 +29,13 @@ from kipjobs.messages.row_errors import RowError, by_row_of_column
 from kipjobs.messages.selection import Selection, all_versions_type
 from kipwire import Message
 from kipwire.message.registry import registry_of
-from kipwire.records.internal_topics import ENVELOPE_SIZES
+from kipwire.records.internal_topics import LARGEST_ENVELOPE, UnknownRecordError, unpack_envelope
 
 COORDINATORS = ("group", "transaction", "share")
 
 _OF_OTHER_TOPICS = {"TransactionLog": "transaction", "ShareSnapshot": "share", "ShareUpdate": "share"}
 """Records of coordinators that are not in `__consumer_offsets`."""
+REMOTE = "remote"
 _REMOTE = "Remote"
 """The start of the names of records that are in the log of tiered storage, not in the cluster's metadata log."""
 
@@ -43,7 +45,7 @@ class Records:
     """Records of one family."""
 
     family: str
-    """One of `COORDINATORS`, or `metadata`."""
+    """One of `COORDINATORS`, or `metadata`, or `REMOTE`."""
     types: tuple[str, ...] = ()
     """Only these are decoded, by names such as `OffsetCommit` or `TopicRecord`; all if empty."""
     package: str = "kafka_messages"
@@ -76,7 +78,7 @@ def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
         entry = known.entry(name)
         if not entry.versions or entry.api_key is None:
             continue
-        if family == "metadata" and entry.type == "metadata" and not name.startswith(_REMOTE):
+        if entry.type == "metadata" and family == (REMOTE if name.startswith(_REMOTE) else "metadata"):
             found[entry.api_key] = Record(name, entry.module, None, Selection(package, name))
         elif entry.type == "coordinator-value":
             short = name.removesuffix("Value")
@@ -93,7 +95,7 @@ def chosen_types(records: Records) -> dict[int, Record]:
     Raises:
         JobError: there is no such family, or it has no such type.
     """
-    if records.family not in (*COORDINATORS, "metadata"):
+    if records.family not in (*COORDINATORS, "metadata", REMOTE):
         raise JobError(f"unknown coordinator {records.family!r}; the coordinators are {', '.join(COORDINATORS)}")
     types = types_of(records.family, records.package)
     names = {record.name for record in types.values()}
@@ -124,23 +126,102 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     Raises:
         JobError: as `chosen_types`.
     """
-    types = types_of(records.family, records.package)
-    of_key = _group_by_type(types, keys, "coordinator-key", lambda record: record.key)
-    names = _names(types, of_key.groups, len(keys))
-    # The key has the type of the value: the value's own first bytes give only the version.
-    errors = dict(of_key.errors)
+    types, chosen = types_of(records.family, records.package), chosen_types(records)
+    of_keys, of_values, errors = _group_pairs(records, keys, values)
+    names = _names(types, of_keys, len(keys))
+    whole = records_type(records)
+    key = _structs(whole.field("key").type, chosen, of_keys, len(keys), errors, lambda one: one.key)
+    value = _structs(whole.field("value").type, chosen, of_values, len(keys), errors, lambda one: one.value)
+    return _assemble(whole, [names, key, value], errors)
+
+
+class _Pairs(NamedTuple):
+    """Keys and values by class: all known keys, and the values of chosen types."""
+
+    keys: list[Group]
+    values: list[Group]
+    errors: dict[int, RowError]
+
+
+def _group_pairs(records: Records, keys: pa.Array, values: pa.Array) -> _Pairs:
+    types, chosen = types_of(records.family, records.package), chosen_types(records)
+    of_keys = _group_by_type(types, keys, "coordinator-key", lambda record: record.key)
+    errors = dict(of_keys.errors)
     groups: list[Group] = []
-    for group in of_key.groups:
-        if types[group.cls.API_KEY] in chosen_types(records).values():
+    # The key has the type of the value: the value's own first bytes give only the version.
+    for group in of_keys.groups:
+        if group.cls.API_KEY in chosen:
             some = _group_values(types[group.cls.API_KEY], values.take(group.rows))
             groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
             errors.update(by_row_of_column(some.errors, group.rows))
-    whole = records_type(records)
-    key = _structs(
-        whole.field("key").type, chosen_types(records), of_key.groups, len(keys), errors, lambda one: one.key
-    )
-    value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), errors, lambda one: one.value)
-    return _assemble(whole, [names, key, value], errors)
+    return _Pairs(of_keys.groups, groups, errors)
+
+
+class Unreadable(NamedTuple):
+    """A record that is not among the decoded ones."""
+
+    row: int
+    type: str | None
+    """Name of its type, the number of an unknown one, or None if it has none."""
+    version: int | None
+    """Version of its value; None if the bytes do not give it."""
+    is_unknown: bool
+    """True if it may be intact: its type or version is not known, or it has none. Else it is damaged."""
+    reason: str
+
+
+def unreadable_records(records: Records, keys: pa.Array, values: pa.Array) -> list[Unreadable]:
+    """Find the records of unknown types, and those of chosen types that cannot be decoded; nothing is built of others.
+
+    Args:
+        records: the records; of other types than the chosen ones nothing is looked at.
+        keys: of a coordinator's topic; ignored in logs of metadata.
+        values: of the same rows.
+
+    Raises:
+        JobError: as `chosen_types`.
+    """
+    types, chosen = types_of(records.family, records.package), chosen_types(records)
+    is_coordinator = records.family in COORDINATORS
+    if is_coordinator:
+        groups = _group_pairs(records, keys, values)
+        some, errors = [*groups.keys, *groups.values], groups.errors
+    else:
+        some, errors = _group_by_type(types, values, "metadata", lambda record: record.value)
+    for group in some:
+        if group.cls.API_KEY in chosen:
+            errors.update(by_row_of_column(group_errors(group), group.rows))
+    first = keys if is_coordinator else values
+    what = "key" if is_coordinator else "value"
+    missing = RowError("record", None, what, 0, "is null, but every record here has one", True)
+    errors.update(dict.fromkeys(pc.indices_nonzero(first.is_null()).to_pylist(), missing))
+    found = []
+    for row, error in sorted(errors.items()):
+        number, version = _type_and_version(is_coordinator, _start(first, row), _start(values, row))
+        known = None if number is None else types.get(number)
+        if known is None or number in chosen:
+            name = None if number is None else str(number) if known is None else known.name
+            found.append(Unreadable(row, name, version, error.is_unknown, str(error)))
+    return found
+
+
+def _start(data: pa.Array, row: int) -> bytes:
+    return (data[row].as_py() or b"")[:LARGEST_ENVELOPE]
+
+
+def _type_and_version(is_coordinator: bool, first: bytes, value: bytes) -> tuple[int | None, int | None]:
+    """Return the type and the version in the first bytes of a record, as far as they are there."""
+    try:
+        if not is_coordinator:
+            number, version, _, _ = unpack_envelope("metadata", first)
+            return number, version
+        number = unpack_envelope("coordinator-key", first).type_id
+    except UnknownRecordError:
+        return None, None
+    try:
+        return number, unpack_envelope("coordinator-value", value).version
+    except UnknownRecordError:
+        return number, None
 
 
 def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.Array) -> None:
@@ -172,34 +253,34 @@ def _group_by_type(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
     """Group a column by type and version of its records."""
-    size = ENVELOPE_SIZES[kind]
 
     def find(envelope: bytes) -> type[Message]:
-        number, version = read_envelope(kind, "record", envelope)
+        number, version, at, _ = read_envelope(kind, "record", envelope)
         assert number is not None  # these kinds have it
         record = types.get(number)
         if record is None:
-            raise EnvelopeError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
-        return _class(selection(record) or record.value, version, size)
+            start = 1 if kind == "metadata" else 0
+            raise EnvelopeError(RowError("record", None, "type", start, f"there is no type {number}", True))
+        return _class(selection(record) or record.value, version, at)
 
-    return by_envelope(data, size, find)
+    return by_envelope(data, kind, find)
 
 
 def _group_values(record: Record, values: pa.Array) -> Grouped:
     """Group the values of one type of record by version."""
-    size = ENVELOPE_SIZES["coordinator-value"]
 
     def find(envelope: bytes) -> type[Message]:
-        _, version = read_envelope("coordinator-value", record.value.message, envelope)
-        return _class(record.value, version, size)
+        _, version, at, _ = read_envelope("coordinator-value", record.value.message, envelope)
+        return _class(record.value, version, at)
 
-    return by_envelope(values, size, find)
+    return by_envelope(values, "coordinator-value", find)
 
 
-def _class(selection: Selection, version: int, size: int) -> type[Message]:
+def _class(selection: Selection, version: int, at: int) -> type[Message]:
+    """Return the class of a version, which stands at byte `at`."""
     known = registry_of(selection.package)
     if version not in known.versions(selection.message):
-        raise EnvelopeError(version_error(selection.package, selection.message, version, size))
+        raise EnvelopeError(version_error(selection.package, selection.message, version, at))
     return known.message(selection.message, version)
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipwire import DecodeError
+from kipwire import DecodeError, UnsupportedVersionError
+from kipwire.records.internal_topics import UnknownRecordError
 
 ERROR_TYPE = pa.struct(
     [
@@ -15,6 +16,7 @@ ERROR_TYPE = pa.struct(
         ("path", pa.string()),
         ("offset", pa.int32()),
         ("reason", pa.string()),
+        ("is_unknown", pa.bool_()),
     ]
 )
 
@@ -31,6 +33,8 @@ class RowError(NamedTuple):
     offset: int
     """Offset in the given bytes."""
     reason: str
+    is_unknown: bool = False
+    """True if the bytes may be intact: their type or version is not known, as of a later Kafka, or they have none."""
 
     def __str__(self) -> str:
         version = "" if self.version is None else f" v{self.version}"
@@ -39,7 +43,8 @@ class RowError(NamedTuple):
 
 def row_error_of(error: DecodeError, start: int) -> RowError:
     """Convert a decode error to a row error, in bytes whose message begins at `start`."""
-    return RowError(error.message, error.version, error.path, start + error.offset, error.reason)
+    is_unknown = isinstance(error, (UnsupportedVersionError, UnknownRecordError))
+    return RowError(error.message, error.version, error.path, start + error.offset, error.reason, is_unknown)
 
 
 def by_row_of_column(errors: dict[int, RowError], rows: pa.Array) -> dict[int, RowError]:

@@ -29,9 +29,11 @@ from pyspark.sql.types import (
 )
 
 from kipjobs.files.access import read_path
+from kipjobs.messages.records import Records
+from kipjobs.messages.selection import KAFKA, Selection
 from kipspark.arrow import spark_type, struct_type
-from kipspark.spark.column_functions import ColumnOrName
-from kipspark.spark.functions import from_coordinator, from_message, from_metadata
+from kipspark.spark.column_functions import ColumnOrName, compute_once
+from kipspark.spark.functions import passing_decoder, passing_record_decoder
 from kipspark.spark.session import tasks_at_once
 
 ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -41,12 +43,26 @@ class SparkFunctions:
     """All functions of PySpark, and the ones that it lacks."""
 
     Window = Window
-    from_coordinator = staticmethod(from_coordinator)
-    from_metadata = staticmethod(from_metadata)
-    from_message = staticmethod(from_message)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sf, name)
+
+    def from_coordinator(
+        self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
+    ) -> Column:
+        """Decode records; null for those that cannot be read."""
+        function = passing_record_decoder(Records(coordinator, tuple(types)))
+        return compute_once(function, "from_coordinator", {"key": key, "value": value}, from_rows=True)
+
+    def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
+        """Decode records; null for those that cannot be read."""
+        function = passing_record_decoder(Records("metadata", tuple(types)))
+        return compute_once(function, "from_metadata", {"value": value}, from_rows=True)
+
+    def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
+        """Decode messages; null for broken ones."""
+        function = passing_decoder(Selection(KAFKA, message, version))
+        return compute_once(function, "from_message", {"data": data}, from_rows=True)
 
     def valid_text(self, column: ColumnOrName) -> Column:
         """Replace bytes that are not UTF-8 by U+FFFD."""

@@ -81,9 +81,10 @@ def error_of_message(
     package: str = KAFKA,
     fields: Iterable[str] | None = None,
 ) -> Column:
-    """Return the errors in the messages of a column: a struct of message, version, path, offset and reason.
+    """Return the errors in the messages of a column: a struct of message, version, path, offset, reason, is_unknown.
 
-    Null for valid messages. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
+    Null for valid messages. `is_unknown` is true where the bytes may be intact: their type or version is not known, as
+    of a later Kafka, or they have none. Else a known message is damaged. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
     decodes once. The offset counts from the start of the given bytes.
 
     Raises:
@@ -260,6 +261,32 @@ def strict_record_decoder(records: Records) -> ColumnFunction:
         rows, errors = decode_coordinator(records, key, value)
         raise_first_record(errors, key, value)
         return rows
+
+    return column_function(decoded_pairs, "from_coordinator", struct_type(records_type(records)))
+
+
+@lru_cache
+def passing_decoder(selection: Selection) -> ColumnFunction:
+    """Return the function from bytes to messages that gives null for broken ones, without the reasons."""
+
+    def decoded(data: pa.Array) -> pa.Array:
+        return decode(selection, data).rows
+
+    return column_function(decoded, "from_message", struct_type(all_versions_type(selection)))
+
+
+@lru_cache
+def passing_record_decoder(records: Records) -> ColumnFunction:
+    """Return the function to records that gives null for those that cannot be read, without the reasons."""
+    if records.family == "metadata":
+
+        def decoded(value: pa.Array) -> pa.Array:
+            return decode_metadata(records, value).rows
+
+        return column_function(decoded, "from_metadata", struct_type(records_type(records)))
+
+    def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
+        return decode_coordinator(records, key, value).rows
 
     return column_function(decoded_pairs, "from_coordinator", struct_type(records_type(records)))
 

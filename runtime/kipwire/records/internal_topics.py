@@ -3,6 +3,10 @@
 Keys of coordinators begin with the type of the record as int16, their values with their version. Records of the
 metadata log have no keys; their values begin with the version of this frame, the type and the version, as unsigned
 varints.
+
+A record whose type or version this release does not know need not be damaged: a later Kafka may have written it, or a
+fork. So it is an error of its own, `UnknownRecordError`, which readers can pass over as brokers do (KIP-915); a known
+type and version whose bytes are not that message is a plain `DecodeError`.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
+from kipwire.codec.wire import read_varint, write_varint
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
-from kipwire.model.errors import DecodeError, unknown_version
+from kipwire.model.errors import DecodeError, Malformed, unknown_version
 from kipwire.tools.text import only_left
 
 TYPE_CHECKING = False
@@ -34,9 +39,16 @@ INTERNAL_TOPICS = (*COORDINATORS, METADATA)
 _INT16 = Packer(">h")
 METADATA_FRAME = 1
 """The version of the frame of a metadata record."""
-ENVELOPE_SIZES = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
-"""The bytes before a message in a record, by the type of its spec. As varints, all types and versions of metadata that
-Kafka has fit in one byte each."""
+_SMALLEST = {"coordinator-key": _INT16.size, "coordinator-value": _INT16.size, "metadata": 3}
+ENVELOPES = frozenset(_SMALLEST)
+"""The types of specs whose messages have an envelope before them in a record."""
+LARGEST_ENVELOPE = 15
+"""Bytes that no envelope exceeds: three varints of five bytes."""
+_VARINT_BITS = 31
+
+
+class UnknownRecordError(DecodeError):
+    """A record of a type or version that is not known, or without a type, as of a later Kafka; it may be intact."""
 
 
 class Envelope(NamedTuple):
@@ -45,29 +57,59 @@ class Envelope(NamedTuple):
     type_id: int | None
     """Number of the type; None before the value of a coordinator's record, whose key has the type."""
     version: int
-    frame: int | None = None
-    """The version of the frame of a metadata record, which should be `METADATA_FRAME`."""
+    version_at: int
+    """Position of the version."""
+    size: int
+    """Number of its bytes."""
+
+
+def smallest_envelope(kind: str) -> int:
+    """Return the fewest bytes of the envelope of a kind, one of `ENVELOPES`."""
+    return _SMALLEST[kind]
 
 
 def unpack_envelope(kind: str, data: bytes) -> Envelope:
     """Read the bytes before a message in a record.
 
     Args:
-        kind: the type of its spec, one of `ENVELOPE_SIZES`.
-        data: at least as many bytes.
+        kind: the type of its spec, one of `ENVELOPES`.
+        data: the record's key or value, or the start of it, of at least `LARGEST_ENVELOPE` bytes if it has them.
+
+    Raises:
+        UnknownRecordError: the bytes are no such envelope, or have a later frame; `path` is relative to them.
     """
-    if kind == "metadata":
-        frame, type_id, version = data[: ENVELOPE_SIZES[kind]]
-        return Envelope(type_id, version, frame)
-    (number,) = _INT16.unpack_from(data)
-    return Envelope(number, 0) if kind == "coordinator-key" else Envelope(None, number)
+    size = _SMALLEST[kind]
+    if len(data) < size:
+        name = "version" if kind == "coordinator-value" else "type"
+        raise UnknownRecordError("record", 0, name, 0, f"need {size} bytes, {only_left(len(data))}")
+    if kind != "metadata":
+        (number,) = _INT16.unpack_from(data)
+        return Envelope(number, 0, 0, size) if kind == "coordinator-key" else Envelope(None, number, 0, size)
+    frame, position = _varint(data, 0, "frame_version")
+    if frame != METADATA_FRAME:
+        raise UnknownRecordError("record", 0, "frame_version", 0, f"is {frame}; only {METADATA_FRAME} is known")
+    type_id, position = _varint(data, position, "type")
+    version, end = _varint(data, position, "version")
+    return Envelope(type_id, version, position, end)
+
+
+def _varint(data: bytes, start: int, path: str) -> tuple[int, int]:
+    if start == len(data):
+        raise UnknownRecordError("record", 0, path, start, f"need 1 byte, {only_left(0)}")
+    try:
+        return (data[start], start + 1) if data[start] < 0x80 else read_varint(data, start + 1, _VARINT_BITS)
+    except IndexError:
+        raise UnknownRecordError("record", 0, path, start, "is a varint without its last byte") from None
+    except Malformed:
+        reason = f"is a varint of more than {_VARINT_BITS} bits, or longer than its number needs"
+        raise UnknownRecordError("record", 0, path, start, reason) from None
 
 
 def pack_envelope(cls: type[Message]) -> bytes | None:
-    """Return the bytes before a message of a class in a record; None if its spec's type is not in `ENVELOPE_SIZES`."""
+    """Return the bytes before a message of a class in a record; None if its spec's type is not in `ENVELOPES`."""
     if cls.TYPE == "metadata":
-        return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
-    if cls.TYPE not in ENVELOPE_SIZES:
+        return b"".join(map(write_varint, (METADATA_FRAME, cls.API_KEY, cls.VERSION)))
+    if cls.TYPE not in ENVELOPES:
         return None
     return _INT16.pack(cls.API_KEY if cls.TYPE == "coordinator-key" else cls.VERSION)
 
@@ -88,8 +130,8 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
     """Decode a record of one of `INTERNAL_TOPICS`; not for control records.
 
     Raises:
-        DecodeError: key or value do not belong to the topic, or their type or version is later than Kafka 4.4; the
-            offset counts from the start of the key or of the value.
+        UnknownRecordError: its type or version is later than Kafka 4.4, or it has no type.
+        DecodeError: key or value are not what their type says; the offset counts from the start of the key or value.
     """
     if topic == METADATA:
         return _metadata(record)
@@ -111,18 +153,16 @@ def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
     """Decode the key of a record of one of `COORDINATORS`.
 
     Raises:
-        DecodeError: the key does not belong to the topic.
+        UnknownRecordError: its type is not known, or it has none.
+        DecodeError: the key is not what its type says.
     """
     if key is None:
-        raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
-    size = ENVELOPE_SIZES["coordinator-key"]
-    if len(key) < size:
-        raise DecodeError("record", 0, "key.type", 0, f"need {size} bytes, {only_left(len(key))}")
-    type_id = unpack_envelope("coordinator-key", key).type_id
+        raise UnknownRecordError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
+    type_id, _, _, size = _envelope("coordinator-key", "record", key, "key.")
     assert type_id is not None  # keys have it
     found = _coordinator_type(topic, type_id)
     if found is None:
-        raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
+        raise UnknownRecordError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
     name, key_class, value_name = found
     return CoordinatorKey(name, type_id, key_class.decode(key[size:]), value_name)
 
@@ -135,30 +175,31 @@ def coordinator_value(name: str, value: bytes | None) -> Message | None:
         value: the bytes; None for a tombstone.
 
     Raises:
-        DecodeError: the value is not that message, or its version is later than Kafka 4.4.
+        UnknownRecordError: its version is later than Kafka 4.4, or it has none.
+        DecodeError: the value is not that message.
     """
     if value is None:
         return None
-    size = ENVELOPE_SIZES["coordinator-value"]
-    if len(value) < size:
-        raise DecodeError(name, 0, "version", 0, f"need {size} bytes, {only_left(len(value))}")
-    return _class(name, unpack_envelope("coordinator-value", value).version).decode(value[size:])
+    _, version, at, size = _envelope("coordinator-value", name, value, "")
+    return _class(name, version, at).decode(value[size:])
+
+
+def _envelope(kind: str, message: str, data: bytes, path: str) -> Envelope:
+    """Read the envelope of a message; errors have the path of the field that it is in before theirs."""
+    try:
+        return unpack_envelope(kind, data)
+    except UnknownRecordError as error:
+        raise UnknownRecordError(message, 0, path + error.path, error.offset, error.reason) from None
 
 
 def _metadata(record: Record) -> InternalRecord:
-    value, size = record.value, ENVELOPE_SIZES["metadata"]
-    if value is None or len(value) < size:
-        left = only_left(0 if value is None else len(value))
-        raise DecodeError("record", 0, "value.type", 0, f"need {size} bytes, {left}")
-    type_id, version, frame = unpack_envelope("metadata", value)
+    value = record.value or b""
+    type_id, version, at, size = _envelope("metadata", "record", value, "value.")
     assert type_id is not None  # metadata has it
-    if frame != METADATA_FRAME:
-        reason = f"is {frame}; only {METADATA_FRAME} is known"
-        raise DecodeError("record", 0, "value.frame_version", 0, reason)
     type_ = MetadataRecordType.find(type_id)
     if type_ is None:
-        raise DecodeError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
-    return InternalRecord(type_.message, type_id, None, _class(type_.message, version).decode(value[size:]))
+        raise UnknownRecordError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
+    return InternalRecord(type_.message, type_id, None, _class(type_.message, version, at).decode(value[size:]))
 
 
 @lru_cache(maxsize=256)
@@ -168,12 +209,13 @@ def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str
     if type_ is None:
         return None
     name = type_.message.removesuffix("Key")
-    return name, _class(type_.message, 0), f"{name}Value"
+    return name, _class(type_.message, 0, 0), f"{name}Value"
 
 
 @lru_cache(maxsize=1024)
-def _class(name: str, version: int) -> type[Message]:
+def _class(name: str, version: int, offset: int) -> type[Message]:
+    """Find the class of a version, which stands at an offset."""
     versions = registry_of(KAFKA_PACKAGE).versions(name)
     if version not in versions:
-        raise DecodeError(name, version, "version", 0, unknown_version(version, versions))
+        raise UnknownRecordError(name, version, "version", offset, unknown_version(version, versions))
     return registry_of(KAFKA_PACKAGE).message(name, version)

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kipjobs.engines.embedded.columns import Column, join_columns
 from kipjobs.engines.embedded.types import type_of
-from kipjobs.messages.decoding import decode_strictly, raise_first
-from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
+from kipjobs.messages.decoding import decode as decode_messages
+from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, records_type
 from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 
 _numbers = count()
@@ -42,33 +42,29 @@ KNOWN: dict[str, Decoder] = {}
 
 @lru_cache
 def of_records(family: str, types: tuple[str, ...]) -> Decoder:
-    """Return the decoder of the records of one of the brokers' own topics."""
+    """Return the decoder of the records of one of the brokers' own topics; null for those that cannot be read."""
     records = Records(family, types)
     type_ = records_type(records)
     if family == "metadata":
 
         def decode(value: pa.Array) -> pa.Array:
-            rows, errors = decode_metadata(records, value)
-            raise_first(errors, value)
-            return rows
+            return decode_metadata(records, value).rows
 
         return _known_decoder(decode, 1, type_)
 
     def decode_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
-        rows, errors = decode_coordinator(records, key, value)
-        raise_first_record(errors, key, value)
-        return rows
+        return decode_coordinator(records, key, value).rows
 
     return _known_decoder(decode_pairs, 2, type_)
 
 
 @lru_cache
 def of_messages(message: str, version: int) -> Decoder:
-    """Return the decoder of messages of one version."""
+    """Return the decoder of messages of one version; null for broken ones."""
     selection = Selection(KAFKA, message, version)
 
     def decode(data: pa.Array) -> pa.Array:
-        return decode_strictly(selection, data)
+        return decode_messages(selection, data).rows
 
     return _known_decoder(decode, 1, all_versions_type(selection))
 

@@ -1,7 +1,7 @@
 """Lists the contents of tiered storage (KIP-405), from `__remote_log_metadata`, of Kafka's own metadata manager.
 
 Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm. A record's value
-begins as in the cluster's own metadata log: with the version of the frame, its type and its version, a byte each.
+begins as in the cluster's own metadata log: with the version of the frame, its type and its version.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import Message
-from kipwire.records.internal_topics import ENVELOPE_SIZES, METADATA_FRAME
+from kipwire.records.internal_topics import pack_envelope
 
 TOPIC = "__remote_log_metadata"
 
@@ -26,7 +26,6 @@ _TYPES: tuple[type[Message], ...] = (
     RemoteLogSegmentMetadataUpdateRecord,
     RemotePartitionDeleteMetadataRecord,
 )
-_ENVELOPE_SIZE = ENVELOPE_SIZES["metadata"]
 _SEGMENT, _UPDATE, _DELETE = "segment", "update", "delete"
 _OF_SEGMENTS = (
     *("start_offset", "end_offset", "segment_size_in_bytes", "max_timestamp_ms", "segment_leader_epochs"),
@@ -37,25 +36,24 @@ _OF_SEGMENTS = (
 def records(log: DataFrame) -> DataFrame:
     """Decode the records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
 
-    A record of another type or version, of a later Kafka, has none of them.
-
-    Raises:
-        BrokenMessageError: when it is computed, at the first broken record.
+    A record that cannot be read, such as one of a type or version of a later Kafka, has none of them.
     """
     sf = functions_of(log)
-    envelope, body = sf.substring("value", 1, _ENVELOPE_SIZE), sf.octets("value", _ENVELOPE_SIZE + 1)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
         *[
-            sf.from_message(
-                sf.when(envelope == sf.lit(bytes((METADATA_FRAME, message.API_KEY, message.VERSION))), body),
-                message.NAME,
-                message.VERSION,
-            ).alias(name)
+            sf.from_message(_bodies(sf, message), message.NAME, message.VERSION).alias(name)
             for name, message in zip((_SEGMENT, _UPDATE, _DELETE), _TYPES, strict=True)
         ],
     )
+
+
+def _bodies(sf: Functions, message: type[Message]) -> Column:
+    """Return the messages of a class without the bytes before them; null for other records."""
+    envelope = pack_envelope(message) or b""
+    is_one = sf.substring("value", 1, len(envelope)) == sf.lit(envelope)
+    return sf.when(is_one, sf.octets("value", len(envelope) + 1))
 
 
 def segments(decoded: DataFrame) -> DataFrame:
