@@ -101,7 +101,8 @@ def test_the_envelope_of_a_metadata_record_is_three_varints_as_the_protocol_says
     known = unknown = 0
     for _ in range(5_000):
         data = _random_envelope(random)
-        position, numbers = 0, []
+        position = 0
+        numbers: list[int] = []
         while len(data) >= 3 and len(numbers) < 3 and (found := _kafkas_varint(data, position)) is not None:
             number, position = found
             numbers.append(number)

@@ -62,6 +62,10 @@ class Report:
     """The paths or the brokers that it is from."""
     totals: DataFrame | None = None
     """One row of summary numbers."""
+    left_out: str = ""
+    """One line that says what its tables are without; empty if nothing could not be read."""
+    is_damaged: bool = False
+    """True if something damaged is among that."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from kipjobs.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_optio
 from kipjobs.sources.packet_captures import PacketCapture, read_packet_frames, share_capture
 from kipjobs.sources.partition_files import KINDS, PartitionFile, list_files, read_file
 from kipjobs.sources.segments import list_segments
-from kipjobs.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
+from kipjobs.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, read_snapshot_or_error, snapshots_of
 
 
 class Plan(NamedTuple):
@@ -49,9 +49,10 @@ def log_plan(given: Mapping[str, str]) -> Plan:
 
 def snapshot_plan(given: Mapping[str, str]) -> Plan:
     """Return the plan of `kafka_snapshot`: the snapshot at the start of each log."""
-    options = Options("kafka_snapshot", given, CHOSEN_OPTIONS)
+    options = Options("kafka_snapshot", given, (*CHOSEN_OPTIONS, "mode"))
+    permissive = options.one_of("mode", MODES, FAILFAST) == PERMISSIVE
     work = partial(_snapshots, options.roots(), parse_options(options), options.storage())
-    return Plan(work, _read_snapshot, lambda snapshot: iter([(snapshot.path, 0)]), "snapshot")
+    return Plan(work, partial(_read_snapshot, permissive), lambda snapshot: iter([(snapshot.path, 0)]), "snapshot")
 
 
 def _snapshots(roots: tuple[str, ...], chosen: Chosen, storage: Storage) -> list[Snapshot]:
@@ -61,8 +62,8 @@ def _snapshots(roots: tuple[str, ...], chosen: Chosen, storage: Storage) -> list
     return snapshots_of(segments)
 
 
-def _read_snapshot(snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
-    yield read_snapshot(snapshot)
+def _read_snapshot(permissive: bool, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
+    yield read_snapshot_or_error(snapshot) if permissive else read_snapshot(snapshot)
 
 
 _FILE_OPTIONS = ("kind", *CHOSEN_OPTIONS, "mode")

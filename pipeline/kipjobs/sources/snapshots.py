@@ -34,6 +34,7 @@ SNAPSHOT_SCHEMA = pa.schema(
         ("number", pa.int32()),
         ("value", pa.binary()),
         ("snapshot", pa.string()),
+        ("error", pa.string()),
     ]
 )
 """The columns of `kafka_snapshot`; docs/spark-sources.md explains them."""
@@ -70,6 +71,22 @@ def snapshots_of(segments: Iterable[Segment]) -> list[Snapshot]:
     return [snapshot for snapshot in found if snapshot is not None]
 
 
+def read_snapshot_or_error(snapshot: Snapshot) -> pa.RecordBatch:
+    """Do as `read_snapshot`; a snapshot that cannot be used is one row with the error."""
+    try:
+        return read_snapshot(snapshot)
+    except SourceError as error:
+        row = {
+            "topic": snapshot.topic,
+            "partition": snapshot.partition,
+            "end_offset": snapshot.end_offset,
+            "epoch": snapshot.epoch,
+            "snapshot": path_text(snapshot.path),
+            "error": path_text(str(error)),
+        }
+        return pa.RecordBatch.from_pylist([row], schema=SNAPSHOT_SCHEMA)
+
+
 def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
     """Read the records of a snapshot, in its order, without the control records around them.
 
@@ -99,6 +116,7 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         "epoch": snapshot.epoch,
         "timestamp": microseconds(header.last_contained_log_timestamp),
         "snapshot": path_text(snapshot.path),
+        "error": None,
     }
     arrays = {
         name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))

@@ -84,8 +84,8 @@ def error_of_message(
     """Return the errors in the messages of a column: a struct of message, version, path, offset, reason, is_unknown.
 
     Null for valid messages. `is_unknown` is true where the bytes may be intact: their type or version is not known, as
-    of a later Kafka, or they have none. Else a known message is damaged. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
-    decodes once. The offset counts from the start of the given bytes.
+    of a later Kafka, or they have none. Else a known message is damaged. Together with a `from_message` of the same
+    arguments in the mode PERMISSIVE, Spark decodes once. The offset counts from the start of the given bytes.
 
     Raises:
         KipwireError: as `from_message`.

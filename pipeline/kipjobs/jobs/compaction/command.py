@@ -8,11 +8,12 @@ from functools import partial
 import click
 
 from kipjobs.engines import Session, functions_of
-from kipjobs.errors import JobError
+from kipjobs.errors import FAILFAST, JobError, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import compaction, metadata, transactions
-from kipjobs.jobs.metadata.report import metadata_records
-from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, folders_of_brokers, outputs
+from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
+from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out
+from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, folders_of_brokers, outputs
 from kipjobs.jobs.shared.reading import files, heads, log, removed_to
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report.report import Report, Table
@@ -20,13 +21,14 @@ from kipjobs.sources.options import parse_list
 from kipwire.tools.text import did_you_mean
 
 
-def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> Report:
+def compaction_report(session: Session, roots: Roots, wanted: Sequence[str], mode: Mode = FAILFAST) -> Report:
     """Report the dead part of compacted topics, from the log folders of brokers.
 
     Args:
         session: the session.
         roots: of the log folders.
         wanted: these topics; if empty, the compacted topics of the metadata log, and the brokers' own.
+        mode: the reaction to damage.
 
     Raises:
         JobError: there is no such topic.
@@ -35,20 +37,30 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
     present = files(session, roots, "segment").persist()
     there = {row["topic"] for row in present.select("topic").distinct().toArrow().to_pylist()}
     check_topics(roots, wanted, there)
-    configured = _compacted_topics(session, roots) if metadata.TOPIC in there and not wanted else set()
+    is_asked = metadata.TOPIC in there and not wanted
+    configured = _compacted_topics(session, roots, mode) if is_asked else set()
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
     if not topics:
         raise JobError(f"{roots_text(roots)}: no topic is known to be compacted; name some with --topics")
-    batches = heads(session, roots, transactions.OF_BATCHES, topics)
-    records = log(session, roots, topics, columns=",".join(compaction.OF_RECORDS))
+    batches = heads(session, roots, transactions.OF_BATCHES, topics, mode)
+    records = log(session, roots, topics, mode, columns=compaction.OF_RECORDS)
     segments = present.where(sf.col("topic").isin(topics))
-    snapshots = files(session, roots, "producer", topics)
-    producers = transactions.producers(batches, segments, snapshots).persist()
-    checkpoints = files(session, roots, "partition_offset", topics).persist()
+    snapshots = files(session, roots, "producer", topics, mode)
+    known = transactions.known_producers(batches, segments, snapshots, mode).persist()
+    producers = transactions.producers(batches, known).persist()
+    checkpoints = files(session, roots, "partition_offset", topics, mode).persist()
     held = transactions.partitions(batches, segments, removed_to(checkpoints), producers).persist()
-    aborted = files(session, roots, "aborted_transaction", topics)
+    aborted = files(session, roots, "aborted_transaction", topics, mode)
     judged = compaction.segments(records, segments, aborted, held).persist()
     replicas = compaction.partitions(judged, checkpoints, held).persist()
+    without = left_out(
+        [
+            *(left_out_of_metadata(session, roots, metadata.OF_CONFIGS, mode) if is_asked else []),
+            *damage(session, roots, mode, topics),
+            *damage_of_files(session, roots, mode, ["producer", "aborted_transaction", "partition_offset"], topics),
+        ],
+        mode,
+    )
     return Report(
         "Compacted topics",
         (
@@ -62,6 +74,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
                 "min.cleanable.dirty.ratio says otherwise. If they stay here, it has stopped or is too slow.",
                 is_wrong=True,
             ),
+            without.table,
             Table(
                 "partitions",
                 "Replicas of compacted partitions",
@@ -84,6 +97,8 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str]) -> 
         ),
         where=roots_text(roots),
         totals=compaction.totals(replicas),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 
@@ -98,10 +113,10 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
             raise JobError(f"--topics: no topic {topic!r} in {roots_text(roots)}{did_you_mean(topic, there)}")
 
 
-def _compacted_topics(session: Session, roots: Roots) -> set[str]:
+def _compacted_topics(session: Session, roots: Roots, mode: Mode) -> set[str]:
     """Return the topics that are compacted by their configuration in the metadata log."""
     # Copies of a record change nothing here. Persisted, since the rows are read once for each kind of record.
-    found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS).persist())
+    found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS, mode).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}
 
 
@@ -115,11 +130,12 @@ def _compacted_topics(session: Session, roots: Roots) -> set[str]:
     "the metadata log says are compacted.",
 )
 @outputs()
-def command(runner: Runner, path: tuple[str, ...], topics: str, outputs: Outputs) -> None:
+@PERMISSIVE_OPTION
+def command(runner: Runner, path: tuple[str, ...], topics: str, outputs: Outputs, mode: Mode) -> None:
     """Run the job."""
     found = folders_of_brokers(path, runner.are_here)
     chosen = parse_list(topics)
     if found.segments is not None:
         check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
-    report_of = partial(compaction_report, roots=found.paths, wanted=chosen)
+    report_of = partial(compaction_report, roots=found.paths, wanted=chosen, mode=mode)
     run(runner, report_of, outputs, found.size(chosen))

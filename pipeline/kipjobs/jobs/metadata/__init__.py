@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.jobs.metadata.tables import (
+    MARKERS,
     OF_CONFIGS,
     OF_RECORDS,
     OF_TOPICS,
@@ -23,6 +24,7 @@ from kipjobs.jobs.metadata.tables import (
 )
 
 __all__ = [
+    "MARKERS",
     "OF_CONFIGS",
     "OF_RECORDS",
     "OF_TOPICS",

@@ -7,23 +7,24 @@ from functools import partial
 
 import click
 
-from kipjobs.errors import JobError
+from kipjobs.errors import JobError, Mode
 from kipjobs.jobs.metadata.report import metadata_report, nothing_of
 from kipjobs.jobs.metadata.tables import TOPIC
-from kipjobs.jobs.shared.options import LOG_FOLDERS, Outputs, logs, outputs
+from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import Runner, run
 
 
 @LOG_FOLDERS
 @click.option("--at", metavar="TIME", help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
 @outputs()
-def command(runner: Runner, path: tuple[str, ...], at: str | None, outputs: Outputs) -> None:
+@PERMISSIVE_OPTION
+def command(runner: Runner, path: tuple[str, ...], at: str | None, outputs: Outputs, mode: Mode) -> None:
     """Run the job."""
     time = None if at is None else _time(at)
     found = logs(path, runner.are_here)
     if found.lacks(TOPIC):
         raise nothing_of(found.paths)
-    report_of = partial(metadata_report, roots=found.paths, at=time)
+    report_of = partial(metadata_report, roots=found.paths, at=time, mode=mode)
     run(runner, report_of, outputs, found.size([TOPIC]))
 
 

@@ -14,25 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import JobError
+from kipjobs.errors import FAILFAST, JobError, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata
+from kipjobs.jobs.shared.left_out import (
+    damage,
+    damage_of_snapshots,
+    left_out,
+    unread_in_snapshots,
+    unread_records,
+)
 from kipjobs.jobs.shared.reading import folder, heads, log, snapshots, without_copies
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.report import Chart, Report, Table
 
 
-def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Report:
+def metadata_report(session: Session, roots: Roots, at: datetime | None, mode: Mode = FAILFAST) -> Report:
     """Report the history of a cluster, from the folder of its metadata log or a folder above it.
 
     Raises:
         JobError: the metadata log has no records, or none up to that time.
     """
     sf = functions_of(session)
-    log = metadata_log(session, roots)
-    snapshot = metadata.until(metadata_snapshot(session, roots), at).persist()
-    span = _span(session, roots)
+    log = metadata_log(session, roots, mode)
+    snapshot = metadata.until(metadata_snapshot(session, roots, mode), at).persist()
+    span = _span(session, roots, mode)
     origin = _origin(roots, at, span, log, snapshot)
     if span["replicas"] > 1:
         log = without_copies(log).persist()
@@ -40,6 +47,15 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
     counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
     changes = metadata.changes(records)
+    without = left_out(
+        [
+            unread_records(metadata.until(log, at), "metadata"),
+            unread_in_snapshots(snapshot),
+            *damage(session, roots, mode, [metadata.TOPIC]),
+            *damage_of_snapshots(session, roots, mode, [metadata.TOPIC]),
+        ],
+        mode,
+    )
     topics, partitions = metadata.topics(counting).persist(), metadata.partitions(history).persist()
     brokers = metadata.brokers(counting).persist()
     return Report(
@@ -52,6 +68,7 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
                 (metadata.has_no_leader(sf).desc(), "topic", "partition"),
                 is_wrong=True,
             ),
+            without.table,
             Table("topics", "Topics", topics, ("created", "topic")),
             Table(
                 "partitions",
@@ -79,13 +96,15 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None) -> Repo
         (origin,),
         where=roots_text(roots),
         totals=metadata.totals(topics, partitions, brokers),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 
-def _span(session: Session, roots: Roots) -> dict[str, Any]:
+def _span(session: Session, roots: Roots, mode: Mode) -> dict[str, Any]:
     """Return the extent of the log, from its batch headers: first, last and since (null without batches), replicas."""
     sf = functions_of(session)
-    batches = heads(session, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
+    batches = heads(session, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC], mode)
     span: dict[str, Any]
     (span,) = (
         batches.agg(
@@ -137,26 +156,27 @@ def utc(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def metadata_snapshot(session: Session, roots: Roots) -> DataFrame:
+def metadata_snapshot(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataFrame:
     """Return the rows of `kafka_snapshot` of the metadata log.
 
     It is the snapshot that the log begins with, not the newest one: the state is the same, and times and changes are
     known for the whole log.
     """
-    return snapshots(session, roots, [metadata.TOPIC])
+    return snapshots(session, roots, [metadata.TOPIC], mode)
 
 
-def metadata_log(session: Session, roots: Roots) -> DataFrame:
+def metadata_log(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataFrame:
     """Return the records of all replicas of the metadata log, with the columns that `kipjobs.jobs.metadata` needs.
 
     Args:
         session: the session.
         roots: of the log folders.
+        mode: the reaction to damage.
     """
-    return log(session, roots, [metadata.TOPIC], includeControl="true", columns=",".join(metadata.OF_RECORDS))
+    return log(session, roots, [metadata.TOPIC], mode, includeControl="true", columns=metadata.OF_RECORDS)
 
 
-def metadata_records(session: Session, roots: Roots, types: Sequence[str]) -> DataFrame:
+def metadata_records(session: Session, roots: Roots, types: Sequence[str], mode: Mode = FAILFAST) -> DataFrame:
     """Return the metadata records of these types, from the snapshot and the log of each replica.
 
     The columns are as from `kipjobs.jobs.metadata.with_snapshot`.
@@ -165,6 +185,18 @@ def metadata_records(session: Session, roots: Roots, types: Sequence[str]) -> Da
         session: the session.
         roots: of the log folders.
         types: of records.
+        mode: the reaction to damage.
     """
-    records = metadata.records(metadata_log(session, roots), types)
-    return metadata.with_snapshot(records, metadata_snapshot(session, roots), types)
+    records = metadata.records(metadata_log(session, roots, mode), types)
+    return metadata.with_snapshot(records, metadata_snapshot(session, roots, mode), types)
+
+
+def left_out_of_metadata(session: Session, roots: Roots, types: Sequence[str], mode: Mode) -> list[DataFrame]:
+    """Find what `metadata_records` is without, for `left_out`; the arguments are the same."""
+    of_log = unread_records(metadata_log(session, roots, mode), "metadata", (*types, *metadata.MARKERS))
+    return [
+        of_log,
+        unread_in_snapshots(metadata_snapshot(session, roots, mode), types),
+        *damage(session, roots, mode, [metadata.TOPIC]),
+        *damage_of_snapshots(session, roots, mode, [metadata.TOPIC]),
+    ]

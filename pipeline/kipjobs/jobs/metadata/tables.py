@@ -28,11 +28,12 @@ OF_CONFIGS = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
 """The types of records that `configs` needs."""
 
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
-_MARKERS = (_BEGIN, _END, _ABORT)
+MARKERS = (_BEGIN, _END, _ABORT)
+"""The types of records that `records` decodes to leave out aborted transactions."""
 _HIGHEST_OFFSET = 2**63 - 1
 _LEADER_UNCHANGED = -2
 _RESOURCES = {int(one): one.name.lower().replace("_", " ") for one in ConfigResourceType if one}
-_CHANGE_NOTHING = ("NoOpRecord", *_MARKERS)
+_CHANGE_NOTHING = ("NoOpRecord", *MARKERS)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
@@ -46,12 +47,11 @@ def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
 
     Records of aborted transactions are left out.
 
+    The type of a record that cannot be read is null; `shared.left_out` finds these.
+
     Args:
         log: rows of `kafka_log`.
         types: only these have columns, if any; a record with fewer columns takes less time.
-
-    Raises:
-        BrokenMessageError: when it is computed, at the first broken record.
     """
     sf = functions_of(log)
     values = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
@@ -78,14 +78,15 @@ def _aborted_ranges(values: DataFrame) -> DataFrame:
     A transaction may begin before the log does; one without an end does not count yet.
     """
     sf = functions_of(values)
-    # The first byte of a value is the version of its frame, the second one the number of its type.
-    numbers = [bytes([number]) for number, record in types_of("metadata").items() if record.name in _MARKERS]
-    marker = sf.from_metadata("value", types=_MARKERS)["type"]
+    # The second byte of a value of these types is their number; records of others that begin alike have no marker.
+    numbers = [bytes([number]) for number, record in types_of("metadata").items() if record.name in MARKERS]
+    marker = sf.from_metadata("value", types=MARKERS)["type"]
     is_open = sf.col("marker") == _BEGIN
     in_order = sf.Window.partitionBy(sf.lit(0)).orderBy("offset")
     return (
         values.where(sf.substring("value", 2, 1).isin(numbers))
         .select("offset", marker.alias("marker"))
+        .where(sf.col("marker").isNotNull())
         .withColumns(
             {
                 "before": sf.coalesce(sf.lag("offset").over(in_order), sf.lit(0)),
@@ -109,9 +110,6 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
         counting: of `records`.
         snapshot: rows of `kafka_snapshot`; none if the log has everything.
         types: as of `records`.
-
-    Raises:
-        BrokenMessageError: as `records`.
     """
     sf = functions_of(counting)
     of_topic = snapshot.where(sf.col("topic") == TOPIC)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipjobs.jobs.offsets.tables import (
     OF_BATCHES,
     TOPIC,
+    TYPES,
     commits,
     ends,
     latest,
@@ -13,4 +14,4 @@ from kipjobs.jobs.offsets.tables import (
     with_lag,
 )
 
-__all__ = ["OF_BATCHES", "TOPIC", "commits", "ends", "latest", "latest_with_ends", "membership", "with_lag"]
+__all__ = ["OF_BATCHES", "TOPIC", "TYPES", "commits", "ends", "latest", "latest_with_ends", "membership", "with_lag"]

@@ -6,9 +6,19 @@ from functools import partial
 
 import click
 
+from kipjobs.errors import Mode
 from kipjobs.jobs.offsets import report as reports
 from kipjobs.jobs.offsets.tables import TOPIC
-from kipjobs.jobs.shared.options import LOG_FOLDERS, Decorator, Logs, Outputs, expect_topic, logs, outputs
+from kipjobs.jobs.shared.options import (
+    LOG_FOLDERS,
+    PERMISSIVE_OPTION,
+    Decorator,
+    Logs,
+    Outputs,
+    expect_topic,
+    logs,
+    outputs,
+)
 from kipjobs.jobs.shared.running import Runner, run
 
 METRICS = "File for lag in Prometheus' text format, such as kafka.prom."
@@ -24,13 +34,14 @@ STALLED_AFTER: Decorator = click.option(
 @LOG_FOLDERS
 @outputs(METRICS)
 @STALLED_AFTER
-def command(runner: Runner, path: tuple[str, ...], outputs: Outputs, stalled_after: int) -> None:
+@PERMISSIVE_OPTION
+def command(runner: Runner, path: tuple[str, ...], outputs: Outputs, stalled_after: int, mode: Mode) -> None:
     """Run the job on log folders."""
-    run_on(runner, logs(path, runner.are_here), outputs, stalled_after)
+    run_on(runner, logs(path, runner.are_here), outputs, stalled_after, mode)
 
 
-def run_on(runner: Runner, folders: Logs, outputs: Outputs, stalled_after: int) -> None:
+def run_on(runner: Runner, folders: Logs, outputs: Outputs, stalled_after: int, mode: Mode) -> None:
     """Run the job on these folders; `stalled_after` is in seconds."""
     expect_topic(folders, TOPIC)
-    report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after)
+    report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after, mode=mode)
     run(runner, report_of, outputs, folders.size())

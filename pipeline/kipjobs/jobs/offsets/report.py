@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.errors import FAILFAST, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
+from kipjobs.jobs.shared.left_out import damage, damage_of_files, damage_of_heads, left_out, unread_records
 from kipjobs.jobs.shared.reading import (
     OF_COMMITTED,
     committed,
@@ -68,19 +70,28 @@ STALLED_AFTER = 60
 STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer."
 
 
-def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
+def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER, mode: Mode = FAILFAST) -> Report:
     """Report groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     sf = functions_of(session)
     # The records of other topics are not read: the heads of their batches have the ends of partitions.
-    batches = heads(session, roots, lag.OF_BATCHES).persist()
+    batches = heads(session, roots, lag.OF_BATCHES, mode=mode).persist()
     of_groups = without_copies(
-        log(session, roots, [offsets.TOPIC], includeControl="true", columns=",".join(OF_COMMITTED))
+        log(session, roots, [offsets.TOPIC], mode, includeControl="true", columns=OF_COMMITTED)
     ).persist()
+    without = left_out(
+        [
+            unread_records(of_groups, "group", offsets.TYPES),
+            *damage(session, roots, mode, [offsets.TOPIC]),
+            *damage_of_heads(session, roots, mode, but=[offsets.TOPIC]),
+            *damage_of_files(session, roots, mode, ["partition_offset"]),
+        ],
+        mode,
+    )
     lagging = offsets.with_lag(offsets.commits(committed(of_groups)), offsets.ends(batches)).persist()
     of_all = last_ends(batches, files(session, roots, "segment"))
     ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read
     as_of = lag.last_time(batches).persist()
-    removed = removed_to(files(session, roots, "partition_offset"))
+    removed = removed_to(files(session, roots, "partition_offset", mode=mode))
     groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, removed, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
     over_time = lag.over_time(lagging, groups, offsets.ends(batches), as_of)
@@ -88,6 +99,7 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
         "Consumer groups",
         (
             stalled_table(stalled, STALLED_NOTE.format(seconds=stalled_after)),
+            without.table,
             groups_table(groups),
             membership_table(offsets.membership(committed(of_groups))),
             commits_table(lagging),
@@ -99,9 +111,11 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
             "Lag seconds is how old the first record is that the group has not read, at the time of the last record "
             "in the log. Lines of the chart go on to that time, also where a consumer has not committed any more.",
         ),
-        metrics_of(groups, stalled, ends, as_of),
+        (*metrics_of(groups, stalled, ends, as_of), without.metrics),
         roots_text(roots),
         totals_of(groups, stalled),
+        without.line,
+        without.damaged > 0,
     )
 
 

@@ -29,6 +29,8 @@ _EPOCHS = {
     "StreamsGroupMetadata": ("streams", "streams_group_metadata"),
 }
 """By type of record that has a group's epoch: the kind of group, and the record's column."""
+TYPES = (_COMMIT, _CLASSIC, *_MEMBERS, *_EPOCHS)
+"""The types of records that these functions decode."""
 _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
 

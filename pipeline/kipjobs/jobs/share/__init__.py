@@ -5,6 +5,8 @@ from __future__ import annotations
 from kipjobs.jobs.share.tables import (
     GROUPS,
     TOPIC,
+    TYPES_OF_CLUSTER,
+    TYPES_OF_GROUPS,
     batches,
     partitions,
     states,
@@ -14,4 +16,16 @@ from kipjobs.jobs.share.tables import (
     troubled,
 )
 
-__all__ = ["GROUPS", "TOPIC", "batches", "partitions", "states", "topic_ids", "topics_of_groups", "totals", "troubled"]
+__all__ = [
+    "GROUPS",
+    "TOPIC",
+    "TYPES_OF_CLUSTER",
+    "TYPES_OF_GROUPS",
+    "batches",
+    "partitions",
+    "states",
+    "topic_ids",
+    "topics_of_groups",
+    "totals",
+    "troubled",
+]

@@ -7,9 +7,18 @@ offsets and lag are of its last state.
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.errors import FAILFAST, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, share
 from kipjobs.jobs.metadata.report import metadata_snapshot
+from kipjobs.jobs.shared.left_out import (
+    damage,
+    damage_of_heads,
+    damage_of_snapshots,
+    left_out,
+    unread_in_snapshots,
+    unread_records,
+)
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
@@ -17,17 +26,30 @@ from kipjobs.report.report import Report, Table
 _OF_ENDS = ("topic", "partition", "last_offset")
 
 
-def share_report(session: Session, roots: Roots) -> Report:
+def share_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Report:
     """Report the positions of share groups, from the log folders of brokers."""
     sf = functions_of(session)
 
     def rows(topic: str) -> DataFrame:
-        return log(session, roots, [topic], columns=",".join(OF_COORDINATORS))
+        return log(session, roots, [topic], mode, columns=OF_COORDINATORS)
 
-    ends = last_ends(heads(session, roots, _OF_ENDS), files(session, roots, "segment"))
-    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots))
+    ends = last_ends(heads(session, roots, _OF_ENDS, mode=mode), files(session, roots, "segment"))
+    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots, mode))
     topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
     states = share.states(rows(share.TOPIC)).persist()
+    read = (share.TOPIC, share.GROUPS, metadata.TOPIC)
+    without = left_out(
+        [
+            unread_records(rows(share.TOPIC), "share"),
+            unread_records(rows(share.GROUPS), "group", share.TYPES_OF_GROUPS),
+            unread_records(rows(metadata.TOPIC), "metadata", share.TYPES_OF_CLUSTER),
+            unread_in_snapshots(metadata_snapshot(session, roots, mode), share.TYPES_OF_CLUSTER),
+            *damage(session, roots, mode, read),
+            *damage_of_snapshots(session, roots, mode, [metadata.TOPIC]),
+            *damage_of_heads(session, roots, mode, but=read),
+        ],
+        mode,
+    )
     partitions = share.partitions(states, topics, ends).persist()
     batches = share.batches(states, topics).persist()
     return Report(
@@ -41,6 +63,7 @@ def share_report(session: Session, roots: Roots) -> Report:
                 note="ARCHIVED: a consumer has rejected them, or they were delivered as often as the group allows.",
                 is_wrong=True,
             ),
+            without.table,
             Table(
                 "partitions",
                 "Start offsets and lag of share groups",
@@ -61,6 +84,8 @@ def share_report(session: Session, roots: Roots) -> Report:
         ),
         where=roots_text(roots),
         totals=share.totals(partitions, batches),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 

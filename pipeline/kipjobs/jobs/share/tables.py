@@ -49,9 +49,12 @@ STATE_TYPE: tuple[tuple[str, pa.DataType], ...] = (
 """The columns of a state; `written` is in milliseconds since 1970."""
 
 _SNAPSHOT, _UPDATE = "ShareSnapshot", "ShareUpdate"
-_TOPIC = "TopicRecord"
+TYPES_OF_CLUSTER = ("TopicRecord",)
+"""The types of the cluster's records that are decoded."""
 _TOPICS = "ShareGroupStatePartitionMetadata"
 """The type of the group coordinator's record that has the topics of a share group, with ids and names."""
+TYPES_OF_GROUPS = (_TOPICS,)
+"""The types of the group coordinator's records that are decoded."""
 _UNCHANGED = -1
 """A start offset, or an epoch, that an update does not change."""
 
@@ -61,10 +64,8 @@ def states(log: DataFrame) -> DataFrame:
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
     delivery_complete_count (-1 if it is not known), written (time of the last snapshot), batches (a list of
-    first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is left out.
-
-    Raises:
-        BrokenMessageError: when it is computed, at the first broken record.
+    first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is left out, and so
+    are records that cannot be read, which `shared.left_out` finds.
     """
     sf = functions_of(log)
     record = sf.from_coordinator("key", "value", coordinator="share")
@@ -100,7 +101,7 @@ def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
     values = log.where((sf.col("topic") == METADATA) & ~sf.col("is_control")).select("value")
     return (
         values.unionByName(snapshot.where(sf.col("topic") == METADATA).select("value"))
-        .select(sf.from_metadata("value", types=[_TOPIC]).alias("record"))
+        .select(sf.from_metadata("value", types=TYPES_OF_CLUSTER).alias("record"))
         .where(made.isNotNull())
         .select(made["topic_id"].alias("topic_id"), made["name"].alias("topic"))
         .distinct()
@@ -114,7 +115,7 @@ def topics_of_groups(log: DataFrame) -> DataFrame:
         log: rows of `__consumer_offsets`.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", types=[_TOPICS])
+    record = sf.from_coordinator("key", "value", types=TYPES_OF_GROUPS)
     value = sf.col("record.value.share_group_state_partition_metadata")
     topics = sf.concat(
         *[

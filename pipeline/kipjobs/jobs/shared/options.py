@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 import kipjobs
-from kipjobs.errors import JobError, SourceError
+from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, SourceError
 from kipjobs.files.roots import roots_text
 from kipjobs.files.stores import is_url
 from kipjobs.report.outputs import TableFormat
@@ -82,6 +82,13 @@ PORTS: Decorator = click.option(
     metavar="PORTS",
     show_default=False,
     help="For packets: the brokers' ports, separated by commas; other connections are skipped.",
+)
+PERMISSIVE_OPTION: Decorator = click.option(
+    "--permissive",
+    "mode",
+    is_flag=True,
+    callback=lambda context, option, given: PERMISSIVE if given else FAILFAST,
+    help="Leave out what is damaged, list it in the table left_out, and end with exit status 1.",
 )
 
 

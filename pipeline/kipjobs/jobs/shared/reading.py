@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Functions, Session, engine_of, functions_of
+from kipjobs.errors import FAILFAST, PERMISSIVE, Mode
 from kipjobs.files.roots import Roots
 from kipjobs.sources.options import path_options
 
@@ -18,24 +19,48 @@ OF_COMMITTED = (
 OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
 """The columns of records of the brokers' own topics that jobs need."""
 _LOG_START = "log-start-offset-checkpoint"
+OF_HEADS = {"level": "batches", "includeControl": "true"}
+"""Options for the heads of all batches."""
 _LENIENT = {"failOnMissingTopics": "false"}
 """Options for reports, since a cluster, or one of its brokers, need not have each topic of a report."""
 
 
-def log(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
+def log(
+    session: Session,
+    roots: Roots,
+    topics: Iterable[str],
+    mode: Mode = FAILFAST,
+    *,
+    columns: Iterable[str],
+    **options: str,
+) -> DataFrame:
     """Return rows of `kafka_log`.
 
     Args:
         session: the session.
         roots: of the log folders.
         topics: only those, as far as they are there; all if empty.
+        mode: the reaction to a damaged batch; with PERMISSIVE it has no row here, and one in `broken_batches`.
+        columns: of the rows.
         options: of the source.
     """
-    chosen = {**_LENIENT, "topics": ",".join(topics), **options, **path_options(roots)}
-    return session.read.format("kafka_log").options(**chosen).load()
+    error = ("error",) if mode == PERMISSIVE else ()
+    chosen = {"topics": ",".join(topics), "columns": ",".join((*columns, *error)), "mode": mode, **options}
+    return _whole(_read(session, "kafka_log", roots, chosen), mode)
 
 
-def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ()) -> DataFrame:
+def broken_batches(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
+    """Return the damaged batches of a log: topic, partition, file, position, error; see `log` for the arguments."""
+    columns = "topic,partition,segment,batch_position,error"
+    chosen = {"topics": ",".join(topics), "columns": columns, "mode": PERMISSIVE, **options}
+    rows = _read(session, "kafka_log", roots, chosen)
+    sf = functions_of(rows)
+    return rows.where(sf.col("error").isNotNull()).select(
+        "topic", "partition", sf.col("segment").alias("file"), sf.col("batch_position").alias("position"), "error"
+    )
+
+
+def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = (), mode: Mode = FAILFAST) -> DataFrame:
     """Return rows of `kafka_partition_files` of a kind.
 
     Args:
@@ -43,18 +68,47 @@ def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ())
         roots: of the log folders.
         kind: of the files.
         topics: only those, as far as they are there; all if empty.
+        mode: the reaction to a damaged file; with PERMISSIVE its entries before the damage are rows here, and the
+            damage is a row of `broken_files`.
     """
-    chosen = {**_LENIENT, "kind": kind, "topics": ",".join(topics), **path_options(roots)}
-    return session.read.format("kafka_partition_files").options(**chosen).load()
+    return _whole(_files(session, roots, kind, topics, mode), mode)
 
 
-def snapshots(session: Session, roots: Roots, topics: Iterable[str]) -> DataFrame:
-    """Return rows of `kafka_snapshot` of these topics, none for a missing one."""
-    chosen = {**_LENIENT, "topics": ",".join(topics), **path_options(roots)}
-    return session.read.format("kafka_snapshot").options(**chosen).load()
+def broken_files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ()) -> DataFrame:
+    """Return the damaged files of a kind: topic, partition, file, position (null), error."""
+    return _damage(_files(session, roots, kind, topics, PERMISSIVE), "file")
 
 
-def heads(session: Session, roots: Roots, columns: Iterable[str], topics: Iterable[str] = ()) -> DataFrame:
+def _damage(rows: DataFrame, file: str) -> DataFrame:
+    """Return the rows of damage in whole files, whose name is in a column."""
+    sf = functions_of(rows)
+    nowhere = sf.lit(None).cast("bigint").alias("position")
+    return rows.where(sf.col("error").isNotNull()).select(
+        "topic", "partition", sf.col(file).alias("file"), nowhere, "error"
+    )
+
+
+def _files(session: Session, roots: Roots, kind: str, topics: Iterable[str], mode: Mode) -> DataFrame:
+    return _read(session, "kafka_partition_files", roots, {"kind": kind, "topics": ",".join(topics), "mode": mode})
+
+
+def snapshots(session: Session, roots: Roots, topics: Iterable[str], mode: Mode = FAILFAST) -> DataFrame:
+    """Return rows of `kafka_snapshot` of these topics, none for a missing one; the mode is as of `files`."""
+    return _whole(_snapshots(session, roots, topics, mode), mode)
+
+
+def broken_snapshots(session: Session, roots: Roots, topics: Iterable[str]) -> DataFrame:
+    """Return the damaged snapshots of these topics, with the columns of `broken_files`."""
+    return _damage(_snapshots(session, roots, topics, PERMISSIVE), "snapshot")
+
+
+def _snapshots(session: Session, roots: Roots, topics: Iterable[str], mode: Mode) -> DataFrame:
+    return _read(session, "kafka_snapshot", roots, {"topics": ",".join(topics), "mode": mode})
+
+
+def heads(
+    session: Session, roots: Roots, columns: Iterable[str], topics: Iterable[str] = (), mode: Mode = FAILFAST
+) -> DataFrame:
     """Return the heads of all batches of these topics, or of all topics; with control batches, which take offsets too.
 
     Args:
@@ -62,8 +116,18 @@ def heads(session: Session, roots: Roots, columns: Iterable[str], topics: Iterab
         roots: of the log folders.
         columns: of batches.
         topics: only those, as far as they are there; all if empty.
+        mode: as of `log`.
     """
-    return log(session, roots, topics, level="batches", includeControl="true", columns=",".join(columns))
+    return log(session, roots, topics, mode, columns=columns, **OF_HEADS)
+
+
+def _read(session: Session, source: str, roots: Roots, options: Mapping[str, str]) -> DataFrame:
+    return session.read.format(source).options(**_LENIENT, **options, **path_options(roots)).load()
+
+
+def _whole(rows: DataFrame, mode: Mode) -> DataFrame:
+    """Return rows without those of damage, which there are none of with FAILFAST."""
+    return rows if mode == FAILFAST else rows.where(functions_of(rows).col("error").isNull()).drop("error")
 
 
 def without_copies(log: DataFrame) -> DataFrame:

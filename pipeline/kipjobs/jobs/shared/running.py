@@ -13,10 +13,12 @@ from typing import Protocol
 import click
 
 from kipjobs.engines import Session
+from kipjobs.errors import Mode
 from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.options import (
     CAPTURES,
     LOG_FOLDERS,
+    PERMISSIVE_OPTION,
     PORTS,
     Logs,
     Outputs,
@@ -33,6 +35,7 @@ from kipjobs.report.views import page
 from kipwire.console.offsets.given import Format
 from kipwire.console.output import Output
 from kipwire.tools.terminal import ERR, OUT, table_console
+from kipwire.tools.text import printable_line
 
 ReportOf = Callable[[Session], Report]
 
@@ -68,6 +71,7 @@ def run(runner: Runner, report_of: ReportOf, outputs: Outputs, size: int | None 
 
     Raises:
         JobError: its tables, its page or its metrics cannot be written to the given paths.
+        Exit: it is complete, but for something damaged; the exit status is 1.
     """
     check_tables(outputs.out, outputs.table_format)
     if outputs.html is not None:
@@ -77,7 +81,10 @@ def run(runner: Runner, report_of: ReportOf, outputs: Outputs, size: int | None 
     with runner.session(size) as session:
         with runner.waiting(session):
             report = report_of(session)
-        return deliver(report, outputs, lambda: runner.waiting(session))
+        has_rows = deliver(report, outputs, lambda: runner.waiting(session))
+    if report.is_damaged:
+        raise click.exceptions.Exit(1)
+    return has_rows
 
 
 def deliver(
@@ -131,6 +138,8 @@ def deliver(
             charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
         write_file(outputs.html, page(report, tables, charts, totals))
         said.print(f"\nPage: {outputs.html}")
+    if report.left_out:
+        ERR.print(printable_line(report.left_out))
     return has_rows or any(shown.rows for shown in tables)
 
 
@@ -151,7 +160,7 @@ def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[Non
 
 
 def on_logs(
-    report: Callable[[Session, Roots], Report],
+    report: Callable[[Session, Roots, Mode], Report],
     topics: Collection[str] = (),
     find: Callable[[Collection[str], bool], Logs] = logs,
     about: str = "",
@@ -168,13 +177,14 @@ def on_logs(
 
     @LOG_FOLDERS
     @outputs()
-    def command(runner: Runner, path: tuple[str, ...], outputs: Outputs) -> None:
+    @PERMISSIVE_OPTION
+    def command(runner: Runner, path: tuple[str, ...], outputs: Outputs, mode: Mode) -> None:
         found = find(path, runner.are_here)
         if path and about:
             expect_topic(found, about)
         run(
             runner,
-            lambda session: report(session, found.paths),
+            lambda session: report(session, found.paths, mode),
             outputs,
             found.size(topics),
         )

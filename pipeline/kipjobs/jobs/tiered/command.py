@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from kipjobs.engines import Session, functions_of
+from kipjobs.errors import FAILFAST, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import tiered
+from kipjobs.jobs.shared.left_out import damage, left_out, unread_records
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
 from kipjobs.jobs.shared.running import on_logs
+from kipjobs.messages.records import REMOTE
 from kipjobs.report.report import Report, Table
 
 _HIDDEN = ("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty")
 
 
-def tiered_report(session: Session, roots: Roots) -> Report:
+def tiered_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Report:
     """Report the contents of tiered storage, from the log folders of brokers."""
     sf = functions_of(session)
-    decoded = tiered.records(log(session, roots, [tiered.TOPIC], columns=",".join(OF_COORDINATORS))).persist()
+    records = log(session, roots, [tiered.TOPIC], mode, columns=OF_COORDINATORS)
+    decoded = tiered.records(records).persist()
+    without = left_out(
+        [unread_records(records, REMOTE), *damage(session, roots, mode, [tiered.TOPIC])],
+        mode,
+    )
     segments = tiered.segments(decoded).persist()
     partitions = tiered.partitions(segments, decoded).persist()
     return Report(
@@ -30,6 +38,7 @@ def tiered_report(session: Session, roots: Roots) -> Report:
                 note="Those that have begun lately may still go on.",
                 is_wrong=True,
             ),
+            without.table,
             Table(
                 "partitions",
                 "Partitions in tiered storage",
@@ -47,6 +56,8 @@ def tiered_report(session: Session, roots: Roots) -> Report:
         notes=("Sizes and offsets of partitions are those of segments that are complete.",),
         where=roots_text(roots),
         totals=tiered.totals(partitions, segments),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 

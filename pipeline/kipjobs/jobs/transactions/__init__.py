@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kipjobs.jobs.transactions.tables import (
     OF_BATCHES,
+    damaged_markers,
+    known_producers,
     log_starts,
     open_transactions,
     partitions,
@@ -15,6 +17,8 @@ from kipjobs.jobs.transactions.tables import (
 
 __all__ = [
     "OF_BATCHES",
+    "damaged_markers",
+    "known_producers",
     "log_starts",
     "open_transactions",
     "partitions",

@@ -5,32 +5,54 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.errors import FAILFAST, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, transactions
-from kipjobs.jobs.metadata.report import metadata_records
+from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
+from kipjobs.jobs.shared.left_out import (
+    damage,
+    damage_of_files,
+    damage_of_heads,
+    damage_of_rows,
+    left_out,
+    unread_records,
+)
 from kipjobs.jobs.shared.options import folders_of_brokers
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log, removed_to
 from kipjobs.jobs.shared.running import on_logs
-from kipjobs.jobs.transactions.tables import OPEN, TOPIC
+from kipjobs.jobs.transactions.tables import OPEN, TOPIC, TYPE
 from kipjobs.report.report import Report, Table
 from kipwire.tools.text import count_of
 
 
-def transactions_report(session: Session, roots: Roots) -> Report:
+def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Report:
     """Report the transactions of coordinators and of partitions, from the log folders of brokers."""
     sf = functions_of(session)
-    coordinated = transactions.transactions(log(session, roots, [TOPIC], columns=",".join(OF_COORDINATORS))).persist()
-    batches = heads(session, roots, transactions.OF_BATCHES)
+    states = log(session, roots, [TOPIC], mode, columns=OF_COORDINATORS)
+    coordinated = transactions.transactions(states).persist()
+    batches = heads(session, roots, transactions.OF_BATCHES, mode=mode)
     segments = files(session, roots, "segment").persist()
-    snapshots = files(session, roots, "producer")
-    producers = transactions.producers(batches, segments, snapshots).persist()
-    removed = removed_to(files(session, roots, "partition_offset"))
+    snapshots = files(session, roots, "producer", mode=mode)
+    known = transactions.known_producers(batches, segments, snapshots, mode).persist()
+    producers = transactions.producers(batches, known).persist()
+    removed = removed_to(files(session, roots, "partition_offset", mode=mode))
     partitions = transactions.partitions(batches, segments, removed, producers).persist()
     is_known = transactions.without_coordinator(producers, coordinated).isEmpty() and not coordinated.isEmpty()
-    coordinators = None if is_known else _coordinators(session, roots, segments)
+    coordinators = None if is_known else _coordinators(session, roots, segments, mode)
     are_all = coordinators is not None and coordinators.are_all
     opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
     is_open = sf.col("state").isin(*OPEN)
+    without = left_out(
+        [
+            unread_records(states, "transaction", [TYPE]),
+            *damage(session, roots, mode, [TOPIC]),
+            *damage_of_heads(session, roots, mode, but=[TOPIC]),
+            *damage_of_files(session, roots, mode, ["producer", "partition_offset"]),
+            *damage_of_rows(transactions.damaged_markers(known), mode),
+            *([] if coordinators is None else left_out_of_metadata(session, roots, metadata.OF_TOPICS, mode)),
+        ],
+        mode,
+    )
     return Report(
         "Transactions",
         (
@@ -41,6 +63,7 @@ def transactions_report(session: Session, roots: Roots) -> Report:
                 (sf.desc("is_hanging"), sf.desc("held_back"), "start_offset", "topic", "partition", "producer_id"),
                 is_wrong=True,
             ),
+            without.table,
             Table(
                 "transactions",
                 "Transactional ids, as their coordinators know them",
@@ -69,6 +92,8 @@ def transactions_report(session: Session, roots: Roots) -> Report:
         ),
         where=roots_text(roots),
         totals=transactions.totals(coordinated, opened, partitions),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 
@@ -100,13 +125,13 @@ class _Coordinators(NamedTuple):
         return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
 
 
-def _coordinators(session: Session, roots: Roots, segments: DataFrame) -> _Coordinators:
+def _coordinators(session: Session, roots: Roots, segments: DataFrame, mode: Mode) -> _Coordinators:
     sf = functions_of(session)
     of_topic = segments.where(sf.col("topic") == TOPIC).select("partition").distinct()
     there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
     if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
         return _Coordinators(there, None)
-    topics = metadata.topics(metadata_records(session, roots, metadata.OF_TOPICS).persist())
+    topics = metadata.topics(metadata_records(session, roots, metadata.OF_TOPICS, mode).persist())
     of_theirs = topics.where((sf.col("topic") == TOPIC) & sf.col("removed").isNull())
     ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
     return _Coordinators(there, number)

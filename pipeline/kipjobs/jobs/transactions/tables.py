@@ -10,7 +10,8 @@ times, from several replicas.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,8 @@ import pyarrow as pa
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import TransactionState
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
-from kipjobs.errors import SourceError
+from kipjobs.errors import FAILFAST, Mode, SourceError
+from kipjobs.files.access import path_text
 from kipjobs.jobs.shared.reading import folder, last_ends
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError
@@ -27,7 +29,8 @@ from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 TOPIC = "__transaction_state"
 
-_TYPE = "TransactionLog"
+TYPE = "TransactionLog"
+"""The type of record that `transactions` decodes."""
 OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 """The states of transactions that have not ended."""
 
@@ -37,8 +40,9 @@ OF_BATCHES = (
 )
 """Columns of batches that these functions need."""
 
-MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32()))
-"""The columns that `with_markers` adds: COMMIT or ABORT, and the epoch of the coordinator that had it written."""
+MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32()), ("marker_error", pa.string()))
+"""The columns that `with_markers` adds: COMMIT or ABORT, the epoch of the coordinator that had it written, and why it
+cannot be read, which is null with FAILFAST."""
 
 _PARTITION = ["topic", "partition"]
 _PRODUCER = [*_PARTITION, "producer_id"]
@@ -58,7 +62,7 @@ def log_starts(segments: DataFrame) -> DataFrame:
     )
 
 
-def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+def producers(batches: DataFrame, known: DataFrame) -> DataFrame:
     """Return the producers of each partition, with the state that a broker has of them once it has read the log.
 
     Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, last_sequence (both -1 if there is none),
@@ -66,12 +70,9 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
 
     Args:
         batches: with `OF_BATCHES`.
-        segments: rows of `kafka_partition_files` of the kind `segment`.
-        snapshots: rows of the kind `producer`. A snapshot is used if the log begins at its offset: it has the state
-            of the producers before the log.
+        known: of `known_producers`, persisted.
     """
     sf = functions_of(batches)
-    known = _known_producers(batches, segments, snapshots).persist()
     opened = known.where(sf.col("is_open")).select(*_PRODUCER, "ended_at", sf.col("opened_at"))
     data = batches.where(sf.col("is_transactional") & ~sf.col("is_control"))
     transactions = (
@@ -99,11 +100,18 @@ def producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> 
     )
 
 
-def _known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+def known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame, mode: Mode = FAILFAST) -> DataFrame:
     """Return the last state of each producer: the columns of `producers` without `records`, and `is_open`.
 
     `opened_at` is the first offset of the open transaction in a snapshot, `ended_at` the offset of the last marker,
-    or -1.
+    or -1. `damaged_markers` reads the last three columns.
+
+    Args:
+        batches: with `OF_BATCHES`.
+        segments: rows of `kafka_partition_files` of the kind `segment`.
+        snapshots: rows of the kind `producer`. A snapshot is used if the log begins at its offset: it has the state
+            of the producers before the log.
+        mode: the reaction to a damaged marker.
     """
     sf = functions_of(batches)
     before = _of_snapshots(segments, snapshots)
@@ -161,20 +169,35 @@ def _known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFra
         sf.col("place.segment").alias("marker_segment"),
         sf.col("place.position").alias("marker_position"),
     )
-    return _with_markers(placed).select(
-        *_PRODUCER,
-        "producer_epoch",
-        "last_timestamp",
-        "last_sequence",
-        sf.coalesce("coordinator_epoch", "earlier_epoch", sf.lit(_NONE)).alias("coordinator_epoch"),
-        "ended_at",
-        "opened_at",
-        (sf.col("has_data") | sf.col("opened_at").isNotNull()).alias("is_open"),
+    return (
+        functions_of(placed)
+        .add_columns(placed, partial(with_markers, mode), MARKER_FIELDS)
+        .select(
+            *_PRODUCER,
+            "producer_epoch",
+            "last_timestamp",
+            "last_sequence",
+            sf.coalesce("coordinator_epoch", "earlier_epoch", sf.lit(_NONE)).alias("coordinator_epoch"),
+            "ended_at",
+            "opened_at",
+            (sf.col("has_data") | sf.col("opened_at").isNotNull()).alias("is_open"),
+            "marker_segment",
+            "marker_position",
+            "marker_error",
+        )
     )
 
 
-def _with_markers(placed: DataFrame) -> DataFrame:
-    return functions_of(placed).add_columns(placed, with_markers, MARKER_FIELDS)
+def damaged_markers(known: DataFrame) -> DataFrame:
+    """Return the last markers that cannot be read: topic, partition, file, position, error; none with FAILFAST.
+
+    Args:
+        known: of `known_producers`.
+    """
+    sf = functions_of(known)
+    place = (sf.col("marker_segment").alias("file"), sf.col("marker_position").alias("position"))
+    damaged = known.where(sf.col("marker_error").isNotNull())
+    return damaged.select("topic", "partition", *place, sf.col("marker_error").alias("error"))
 
 
 def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
@@ -317,24 +340,35 @@ def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
     return known.where(sf.col("start_offset").isNotNull()).join(coordinated, "producer_id", "left_anti")
 
 
-def with_markers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def with_markers(mode: Mode, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Add to rows the content of the markers at `marker_segment` and `marker_position`: the columns of `MARKER_FIELDS`.
 
     They are null if a row has no marker, if the broker has removed the segment since, or if compaction has left only
-    the header of the batch.
+    the header of the batch. With PERMISSIVE, a marker that cannot be read is its error.
     """
     for batch in batches:
         places = zip(
             batch.column("marker_segment").to_pylist(), batch.column("marker_position").to_pylist(), strict=True
         )
-        found = [_marker(segment, position) for segment, position in places]
+        found = [_marker_or_error(mode, segment, position) for segment, position in places]
         added = [pa.array(column, type_) for column, (_, type_) in zip(_transpose(found), MARKER_FIELDS, strict=True)]
         schema = pa.schema([*batch.schema, *MARKER_FIELDS])
         yield pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
 
 
-def _transpose(found: list[tuple[str | None, int | None]]) -> list[list[str | int | None]]:
+def _transpose(found: Sequence[tuple[str | int | None, ...]]) -> list[list[str | int | None]]:
     return [[one[column] for one in found] for column in range(len(MARKER_FIELDS))]
+
+
+def _marker_or_error(
+    mode: Mode, segment: str | None, position: int | None
+) -> tuple[str | None, int | None, str | None]:
+    try:
+        return (*_marker(segment, position), None)
+    except SourceError as error:
+        if mode == FAILFAST:
+            raise
+        return None, None, path_text(str(error))
 
 
 def _marker(segment: str | None, position: int | None) -> tuple[str | None, int | None]:
@@ -359,16 +393,15 @@ def transactions(log: DataFrame) -> DataFrame:
     Columns: transactional_id, coordinator_partition (of the topic), producer_id, producer_epoch, state in the words
     of Kafka's tools, timeout_ms, started (null if none is open or was), changed, and `partitions` such as `orders-0`.
 
-    Raises:
-        BrokenMessageError: when it is computed, at the first broken record.
+    Records that cannot be read are left out; `shared.left_out` finds them.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", coordinator="transaction", types=[_TYPE])
+    record = sf.from_coordinator("key", "value", coordinator="transaction", types=[TYPE])
     value = sf.col("value")
     return (
         log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
         .select("partition", "offset", record.alias("record"))
-        .where(sf.col("record.type") == _TYPE)
+        .where(sf.col("record.type") == TYPE)
         .groupBy(
             sf.col("record.key.transaction_log.transactional_id").alias("transactional_id"),
             sf.col("partition").alias("coordinator_partition"),

@@ -18,10 +18,10 @@ from threading import Event
 import click
 from pyspark.sql import DataFrame, SparkSession
 
-from kipjobs.errors import JobError
+from kipjobs.errors import PERMISSIVE, JobError, Mode
 from kipjobs.files.access import check_are_here
 from kipjobs.jobs.offsets import command as of_folders
-from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, Outputs, logs, outputs
+from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import run
 from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.live_offsets import report as reports
@@ -49,6 +49,7 @@ CommitsOf = Callable[[SparkSession], DataFrame]
 )
 @outputs(of_folders.METRICS)
 @of_folders.STALLED_AFTER
+@PERMISSIVE_OPTION
 @click.option("--stream", is_flag=True, help="Write commits to --out as they arrive; needs --checkpoint.")
 @click.option(
     "--checkpoint", type=FOLDER_HERE, metavar="FOLDER", help="Folder in which a stream records what it has read."
@@ -66,6 +67,7 @@ def command(
     command_config: Path | None,
     outputs: Outputs,
     stalled_after: int,
+    mode: Mode,
     stream: bool,
     checkpoint: Path | None,
     every: int | None,
@@ -75,12 +77,14 @@ def command(
         raise JobError("give either a PATH or --bootstrap-servers, not both")
     if command_config is not None and bootstrap_servers is None:
         raise JobError("--command-config needs --bootstrap-servers")
+    if stream and mode == PERMISSIVE:
+        raise JobError("--permissive cannot be used with --stream, which does not end in a report")
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
     if bootstrap_servers is None:
         folders = logs(path, runner.are_here)
         if not stream:
-            of_folders.run_on(runner, folders, outputs, stalled_after)
+            of_folders.run_on(runner, folders, outputs, stalled_after, mode)
             return
         check_are_here("--stream", folders.paths)
         commits_of: CommitsOf = partial(reports.commits_of_folders, roots=folders.paths)
@@ -94,6 +98,7 @@ def command(
                 bootstrap_servers=bootstrap_servers,
                 options=options,
                 stalled_after=stalled_after,
+                mode=mode,
             )
             run(runner, report_of, outputs)
             return

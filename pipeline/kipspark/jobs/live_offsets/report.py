@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipjobs.errors import FAILFAST, Mode
 from kipjobs.files.roots import Roots
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
@@ -20,6 +21,7 @@ from kipjobs.jobs.offsets.report import (
     stalled_table,
     totals_of,
 )
+from kipjobs.jobs.shared.left_out import left_out, unread_records
 from kipjobs.report.report import Report
 from kipjobs.sources.options import path_options
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
@@ -27,7 +29,11 @@ from kipspark.spark.live_times import live_firsts
 
 
 def live_offsets_report(
-    spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str], stalled_after: int = STALLED_AFTER
+    spark: SparkSession,
+    bootstrap_servers: str,
+    options: Mapping[str, str],
+    stalled_after: int = STALLED_AFTER,
+    mode: Mode = FAILFAST,
 ) -> Report:
     """Report groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
 
@@ -36,6 +42,7 @@ def live_offsets_report(
     """
     # Persisted, since reading adds records to this topic: the groups that Spark reads with have members, too.
     of_groups = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
+    without = left_out([unread_records(of_groups, "group", offsets.TYPES)], mode)
     commits = offsets.commits(of_groups).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
     ends = live_ends(spark, bootstrap_servers, topics, options).persist()
@@ -52,6 +59,7 @@ def live_offsets_report(
                 stalled,
                 f"{STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since.",
             ),
+            without.table,
             groups_table(groups),
             membership_table(came_and_went),
             commits_table(commits),
@@ -65,9 +73,11 @@ def live_offsets_report(
             "not visible.",
             f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
         ),
-        metrics=metrics_of(groups, stalled, ends, as_of),
+        metrics=(*metrics_of(groups, stalled, ends, as_of), without.metrics),
         where=bootstrap_servers,
         totals=totals_of(groups, stalled),
+        left_out=without.line,
+        is_damaged=without.damaged > 0,
     )
 
 
