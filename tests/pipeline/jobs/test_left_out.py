@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,12 @@ from kipjobs.jobs.share.command import share_report
 from kipjobs.jobs.tiered.command import tiered_report
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.report import Report
+from tests.support.command_line import call
+from tests.support.places import DATA
 from tests.support.subjects.both_engines import Found, different, found
 from tests.support.subjects.broker_logs import table
 from tests.support.subjects.odd_records import FAMILIES, Odd, add_odd_records, without, write_remote
+from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.random_logs import write_random_logs, write_random_metadata
 
 JOBS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -142,3 +146,69 @@ def test_a_damaged_record_ends_a_job_unless_it_is_left_out(tmp_path: Path) -> No
         share_report(cast(Session, session), str(tmp_path))
     assert str(caught.value).startswith(f"__share_group_state-0 offset {offset}: Share")
     assert str(caught.value).endswith("; --permissive leaves it out and goes on")
+
+
+OF_OFFSETS = "__consumer_offsets-0"
+
+
+@pytest.mark.parametrize(
+    ("case", "line", "offsets"),
+    [
+        ("later-type", "offset 1: record: type at byte 0: there is no type 99", ["99", 1]),
+        ("later-version", "offset 1: OffsetCommitValue: version at byte 0: unknown version 5; ", ["OffsetCommit", 1]),
+        ("new-type", "offset 1: record: type at byte 0: there is no type 99", ["99", 1]),
+        ("new-version", "offset 1: OffsetCommitValue: version at byte 0: unknown version 9; ", ["OffsetCommit", 1]),
+        ("foreign", "offset 1: record: type at byte 0: there is no type 31522", ["31522", 1]),
+    ],
+)
+def test_a_record_of_a_later_kafka_hides_no_commit(
+    case: str,
+    line: str,
+    offsets: list[object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = DATA / "cases" / "unknown-records" / case
+    done = call("offsets", path, "-f", "json", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"left out: 1 record of an unknown type or version; the first: {OF_OFFSETS} {line}")
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert [[row["type"], row["offset"]] for row in rows if row["table"] == "left_out"] == [offsets]
+    assert [(row["topic"], row["lag"]) for row in rows if row["table"] == "groups"] == [("orders", 3)]
+
+
+def damaged_log(folder: Path) -> Path:
+    """Write commits in two batches, of which one has a wrong checksum, and a topic with a head of no known magic."""
+    topic = {number: [Batch(0, [0, 1]), Batch(2, [2])] for number in (0, 1)}
+    logs = write_logs(folder, "t", topic, [Commit("a", 0, 1, 2), Commit("b", 0, 1, 2)])
+    for name, at in ((OF_OFFSETS, 70), ("t-1", 16)):
+        (segment,) = (logs / name).iterdir()
+        data = bytearray(segment.read_bytes())
+        data[at] ^= 4
+        segment.write_bytes(data)
+    return logs
+
+
+def test_a_damaged_batch_ends_a_job_unless_it_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = damaged_log(tmp_path / "logs")
+    run = partial(call, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    done = run("offsets", logs)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "/t-1/" in done.stderr or f"/{OF_OFFSETS}/" in done.stderr
+    metrics = tmp_path / "kafka.prom"
+    done = run("offsets", logs, "--permissive", "-f", "json", "--metrics", metrics)
+    assert done.returncode == 1
+    assert "left out: 2 damaged batches or records; the first: RecordBatch v2: crc at byte 17" in done.stderr
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert [row["group"] for row in rows if row["table"] == "groups"] == ["b"]
+    damage = [row for row in rows if row["table"] == "left_out"]
+    assert [(row["topic"], row["partition"], row["kind"], row["position"]) for row in damage] == [
+        ("__consumer_offsets", 0, "damaged", 0),
+        ("t", 1, "damaged", 0),
+    ]
+    assert [Path(row["file"]).parent.name for row in damage] == [OF_OFFSETS, "t-1"]
+    text = metrics.read_text()
+    assert 'kipwire_left_out{kind="damaged"} 2\nkipwire_left_out{kind="unknown"} 0\n' in text

@@ -64,8 +64,8 @@ def states(log: DataFrame) -> DataFrame:
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
     delivery_complete_count (-1 if it is not known), written (time of the last snapshot), batches (a list of
-    first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is left out, and so
-    are records that cannot be read, which `shared.left_out` finds.
+    first_offset, last_offset, delivery_state as a number, delivery_count). A state without its snapshot is
+    left out, and so are records that cannot be read, which `shared.left_out` finds.
     """
     sf = functions_of(log)
     record = sf.from_coordinator("key", "value", coordinator="share")

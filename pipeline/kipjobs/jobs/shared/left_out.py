@@ -232,6 +232,8 @@ def _text(row: dict[str, Any]) -> str:
     place = f"{row['topic']}-{row['partition']}"
     if row["offset"] is not None:
         return f"{place} offset {row['offset']}: {row['reason']}"
+    if row["file"] is not None and row["file"] in row["reason"]:
+        return str(row["reason"])
     if row["position"] is not None:
         return f"{row['file']} byte {row['position']}: {row['reason']}"
     return f"{row['file']}: {row['reason']}" if row["file"] else f"{place}: {row['reason']}"
