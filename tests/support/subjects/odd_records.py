@@ -171,7 +171,7 @@ def write_remote(folder: Path, random: Random, number: int) -> None:
     records = []
     for at in range(random.randrange(1, 9)):
         partition = {"name": f"t{number}", "id": UUID(int=number + 1), "partition": random.randrange(2)}
-        of = {"remote_log_segment_id": {"topic_id_partition": partition, "id": UUID(int=at)}, "broker_id": 1}
+        of = {"remote_log_segment_id": {"topic_id_partition": partition, "id": UUID(int=100 * number + at)}, "broker_id": 1}
         added = {**of, "start_offset": at, "end_offset": at, "segment_size_in_bytes": random.randrange(9)}
         records.append(build(RemoteLogSegmentMetadataRecord, added))
         state = {**of, "remote_log_segment_state": random.randrange(5)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipjobs.jobs.offsets.tables import (
+    COMMIT,
     OF_BATCHES,
     TOPIC,
     TYPES,
@@ -14,4 +15,15 @@ from kipjobs.jobs.offsets.tables import (
     with_lag,
 )
 
-__all__ = ["OF_BATCHES", "TOPIC", "TYPES", "commits", "ends", "latest", "latest_with_ends", "membership", "with_lag"]
+__all__ = [
+    "COMMIT",
+    "OF_BATCHES",
+    "TOPIC",
+    "TYPES",
+    "commits",
+    "ends",
+    "latest",
+    "latest_with_ends",
+    "membership",
+    "with_lag",
+]

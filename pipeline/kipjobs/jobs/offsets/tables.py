@@ -15,7 +15,8 @@ TOPIC = "__consumer_offsets"
 OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")
 """The columns of batches that `ends` needs."""
 
-_COMMIT = "OffsetCommit"
+COMMIT = "OffsetCommit"
+"""The type of record that has a commit."""
 _CLASSIC = "GroupMetadata"
 _MEMBERS = {
     "ConsumerGroupMemberMetadata": ("consumer", "consumer_group_member_metadata"),
@@ -29,7 +30,7 @@ _EPOCHS = {
     "StreamsGroupMetadata": ("streams", "streams_group_metadata"),
 }
 """By type of record that has a group's epoch: the kind of group, and the record's column."""
-TYPES = (_COMMIT, _CLASSIC, *_MEMBERS, *_EPOCHS)
+TYPES = (COMMIT, _CLASSIC, *_MEMBERS, *_EPOCHS)
 """The types of records that these functions decode."""
 _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
@@ -43,11 +44,11 @@ def commits(log: DataFrame) -> DataFrame:
     `is_transactional` is there if the log has it.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", types=[_COMMIT])
+    record = sf.from_coordinator("key", "value", types=[COMMIT])
     key, value = sf.col("record.key.offset_commit"), sf.col("record.value.offset_commit")
     return (
         _coordinator_rows(log, record)
-        .where(sf.col("record.type") == _COMMIT)
+        .where(sf.col("record.type") == COMMIT)
         .select(
             key["group"].alias("group"),
             key["topic"].alias("topic"),

@@ -25,6 +25,7 @@ from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, PERMISSI
 from kipjobs.jobs.shared.running import run
 from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.live_offsets import report as reports
+from kipspark.jobs.live_offsets.left_out import LeftOutOfStream
 from kipspark.running import OnSpark
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
@@ -145,8 +146,10 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
     )
     with ctrl_c() as pressed:
         query = triggered.start(str(out))
+        left_out = LeftOutOfStream()
         while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
-            pass
+            left_out.look(query)
+        left_out.look(query, at_end=True)
         if pressed.is_set():
             query.stop()
             OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")

@@ -24,6 +24,7 @@ from kipjobs.jobs.offsets.report import (
 from kipjobs.jobs.shared.left_out import left_out, unread_records
 from kipjobs.report.report import Report
 from kipjobs.sources.options import path_options
+from kipspark.jobs.live_offsets.left_out import observed
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.spark.live_times import live_firsts
 
@@ -83,7 +84,7 @@ def live_offsets_report(
 
 def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
     """Return commits as a stream, from the log folders of one broker."""
-    return offsets.commits(log_stream(spark, roots, [offsets.TOPIC]))
+    return offsets.commits(observed(log_stream(spark, roots, [offsets.TOPIC])))
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
@@ -92,7 +93,8 @@ def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Map
     Raises:
         SourceError: as `live`.
     """
-    return offsets.commits(live_stream(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}))
+    log = live_stream(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY})
+    return offsets.commits(observed(log))
 
 
 def log_stream(spark: SparkSession, roots: Roots, topics: Iterable[str]) -> DataFrame:
