@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from kipjobs.engines import Session
@@ -21,13 +22,18 @@ from kipjobs.jobs.share.command import share_report
 from kipjobs.jobs.tiered.command import tiered_report
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.report import Report
+from kipspark.jobs.live_offsets.command import write_stream
+from kipspark.jobs.live_offsets.report import commits_of_folders
+from kipwire.records import Record, read_batches, read_segment, write_batch
 from tests.support.command_line import call
 from tests.support.places import DATA
 from tests.support.subjects.both_engines import Found, different, found
-from tests.support.subjects.broker_logs import table
+from tests.support.subjects.broker_logs import NOW, marker, table, write_log
 from tests.support.subjects.odd_records import FAMILIES, Odd, add_odd_records, without, write_remote
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.random_logs import write_random_logs, write_random_metadata
+
+pytestmark = pytest.mark.xdist_group("spark")
 
 JOBS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "offsets": (offsets_report, ("__consumer_offsets",)),
@@ -43,6 +49,9 @@ def write_broker(folder: Path, seed: int, number: int) -> None:
     """Write the log folder of a broker, with all internal topics but the cluster's metadata."""
     write_random_logs(folder, seed, number)
     write_remote(folder / f"__remote_log_metadata-{number}", Random(seed), number)
+
+
+OF_OFFSETS = "__consumer_offsets-0"
 
 
 class Broker:
@@ -135,6 +144,24 @@ def test_odd_records_are_the_same_rows_on_both_engines(seed: int, spark: SparkSe
         spark.catalog.clearCache()
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_stream_counts_unknown_records_and_ends_at_a_damaged_one(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = DATA / "cases" / "unknown-records" / "later-type"
+    write_stream(commits_of_folders(spark, str(path)), tmp_path / "out", tmp_path / "checkpoint", None)
+    line = f"left out of batch 0: 1 record of an unknown type or version; one of them: {OF_OFFSETS} offset 1: record: "
+    assert line in capsys.readouterr().err
+    assert spark.read.parquet(str(tmp_path / "out")).count() == 1
+    (segment,) = write_logs(tmp_path / "logs", "t", {}, [Commit("a", 0, 1, 2)]).rglob("*.log")
+    ((record,),) = [batch.records for batch in read_segment(segment)]
+    record.value = (record.value or b"")[:-1]
+    segment.write_bytes(write_batch([record]))
+    with pytest.raises(StreamingQueryException, match=f"{OF_OFFSETS} offset 0: OffsetCommitValue"):
+        commits = commits_of_folders(spark, str(tmp_path / "logs"))
+        write_stream(commits, tmp_path / "other", tmp_path / "other checkpoint", None)
+
+
 def test_a_damaged_record_ends_a_job_unless_it_is_left_out(tmp_path: Path) -> None:
     write_random_logs(tmp_path, 5, 0)
     random = Random(5)
@@ -146,9 +173,6 @@ def test_a_damaged_record_ends_a_job_unless_it_is_left_out(tmp_path: Path) -> No
         share_report(cast(Session, session), str(tmp_path))
     assert str(caught.value).startswith(f"__share_group_state-0 offset {offset}: Share")
     assert str(caught.value).endswith("; --permissive leaves it out and goes on")
-
-
-OF_OFFSETS = "__consumer_offsets-0"
 
 
 @pytest.mark.parametrize(
@@ -212,3 +236,34 @@ def test_a_damaged_batch_ends_a_job_unless_it_is_left_out(
     assert [Path(row["file"]).parent.name for row in damage] == [OF_OFFSETS, "t-1"]
     text = metrics.read_text()
     assert 'kipwire_left_out{kind="damaged"} 2\nkipwire_left_out{kind="unknown"} 0\n' in text
+
+
+def marked_log(folder: Path, change: Callable[[bytes], bytes]) -> Path:
+    """Write a partition with a transaction that is committed, by a marker whose value is changed."""
+    data = Record(offset=0, timestamp=NOW, value=b"v")
+    of = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
+    (batch,) = read_batches(marker(1, 1, 7))
+    (record,) = batch.records
+    record.value = change(record.value or b"")
+    write_log(folder / "t-0", write_batch([data], base_sequence=0, **of), write_batch([record], is_control=True, **of))
+    return folder
+
+
+def test_a_marker_of_a_later_kafka_is_named_and_ends_its_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = marked_log(tmp_path / "later", lambda value: b"\0\7" + value[2:])
+    run = partial(call, "transactions", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    done = run(logs, "-f", "json")
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert done.returncode == 0
+    assert [(row["kind"], row["topic"], row["position"]) for row in rows if row["table"] == "left_out"] == [
+        ("unknown", "t", 69)
+    ]
+    assert [row for row in rows if row["table"] == "open"] == []
+    logs = marked_log(tmp_path / "damaged", lambda value: value[:-1])
+    assert run(logs).returncode == 2
+    done = run(logs, "--permissive", "-f", "json")
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert done.returncode == 1
+    assert [(row["kind"], row["topic"]) for row in rows if row["table"] == "left_out"] == [("damaged", "t")]

@@ -12,7 +12,7 @@ from kipjobs.errors import FAILFAST, JobError, Mode
 from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
-from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out
+from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out, unread_places
 from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, folders_of_brokers, outputs
 from kipjobs.jobs.shared.reading import files, heads, log, removed_to
 from kipjobs.jobs.shared.running import Runner, run
@@ -57,6 +57,7 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str], mod
         [
             *(left_out_of_metadata(session, roots, metadata.OF_CONFIGS, mode) if is_asked else []),
             *damage(session, roots, mode, topics),
+            unread_places(transactions.unread_markers(known)),
             *damage_of_files(session, roots, mode, ["producer", "aborted_transaction", "partition_offset"], topics),
         ],
         mode,

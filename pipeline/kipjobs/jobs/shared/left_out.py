@@ -175,11 +175,6 @@ def damage_of_snapshots(session: Session, roots: Roots, mode: Mode, topics: Coll
     return [] if mode == FAILFAST else [_of_damage(broken_snapshots(session, roots, topics))]
 
 
-def damage_of_rows(rows: DataFrame, mode: Mode) -> list[DataFrame]:
-    """Do as `damage` for rows of topic, partition, file, position and error."""
-    return [] if mode == FAILFAST else [_of_damage(rows)]
-
-
 def damage_of_files(
     session: Session, roots: Roots, mode: Mode, kinds: Iterable[str], topics: Collection[str] = ()
 ) -> list[DataFrame]:
@@ -189,13 +184,18 @@ def damage_of_files(
 
 def _of_damage(rows: DataFrame) -> DataFrame:
     """Make rows of damage: of topic, partition, file, position and error."""
+    return unread_places(rows.withColumn("kind", functions_of(rows).lit(DAMAGED)))
+
+
+def unread_places(rows: DataFrame) -> DataFrame:
+    """Make rows of what lies at places in files: of topic, partition, kind, file, position and error."""
     sf = functions_of(rows)
     nothing = sf.lit(None)
     return rows.select(
         "topic",
         "partition",
         nothing.cast("bigint").alias("offset"),
-        sf.lit(DAMAGED).alias("kind"),
+        "kind",
         nothing.cast("string").alias("type"),
         nothing.cast("int").alias("version"),
         sf.col("error").alias("reason"),

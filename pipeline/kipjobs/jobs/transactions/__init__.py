@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kipjobs.jobs.transactions.tables import (
     OF_BATCHES,
-    damaged_markers,
     known_producers,
     log_starts,
     open_transactions,
@@ -12,12 +11,12 @@ from kipjobs.jobs.transactions.tables import (
     producers,
     totals,
     transactions,
+    unread_markers,
     without_coordinator,
 )
 
 __all__ = [
     "OF_BATCHES",
-    "damaged_markers",
     "known_producers",
     "log_starts",
     "open_transactions",
@@ -25,5 +24,6 @@ __all__ = [
     "producers",
     "totals",
     "transactions",
+    "unread_markers",
     "without_coordinator",
 ]

@@ -13,8 +13,8 @@ from kipjobs.jobs.shared.left_out import (
     damage,
     damage_of_files,
     damage_of_heads,
-    damage_of_rows,
     left_out,
+    unread_places,
     unread_records,
 )
 from kipjobs.jobs.shared.options import folders_of_brokers
@@ -48,7 +48,7 @@ def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -
             *damage(session, roots, mode, [TOPIC]),
             *damage_of_heads(session, roots, mode, but=[TOPIC]),
             *damage_of_files(session, roots, mode, ["producer", "partition_offset"]),
-            *damage_of_rows(transactions.damaged_markers(known), mode),
+            unread_places(transactions.unread_markers(known)),
             *([] if coordinators is None else left_out_of_metadata(session, roots, metadata.OF_TOPICS, mode)),
         ],
         mode,

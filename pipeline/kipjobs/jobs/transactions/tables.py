@@ -21,9 +21,10 @@ from kafka_messages.enums import TransactionState
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.errors import FAILFAST, Mode, SourceError
 from kipjobs.files.access import path_text
+from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
 from kipjobs.jobs.shared.reading import folder, last_ends
 from kipjobs.jobs.shared.totals import one_row, rows, total
-from kipwire import KipwireError
+from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.records import control_record, read_segment
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
@@ -40,9 +41,14 @@ OF_BATCHES = (
 )
 """Columns of batches that these functions need."""
 
-MARKER_FIELDS = (("marker_type", pa.string()), ("coordinator_epoch", pa.int32()), ("marker_error", pa.string()))
-"""The columns that `with_markers` adds: COMMIT or ABORT, the epoch of the coordinator that had it written, and why it
-cannot be read, which is null with FAILFAST."""
+MARKER_FIELDS = (
+    ("marker_type", pa.string()),
+    ("coordinator_epoch", pa.int32()),
+    ("marker_kind", pa.string()),
+    ("marker_error", pa.string()),
+)
+"""The columns that `with_markers` adds: COMMIT or ABORT, the epoch of the coordinator that had it written, and of one
+that cannot be read the kind (see `shared.left_out`) and the reason."""
 
 _PARTITION = ["topic", "partition"]
 _PRODUCER = [*_PARTITION, "producer_id"]
@@ -104,7 +110,7 @@ def known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFram
     """Return the last state of each producer: the columns of `producers` without `records`, and `is_open`.
 
     `opened_at` is the first offset of the open transaction in a snapshot, `ended_at` the offset of the last marker,
-    or -1. `damaged_markers` reads the last three columns.
+    or -1. `unread_markers` reads the last columns.
 
     Args:
         batches: with `OF_BATCHES`.
@@ -183,21 +189,23 @@ def known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFram
             (sf.col("has_data") | sf.col("opened_at").isNotNull()).alias("is_open"),
             "marker_segment",
             "marker_position",
+            "marker_kind",
             "marker_error",
         )
     )
 
 
-def damaged_markers(known: DataFrame) -> DataFrame:
-    """Return the last markers that cannot be read: topic, partition, file, position, error; none with FAILFAST.
+def unread_markers(known: DataFrame) -> DataFrame:
+    """Return the last markers that cannot be read: topic, partition, kind, file, position, error.
 
     Args:
         known: of `known_producers`.
     """
     sf = functions_of(known)
     place = (sf.col("marker_segment").alias("file"), sf.col("marker_position").alias("position"))
-    damaged = known.where(sf.col("marker_error").isNotNull())
-    return damaged.select("topic", "partition", *place, sf.col("marker_error").alias("error"))
+    unread = known.where(sf.col("marker_error").isNotNull())
+    error = sf.col("marker_error").alias("error")
+    return unread.select("topic", "partition", sf.col("marker_kind").alias("kind"), *place, error)
 
 
 def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
@@ -344,7 +352,7 @@ def with_markers(mode: Mode, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
     """Add to rows the content of the markers at `marker_segment` and `marker_position`: the columns of `MARKER_FIELDS`.
 
     They are null if a row has no marker, if the broker has removed the segment since, or if compaction has left only
-    the header of the batch. With PERMISSIVE, a marker that cannot be read is its error.
+    the header of the batch. A marker of a later Kafka is an error in its row; with PERMISSIVE, so is a damaged one.
     """
     for batch in batches:
         places = zip(
@@ -362,28 +370,28 @@ def _transpose(found: Sequence[tuple[str | int | None, ...]]) -> list[list[str |
 
 def _marker_or_error(
     mode: Mode, segment: str | None, position: int | None
-) -> tuple[str | None, int | None, str | None]:
-    try:
-        return (*_marker(segment, position), None)
-    except SourceError as error:
-        if mode == FAILFAST:
-            raise
-        return None, None, path_text(str(error))
-
-
-def _marker(segment: str | None, position: int | None) -> tuple[str | None, int | None]:
+) -> tuple[str | None, int | None, str | None, str | None]:
     if segment is None or position is None or not Path(segment).exists():
-        return None, None
+        return None, None, None, None
     try:
-        for batch in read_segment(segment, start=position, grows=True):
-            for record in batch.records:
-                type_, _, value = control_record(record)
-                return type_, value.coordinator_epoch if isinstance(value, EndTxnMarker) else None
-            return None, None
+        return (*_marker(segment, position), None, None)
+    except UnsupportedVersionError as error:
+        return None, None, UNKNOWN, path_text(f"{error} (in {segment})")
     except OSError as error:
         raise SourceError(f"{segment}: cannot be read: {error.strerror or error}") from None
     except (KipwireError, ValueError) as error:
-        raise SourceError(f"{segment}: {error}") from None
+        text = f"{segment}: {error}"
+        if mode == FAILFAST:
+            raise SourceError(text) from None
+        return None, None, DAMAGED, path_text(text)
+
+
+def _marker(segment: str, position: int) -> tuple[str | None, int | None]:
+    for batch in read_segment(segment, start=position, grows=True):
+        for record in batch.records:
+            type_, _, value = control_record(record)
+            return type_, value.coordinator_epoch if isinstance(value, EndTxnMarker) else None
+        return None, None
     return None, None
 
 
