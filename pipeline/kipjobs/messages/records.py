@@ -1,8 +1,8 @@
 """Records of internal topics, whose first bytes give the type of each record.
 
 A family is the content of one kind of topic: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
-`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`. What `kipjobs` alone looks
-through is `remote`, `__remote_log_metadata`, whose records begin as those of `metadata`.
+`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`. The family
+`remote`, for jobs alone, is `__remote_log_metadata`, whose records begin as in `metadata`.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Unreadable(NamedTuple):
 
 
 def unreadable_records(records: Records, keys: pa.Array, values: pa.Array) -> list[Unreadable]:
-    """Find the records of unknown types, and those of chosen types that cannot be decoded; nothing is built of others.
+    """Find the records of unknown types, and the records of chosen types that cannot be decoded.
 
     Args:
         records: the records; of other types than the chosen ones nothing is looked at.

@@ -134,9 +134,9 @@ def test_odd_records_of_50_brokers_are_named_once_and_hide_no_other(seed: int, t
 
 
 @pytest.mark.night
-@pytest.mark.parametrize("seed", range(200, 204))
+@pytest.mark.parametrize("seed", range(200, 202))
 def test_odd_records_are_the_same_rows_on_both_engines(seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    broker = Broker(tmp_path, seed, 10, damaged=True)
+    broker = Broker(tmp_path, seed, 5, damaged=True)
     for report_of, _ in JOBS.values():
         with EmbeddedSession() as session:
             here = found(report_of(cast(Session, session), broker.roots, mode=PERMISSIVE))
@@ -241,7 +241,7 @@ def test_a_damaged_batch_ends_a_job_unless_it_is_left_out(
 def marked_log(folder: Path, change: Callable[[bytes], bytes]) -> Path:
     """Write a partition with a transaction that is committed, by a marker whose value is changed."""
     data = Record(offset=0, timestamp=NOW, value=b"v")
-    of = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
+    of: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
     (batch,) = read_batches(marker(1, 1, 7))
     (record,) = batch.records
     record.value = change(record.value or b"")

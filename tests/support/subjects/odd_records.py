@@ -56,7 +56,7 @@ def odd_record(topic: str, random: Random, *, damaged: bool) -> Odd:
 
 
 def _odd_pair(random: Random, family: str, key: Message, value: Message, name: str, *, damaged: bool) -> Odd:
-    keys, values = pack_envelope(key) or b"", pack_envelope(value) or b""
+    keys, values = pack_envelope(type(key)) or b"", pack_envelope(type(value)) or b""
     whole_key, whole_value = keys + key.encode(), values + value.encode()
     if damaged:
         if random.random() < 0.5:
@@ -83,7 +83,7 @@ def _odd_pair(random: Random, family: str, key: Message, value: Message, name: s
 def _odd_metadata(random: Random, family: str, number: int, value: Message, name: str, *, damaged: bool) -> Odd:
     body = value.encode()
     if damaged:
-        return _odd(None, _broken(random, (pack_envelope(value) or b"") + body), "damaged", name, value.VERSION)
+        return _odd(None, _broken(random, (pack_envelope(type(value)) or b"") + body), "damaged", name, value.VERSION)
     case = random.randrange(5)
     if case == 0:
         return _odd(None, random.choice((None, b"", b"\1", b"\1\2")), "unknown", None, None)
@@ -127,7 +127,7 @@ def _made(random: Random, name: str) -> Message:
 
 
 def add_odd_records(folder: Path, random: Random, *, damaged: bool = False) -> list[Odd]:
-    """Write odd records between the good ones of a partition, whose offsets change; the good last one stays the last.
+    """Write odd records between the good ones of a partition, whose first and last ones stay where they are.
 
     Args:
         folder: of the partition of an internal topic, with one segment.
@@ -141,9 +141,9 @@ def add_odd_records(folder: Path, random: Random, *, damaged: bool = False) -> l
     good = [record for batch in read_segment(segment) for record in batch.records]
     topic = folder.name.rpartition("-")[0]
     odd = [odd_record(topic, random, damaged=damaged and random.random() < 0.5) for _ in range(random.randrange(1, 9))]
-    records = [*good[:-1], *(one.record for one in odd)]
-    random.shuffle(records)
-    segment.write_bytes(b"".join(_batches(random, [*records, good[-1]])))
+    between = [*good[1:-1], *(one.record for one in odd)]
+    random.shuffle(between)
+    segment.write_bytes(b"".join(_batches(random, [good[0], *between, good[-1]])))
     return odd
 
 
@@ -168,13 +168,16 @@ def _batches(random: Random, records: list[Record]) -> Iterator[bytes]:
 
 def write_remote(folder: Path, random: Random, number: int) -> None:
     """Write a log of the metadata of tiered storage."""
-    records = []
+    records: list[Message] = []
     for at in range(random.randrange(1, 9)):
         partition = {"name": f"t{number}", "id": UUID(int=number + 1), "partition": random.randrange(2)}
-        of = {"remote_log_segment_id": {"topic_id_partition": partition, "id": UUID(int=100 * number + at)}, "broker_id": 1}
+        of = {
+            "remote_log_segment_id": {"topic_id_partition": partition, "id": UUID(int=100 * number + at)},
+            "broker_id": 1,
+        }
         added = {**of, "start_offset": at, "end_offset": at, "segment_size_in_bytes": random.randrange(9)}
         records.append(build(RemoteLogSegmentMetadataRecord, added))
         state = {**of, "remote_log_segment_state": random.randrange(5)}
         records.append(build(RemoteLogSegmentMetadataUpdateRecord, state))
-    some = [Record(offset=0, timestamp=NOW, value=(pack_envelope(one) or b"") + one.encode()) for one in records]
+    some = [Record(offset=0, timestamp=NOW, value=(pack_envelope(type(one)) or b"") + one.encode()) for one in records]
     write_log(folder, numbered(*some))

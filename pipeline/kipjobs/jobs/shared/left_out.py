@@ -1,7 +1,7 @@
 """The records and batches that the tables of a job are without: found, counted and named.
 
 A record of a type or version that is not known, or without a type, may be intact: a later Kafka has written it, or
-somebody who is no broker. Jobs pass it over, as coordinators do (KIP-915), and say so. What is damaged ends a job,
+a program that is no broker. Jobs pass it over, as coordinators do (KIP-915), and say so. What is damaged ends a job,
 unless it is to leave it out: a batch whose bytes are wrong, a file beside segments, or a record of a known type and
 version whose bytes are not that message.
 
@@ -46,7 +46,7 @@ _PLACE = ("topic", "partition", "offset", "file", "position")
 
 
 class LeftOut(NamedTuple):
-    """What the tables of a job are without."""
+    """Records, batches and files that the tables of a job are without."""
 
     rows: DataFrame
     """One row for each record, batch or file, with `_COLUMNS`."""

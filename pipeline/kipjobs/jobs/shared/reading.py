@@ -126,7 +126,7 @@ def _read(session: Session, source: str, roots: Roots, options: Mapping[str, str
 
 
 def _whole(rows: DataFrame, mode: Mode) -> DataFrame:
-    """Return rows without those of damage, which there are none of with FAILFAST."""
+    """Return the rows without an error; with FAILFAST all of them."""
     return rows if mode == FAILFAST else rows.where(functions_of(rows).col("error").isNull()).drop("error")
 
 
