@@ -111,8 +111,10 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
         found = run("kipwire", "call", broker.bootstrap_servers, "DeleteTopics", '{"topics": [{"name": "none"}]}')
         statuses["kipwire", "call"] = found
     assert statuses == dict.fromkeys(statuses, 1)
-    # Their own tests show these, with jars, captures, programs and Spark.
+    # Their own tests show these, with jars, captures, programs, damaged logs and Spark.
     elsewhere = {
+        *(("kipwire", name) for name in ("transactions", "metadata", "compaction", "share", "tiered")),
+        *(("kipspark", name) for name in JOBS),
         *(("kipwire", name) for name in ("pack", "tap", "offsets", "conform")),
         ("kipgen", "drift"),
         ("kipspark", "conform"),

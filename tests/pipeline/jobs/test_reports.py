@@ -26,6 +26,7 @@ from kipjobs.report.report import Chart, FirstRows, Report, Table, first_rows, t
 from kipjobs.report.terminal import fit, show
 from kipjobs.report.views import page
 from tests.support.subjects.both_engines import JOBS
+from tests.support.subjects.broker_logs import table
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
 
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -125,7 +126,7 @@ def test_groups_of_the_samples(session: Session) -> None:
     (chart,) = report.charts
     points = sorted((row["time"], row["lag"]) for row in rows(chart.frame) if row["name"] == "kp-group orders-2")
     assert points[-1][1] == 267
-    groups = {(row["group"], row["partition"]): row for row in rows(report.tables[1].frame)}
+    groups = {(row["group"], row["partition"]): row for row in table(report, "groups")}
     last = groups["kp-group", 2]["last_commit"]
     assert [behind for time, behind in points if time <= last][-1] == 0
     assert next(behind for time, behind in points if time > last) > 0
