@@ -159,7 +159,9 @@ def test_a_broken_record_is_named_with_its_place(
     segment.write_bytes(write_batch([record]))
     done = call("offsets", logs, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2
-    assert re.fullmatch(r"kipwire: OffsetCommitValue v4: .*need 8 bytes.*\n", done.stderr), done.stderr
+    assert re.fullmatch(
+        r"kipwire: __consumer_offsets-0 offset 0: OffsetCommitValue v4: .*need 8 bytes.*\n", done.stderr
+    ), done.stderr
 
 
 def large_log(folder: Path, batches: int) -> Path:
